@@ -498,5 +498,5 @@ def test_in_a_layer_with_a_window_only_what_is_near_is_counted_and_drawn():
         of_the_mark = [numbers_in(mark[axis])[0] for axis in "xy"]
         if mark["text"] == ["z"]:
             np.testing.assert_allclose(of_the_mark, [near @ x, near @ y], atol=1e-4)
-    assert [chart["data"][2]["text"] for chart in charts(at)] == [["z"], ["sum of all heads"]]
+    assert [chart["data"][2]["text"] for chart in charts(at)] == [["z"], ["all heads"]]
     assert "either side" not in prose(open_inside(model="classroom", head="2-3", at="scaled"))

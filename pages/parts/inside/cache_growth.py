@@ -21,7 +21,6 @@ from pages.parts.frame.mounts import heard_from
 from pages.parts.frame.prose import say, visible
 from pages.parts.frame.request import Request
 from pages.parts.inside.picking import LABELS, choosing
-from pages.parts.inside.screens import beside
 from pages.parts.picture.tiles import Block, Board, paragraph
 from pages.parts.serve import cache
 
@@ -48,14 +47,16 @@ def cache_view(request: Request, record: AttentionRecord) -> None:
     board = Board()
     said, *pictures = _read(board, found, record, n, layer)
     board.add(*pictures)
-    with beside("cache-words", said, *_notes(found, used)):
+    left, right = st.columns(2, gap="large")
+    words = Board()
+    words.add(said, *_notes(found, used))
+    with left:
+        words.show("cache-words")
+        _bytes(used, found, n)
+        _grown(used, found, n)
+    with right:
         board.show("cache-growth", {"token": partial(_row_pressed, "cache-growth", found.n)}, query=n - 1)
         board.numbers("cache-growth")
-    left, right = st.columns([2, 3], gap="large")
-    with left:
-        _bytes(used, found, n)
-    with right:
-        _grown(used, found, n)
 
 
 def _growth(request: Request, used: Model, tokens: Tokens) -> Growth:

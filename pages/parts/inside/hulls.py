@@ -59,7 +59,7 @@ def hulls(scene: Scene) -> None:
     with columns[1]:
         _plane(scene, values, now.context[h, i], "z", "hull")
     with columns[2]:
-        _plane(scene, mapped[h], total, "sum of all heads", "hull-of-all")
+        _plane(scene, mapped[h], total, "all heads", "hull-of-all")
 
 
 def _plane(scene: Scene, points: np.ndarray, mark: np.ndarray, name: str, key: str) -> None:

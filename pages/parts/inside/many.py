@@ -233,7 +233,7 @@ def spectrum(scene: Scene) -> None:
         for name, form in named
     )  # fmt: skip
     figure = curves(
-        frame, "number", "share", "form", title="Singular values of W_q W_kᵀ", x_title="in order, the largest first",
+        frame, "number", "share", "form", title="Singular values, the largest as 1", x_title="in order",
         y_title="share of the largest", dark=is_dark(),
     )  # fmt: skip
     chart(figure, frame, key="ranks")

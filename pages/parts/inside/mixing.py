@@ -126,7 +126,7 @@ def parts(scene: Scene, stage: Stage) -> None:
         rows=list(lines), high=14 if h <= 20 else 6, wide=min(40.0, 300 / d),
     )  # fmt: skip
     stage.picture.add(heads_of(scene, drawn, LABELS))
-    stage.below = lambda: head_table(scene, "inside-parts", _open_head)
+    stage.controls = lambda: head_table(scene, "inside-parts", _open_head)
 
 
 def _open_head(name: str) -> None:
@@ -153,14 +153,17 @@ def head_table(scene: Scene, key: str, choose: Callable[[str], None]) -> None:
         table,
         hide_index=True,
         column_config={
-            "length": st.column_config.ProgressColumn(format="%.3f", min_value=0, max_value=longest),
+            "length": st.column_config.ProgressColumn(
+                format="%.3f", min_value=0, max_value=longest, width=120
+            ),
             "share": st.column_config.NumberColumn(format="percent"),
             "cosine": st.column_config.NumberColumn(format="%.2f"),
         },
         on_select=partial(_row_pressed, key, table["head"].tolist()[: scene.sizes.n_heads], choose),
         selection_mode="single-row",
         selection_default={"selection": {"rows": [scene.h]}},
-        height=320,
+        height="content",
+        row_height=26,
         key=key,
         alt=f"What each head adds to the output of {visible(scene.token)}",
     )

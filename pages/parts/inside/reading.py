@@ -74,6 +74,7 @@ def _tokens(scene: Scene) -> None:
         selection_default={"selection": {"rows": [scene.query]}},
         height="content" if len(table) <= SHOWN_ROWS else 430,
         row_height=26,
+        width=560,
         key=key,
         alt=f"Tokens, and where {visible(scene.token)} looks",
     )

@@ -38,7 +38,7 @@ OWN = (
     Field("d", "Width of the model", 512, 1, 65_536),
     Field("h", "Heads", 8, 1, 1024),
     Field("layers", "Layers", 6, 1, 1000),
-    Field("kv", "Key heads (0 = as heads)", 0, 0, 1024),
+    Field("kv", "Key heads (0: all)", 0, 0, 1024),
 )
 
 

@@ -41,7 +41,7 @@ SCREENS = (
 )
 ROTATED = ("rotation", "distance")
 OF_A_LAYER = ("gone",)
-BESIDE = ("scores", "scaled")  # their pictures leave room for a third column
+BESIDE = ("scores", "scaled", "parts")  # their pictures leave room for a third column
 WHOLE = ("row",)  # its table needs all of the width
 
 

@@ -63,6 +63,7 @@ def _table(frame: pd.DataFrame, key: str, alt: str) -> None:
         frame,
         hide_index=True,
         column_config={
+            frame.columns[0]: st.column_config.TextColumn(width=230),
             "head": st.column_config.LinkColumn(display_text="head=([0-9]+-[0-9]+)"),
             "n": st.column_config.NumberColumn(format="localized"),
             **dict.fromkeys(("score", "baseline", *claims.CANDIDATES), share),

@@ -250,6 +250,7 @@ def norms(scene: Scene) -> None:
         shown, "token", ["looks at", "arrives"], title=f"From {visible(scene.token)}, head {head_name(scene.head)}",
         x_title="share", percent=True, dark=is_dark(),
     )  # fmt: skip
+    figure.update_layout(height=34 * len(shown) + 110)
     chart(figure, shown, key="norms")
     if len(shown) < len(frame):
         say(f"The {len(shown)} of {len(frame)} tokens with most.", "label")
