@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 import pytest
 import torch
-from boards import assert_spectra, boards, flat, found, matrix, prose
+from boards import assert_spectra, boards, charts, flat, found, matrix, numbers_in, prose
 from streamlit.testing.v1 import AppTest
 from visit import unopened
 
@@ -26,7 +26,7 @@ from pages.parts.learn.exercises import (
 from pages.parts.learn.honest import DRAWN
 from pages.parts.learn.progress import known_answers
 from pages.parts.learn.relations import relations_in
-from pages.parts.learn.views import VIEWS
+from pages.parts.learn.views import TABLES, VIEWS
 
 TIRED = "The animal didn't cross the street because it was too tired."
 NEAR = 2e-5
@@ -214,7 +214,7 @@ def test_the_softmax_of_the_lesson_is_the_softmax():
 def test_the_lesson_holds_together():
     assert len({step.key for step in steps()}) == len(steps())
     for step in steps():
-        assert step.view in {**VIEWS, **DRAWN, "none": None}
+        assert step.view in {**VIEWS, **TABLES, **DRAWN, "none": None}
         assert step.station in KEYS
         assert all(key in exercises() for key in asked_in(step))
         for text in step.text:
@@ -291,16 +291,16 @@ def test_the_pictures_of_the_lesson_are_the_models_numbers():
     d_v = truth.v.shape[-1]
     assert beside["slice"] == [d_v, 2 * d_v], "head 2 of the layer"
     at = open_learn(step="matter", head="4-2", pin="10")
-    heads = next(b for b, _ in found(at) if b["type"] == "heads")
-    longest = max(heads["rows"][:-1], key=lambda row: row["norm"])["label"]
+    table = at.dataframe[0].value[:-1]  # without b_o
+    longest = table["head"][table["length"].idxmax()]
     at.text_input(key="answer-strongest").set_value(longest.replace("-", "–")).run()
     assert "Right. " in said_of(at)
     at = open_learn(step="tells", head="4-2", pin="10")
-    bars = next(b for b, _ in found(at) if b["type"] == "bars")
-    seen = np.array([row["values"] for row in bars["rows"]])
-    np.testing.assert_allclose(seen[:, 0], record.weights[3, 1, 10], atol=NEAR)
+    (chart,) = charts(at)
+    looks, arrived = (numbers_in(trace_["x"]) for trace_ in chart["data"])
+    np.testing.assert_allclose(looks, record.weights[3, 1, 10], atol=NEAR)
     arrives = record.weights[3, 1, 10] * np.linalg.norm(truth.v[1] @ truth.projections.W_o[1], axis=-1)
-    np.testing.assert_allclose(seen[:, 1], arrives / arrives.sum(), atol=NEAR)
+    np.testing.assert_allclose(arrived, arrives / arrives.sum(), atol=NEAR)
     at = open_learn(step="budget", head="4-2", pin="10")
     block, values = next((b, n) for b, n in found(at) if b["type"] == "budget")
     size = len(block["labels"]) * block["width"]
@@ -315,9 +315,8 @@ def test_the_ranks_of_the_lesson_are_those_of_the_head_and_layer_that_are_shown(
     for layer, head in ((0, 2), (4, 2), (4, 7)):
         used = projections_of(model, layer)
         at = open_learn(step="rank", head=f"{layer + 1}-{head + 1}")
-        block, numbers = next((b, n) for b, n in found(at) if b["type"] == "curve")
-        assert_spectra(block, numbers, used, head)
-        narrow, wide = (line["label"].rpartition(" ")[2] for line in block["lines"])
+        assert_spectra(at, used, head)
+        narrow, wide = (line["name"].rpartition(" ")[2] for line in charts(at)[0]["data"])
         assert narrow != wide
         assert f"of layer {layer + 1}: rank {narrow} of 384." in prose(at).replace("*", "")
         assert f"one form of rank {wide}." in prose(at).replace("*", "")

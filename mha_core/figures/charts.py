@@ -16,6 +16,7 @@ from mha_core.figures.style import CLEAR, DASHES, SYMBOLS, differences_scale, te
 from mha_core.wording import head_name
 
 ROW = 26  # pixels of a bar or a head, with the space around it
+FAINT, MANY = 0.04, 10  # a weight, and points in a plane
 ABOVE, BELOW = 66, 44  # the margins of the template
 
 
@@ -216,7 +217,8 @@ def plane(
 ) -> go.Figure:
     """Draw points `x`, `y` with their `label`, sized by `weight` (0 to 1) where there is one; both axes have one scale.
 
-    `hull` (point, 2): corners of an area to shade. `marks`: points `x`, `y`, `label` that stand out.
+    Where there are many, points of little weight have their name under the pointer only. `hull` (point, 2): corners of
+    an area to shade. `marks`: points `x`, `y`, `label` that stand out.
     """
     figure = _figure(title, dark=dark)
     if hull is not None and len(hull) > 1:
@@ -231,16 +233,19 @@ def plane(
             hoverinfo="skip",
             showlegend=False,
         )
-    weights = frame["weight"] if "weight" in frame else pd.Series(0.0, index=frame.index)
+    weights = frame["weight"] if "weight" in frame else pd.Series(1.0, index=frame.index)
+    labels = np.array([_plain(each) for each in frame["label"]], object)
     figure.add_scatter(
         x=frame["x"],
         y=frame["y"],
         mode="markers+text",
-        text=[_plain(each) for each in frame["label"]],
+        cliponaxis=False,
+        text=np.where((weights >= FAINT) | (len(frame) < MANY), labels, ""),
         textposition="top center",
-        marker={"size": 8 + 18 * np.sqrt(weights)},
+        marker={"size": 8 + 18 * np.sqrt(weights) if "weight" in frame else 8},
         customdata=np.arange(len(frame)),
-        hovertemplate="%{text}<extra></extra>",
+        hovertext=labels,
+        hovertemplate="%{hovertext}<extra></extra>",
         showlegend=False,
     )
     if marks is not None:
@@ -248,6 +253,7 @@ def plane(
             x=marks["x"],
             y=marks["y"],
             mode="markers+text",
+            cliponaxis=False,
             text=[_plain(each) for each in marks["label"]],
             textposition="bottom center",
             marker={"size": 14, "symbol": "cross", "color": page(dark=dark)["accent"]},
@@ -262,6 +268,27 @@ def plane(
     figure.update_xaxes(showticklabels=False, showgrid=False, zeroline=False)
     figure.update_yaxes(showticklabels=False, showgrid=False, zeroline=False, scaleanchor="x")
     return figure.update_layout(height=380)
+
+
+def turned(
+    before: tuple[float, float], after: tuple[float, float], *, title: str, dark: bool = False
+) -> go.Figure:
+    """Draw a pair of numbers as an arrow in a plane, before and after a turn."""
+    figure = _figure(title, dark=dark)
+    for name, (x, y), dash in (("before", before, "dash"), ("after", after, "solid")):
+        figure.add_scatter(
+            x=[0, x],
+            y=[0, y],
+            name=name,
+            mode="lines+markers",
+            line={"dash": dash, "width": 3},
+            marker={"symbol": "arrow", "size": [0, 14], "angleref": "previous"},
+            hovertemplate=f"{name} %{{x:.3f}}, %{{y:.3f}}<extra></extra>",
+        )
+    reach = 1.15 * max(map(abs, (*before, *after))) or 1.0
+    figure.update_xaxes(range=(-reach, reach))
+    figure.update_yaxes(range=(-reach, reach), scaleanchor="x")
+    return figure.update_layout(height=280)
 
 
 def cells(

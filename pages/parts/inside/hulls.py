@@ -1,17 +1,22 @@
 """Why several heads can say what one cannot: the hull of a head's values, and the sum of all heads outside it.
 
-In: a scene. Out: a board on the page.
+In: a scene. Out: words and two charts on the page.
 """
 
-from typing import Any
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
+import pandas as pd
+import streamlit as st
 
+from mha_core.figures import charts
 from mha_core.inside import Outside, distance_to_hull, plane, sum_of_heads
 from mha_core.wording import counted, percent
-from pages.parts.inside.picking import DOTS, tokens_of, told
-from pages.parts.inside.scene import Scene, format_error
-from pages.parts.picture.tiles import Block, Board, column, paragraph, row
+from pages.parts.frame.charts import chart, is_dark
+from pages.parts.frame.prose import visible
+from pages.parts.inside.scene import Scene, follow, format_error
+from pages.parts.picture.tiles import Board, paragraph
 
 
 def _all_outside(scene: Scene) -> list[Outside]:
@@ -31,55 +36,56 @@ def hulls(scene: Scene) -> None:
     outside = _all_outside(scene)
     proven = sum(found.gap > 0 for found in outside)
     remade = float(np.abs(now.weights[h, i, near] @ values - now.context[h, i]).max())
-    board = Board()
-    words = column(
-        paragraph(
+    columns = st.columns([3, 4, 4], gap="medium")
+    said = (
+        (
             "A head can only average: its result is a weighted mean of the values, so it lies inside their "
             "[[convex-hull|convex hull]]. The sum over several heads, each with weights of its own, can leave the "
-            "hull of any single head."
-        ),
-        paragraph(
+            "hull of any single head.",
             "Each picture is the flat view that keeps most (PCA); “outside” is proven in all dimensions, by a plane "
-            "that separates the point from the hull.",
-            "quiet",
+            "that separates the point from the hull. Click a point to follow its token.",
         ),
-        size="third",
-    )
-    pictures = row(
-        column(
-            paragraph(
-                f"**One head.** z = weights × values: inside, largest difference {format_error(remade)}."
-            ),
-            _plane(scene, values, now.context[h, i], "z"),
-            size="narrow",
-        ),
-        column(
-            paragraph(
-                f"**All heads added**, as W_o adds them: outside the hulls of {proven} of "
-                f"{counted(len(outside), 'head')}; {outside[h].distance:.2f} away from this one's."
-            ),
-            _plane(scene, mapped[h], total, "sum of all heads"),
-            size="narrow",
+        (f"**One head.** z = weights × values: inside, largest difference {format_error(remade)}.",),
+        (
+            f"**All heads added**, as W_o adds them: outside the hulls of {proven} of "
+            f"{counted(len(outside), 'head')}; {outside[h].distance:.2f} away from this one's.",
         ),
     )
-    board.add(row(words, column(pictures, size="rest")))
-    board.show("many-hulls", told("many-hulls", scene))
+    for column, (place, texts) in enumerate(zip(columns, said, strict=True)):
+        board = Board()
+        board.add(*(paragraph(text, "quiet" if n else "") for n, text in enumerate(texts)))
+        with place:
+            board.show(f"many-hulls-{column}")
+    with columns[1]:
+        _plane(scene, values, now.context[h, i], "z", "hull")
+    with columns[2]:
+        _plane(scene, mapped[h], total, "all heads", "hull-of-all")
 
 
-def _plane(scene: Scene, points: np.ndarray, mark: np.ndarray, name: str) -> Block:
-    """The values as points, their hull, and what is compared with it."""
+def _plane(scene: Scene, points: np.ndarray, mark: np.ndarray, name: str, key: str) -> None:
+    """The values as points, their hull, and what is compared with it; a click on a point follows its token."""
     flat = plane(points, mark[None])
-    near = np.flatnonzero(scene.plain.allowed[scene.query]).tolist()
-    found: dict[str, Any] = {
-        "type": "plane",
-        "wide": 340,
-        "points": flat.points.round(5).tolist(),
-        "hull": flat.hull.round(5).tolist(),
-        "marks": flat.marks.round(5).tolist(),
-        "labels": [scene.labels[j] for j in near],
-        "markLabels": [name],
-        "weights": scene.plain.weights[scene.h, scene.query, near].round(5).tolist(),
-        "describe": f"Values of {counted(len(points), 'token')} in a plane with their hull, and {name}; "
-        f"{percent(flat.kept)} kept",
-    }
-    return tokens_of(scene, found, DOTS, near)
+    near = np.flatnonzero(scene.plain.allowed[scene.query])
+    weights = scene.plain.weights[scene.h, scene.query, near]
+    labels = [visible(scene.labels[j]) for j in near]
+    frame = pd.DataFrame({"x": flat.points[:, 0], "y": flat.points[:, 1], "label": labels, "weight": weights})
+    marks = pd.DataFrame({"x": flat.marks[:, 0], "y": flat.marks[:, 1], "label": [name]})
+    figure = charts.plane(
+        frame,
+        title=f"Values of {counted(len(points), 'token')}, {percent(flat.kept)} kept",
+        hull=flat.hull,
+        marks=marks,
+        dark=is_dark(),
+    )
+    figure.update_layout(dragmode=False, clickmode="event+select")
+    sentence = scene.key.partition("-")[0]
+    chart(figure, frame, key=key, on_select=partial(_point_pressed, key, sentence, near.tolist()))
+
+
+def _point_pressed(key: str, sentence: str, near: Sequence[int]) -> None:
+    points = (st.session_state.get(key) or {}).get("selection", {}).get("points", [])
+    for point in points:
+        at = point.get("customdata")
+        at = at[0] if isinstance(at, list) else at
+        if isinstance(at, int) and 0 <= at < len(near):
+            follow(near[at], sentence)

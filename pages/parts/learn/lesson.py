@@ -35,7 +35,7 @@ from pages.parts.learn.exercises import Step, Verdict, asked_in, exercises, step
 from pages.parts.learn.honest import DRAWN, UNDER_THE_TEXT
 from pages.parts.learn.memory import remember
 from pages.parts.learn.progress import BUDGET, Lesson, go, here, solve
-from pages.parts.learn.views import VIEWS
+from pages.parts.learn.views import TABLES, VIEWS
 from pages.parts.picture.tiles import Board, column, paragraph, token_row
 from pages.parts.serve import cache
 
@@ -43,7 +43,7 @@ KEY = "lesson-board"
 HEAD_BOX = "lesson-head"
 # Steps about other sentences or models than the reader's own: no token row, no head to choose.
 OF_THEIR_OWN = (*DRAWN, "example", "summary")
-IN_THE_PICTURE = ("asking", "follow", "norms")  # their words are the token row
+IN_THE_PICTURE = ("asking", "follow")  # their words are the token row
 
 
 @st.fragment
@@ -161,10 +161,14 @@ def _picture(step: Step, asked: Asked, verdicts: dict[str, Verdict]) -> None:
         return
     if step.view in DRAWN:
         DRAWN[step.view](scene)
-    elif step.view in VIEWS:
+        return
+    if step.view in VIEWS:
         board, key = Board(), f"lesson-view-{step.key}-{scene.key}"
         board.add(*VIEWS[step.view](board, scene))
         board.show(key, _heard(key, scene), query=scene.query)
+        board.numbers(f"lesson-view-{step.key}")
+    if step.view in TABLES:
+        TABLES[step.view](scene)
 
 
 def _where(step: Step, scene: Scene) -> None:
