@@ -104,6 +104,11 @@ class PromptEffects:
         )
 
     @property
+    def measure(self) -> str:
+        """What the outcome is called."""
+        return "logit difference" if self.before.shape[1] > 1 else "logit"
+
+    @property
     def outcome(self) -> float:
         """The mean logit difference without a change; the mean logit, where one answer is named."""
         return float((self.before[:, 0] - (self.before[:, 1] if self.before.shape[1] > 1 else 0)).mean())

@@ -11,7 +11,7 @@ Sources: Michel et al. 2019, section 3.2 (one head at a time); Wang et al. 2022 
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -76,7 +76,7 @@ class Effects:
         import pandas as pd
 
         places = np.indices(self.after.shape).reshape(2, -1) + (self.axes[1] == "head")
-        found = dict(zip(self.axes, places, strict=True))
+        found: dict[str, Any] = dict(zip(self.axes, places, strict=True))
         found |= {"before": self.before[0], "after": self.after.ravel(), "effect": self.effect.ravel()}
         if self.source is not None:
             found["recovered"] = self.recovered.ravel()
