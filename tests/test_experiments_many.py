@@ -9,7 +9,16 @@ from decoder_folders import random_decoder, write_decoder
 
 from mha_core import embedding, load_model
 from mha_core.cli import main
-from mha_core.experiments import Factor, Loss, Selectivity, Word, measure, next_words, selective
+from mha_core.experiments import (
+    Factor,
+    Loss,
+    Selectivity,
+    Word,
+    measure,
+    next_words,
+    selective,
+    selectivity_frame,
+)
 from mha_core.experiments.pruning import gate_gradient
 from mha_core.experiments.tasks import AGREEMENT, ORDINARY, Ready, gates_without, mean_loss, share_right
 
@@ -90,6 +99,13 @@ def test_a_role_is_compared_with_random_heads_of_its_own_layers(model, monkeypat
     assert loss.stands  # no other three do as much; and a loss is better low
     assert agreement.p == 1
     assert not agreement.stands
+    row = selectivity_frame([loss]).iloc[0]
+    assert (row.heads, row.without, row.low, row.high) == (
+        "6-1, 6-2, 6-3",
+        3,
+        min(loss.draws),
+        max(loss.draws),
+    )
 
 
 @pytest.mark.parametrize(

@@ -169,6 +169,7 @@ def test_intervals_are_scipy_s_and_a_head_matters_only_with_the_corrected_one_cl
     values[:, 5, 2] += 1.0
     found = effects_of(values)
     low, high = scipy.stats.t.interval(0.95, 11, values.mean(0), scipy.stats.sem(values, 0))
+    intervals = np.stack([low, high])
     np.testing.assert_allclose(found.mean - found.half_width(), low)
     np.testing.assert_allclose(found.mean + found.half_width(), high)
     assert ((low > 0) | (high < 0)).sum() > 2, "chance alone passes some uncorrected intervals"
@@ -176,6 +177,10 @@ def test_intervals_are_scipy_s_and_a_head_matters_only_with_the_corrected_one_cl
     clear = {tuple(place) for place in np.argwhere((low > 0) | (high < 0)).tolist()}
     assert set(found.named) == clear
     assert found.named[0] == (3, 1)
+    rows = found.to_frame()
+    assert {(r.layer - 1, r.head - 1) for r in rows[rows.matters].itertuples()} == clear
+    np.testing.assert_allclose(rows[["low", "high"]], intervals.reshape(2, -1).T)
+    np.testing.assert_allclose(rows.after, 3 + values.mean(0).ravel())
     for method in ("zero", "mean"):
         assert effects_of(values, method).named == ()
 

@@ -98,12 +98,11 @@ export class Address {
     if (to.origin !== this.page.location.origin || link.hasAttribute("download") || link.target === "_blank") return;
     event.preventDefault();
     event.stopImmediatePropagation();
-    const { carries, shows } = link.dataset;
+    const { carries } = link.dataset;
     const elsewhere = to.pathname !== this.page.location.pathname;
     // The menu's link to the page that is open leads to its top.
     if (elsewhere || !carries || link.dataset.to.includes("?")) this.go(to.href);
-    if (shows) this.page.document.querySelector(shows)?.scrollIntoView({ block: "start" });
-    else if (elsewhere || (carries && !link.dataset.to.includes("?"))) this.page.document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0);
+    if (elsewhere || (carries && !link.dataset.to.includes("?"))) this.page.document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0);
   }
 
   // The link that an event is about. Those of the menu take along what is chosen (`*`: all of the address), also where

@@ -16,7 +16,9 @@ from mha_core.figures.style import CLEAR, DASHES, SYMBOLS, differences_scale, te
 from mha_core.wording import head_name
 
 ROW = 26  # pixels of a bar or a head, with the space around it
-FAINT, MANY = 0.04, 10  # a weight, and points in a plane
+FAINT, CROWDED = 0.04, 10  # a weight, and points in a plane
+DARK = 0.5  # of the largest value: from here on a mark in a cell is written in the page's own colour
+LOW_ROW, MANY = 18, 16  # of a head where there are more layers than these
 ABOVE, BELOW = 66, 44  # the margins of the template
 
 
@@ -78,9 +80,11 @@ def head_map(
 
     `frame` has a row a head with `layer` and `head` from 1, its `value` (shares where `percent`; nan is drawn empty),
     its hover text in the column `text`, and a letter or sign to draw in the cell in the column `mark`. `chosen`
-    (layer, head from 0) is framed. `signed`: values below zero have a colour of their own. `name` titles the colours.
+    (layer, head from 0) is framed, and so are selected heads. `signed`: values below zero have a colour of their own.
+    `name` titles the colours.
     """
     layers, heads = int(frame["layer"].max()), int(frame["head"].max())
+    row = ROW if layers <= MANY else LOW_ROW
     values = np.full((layers, heads), np.nan)
     values[frame["layer"] - 1, frame["head"] - 1] = frame[value]
     top = float(np.nanmax(np.abs(values))) if np.isfinite(values).any() else 1.0
@@ -99,12 +103,22 @@ def head_map(
         hoverinfo="skip",
     )
     names = [head_name((la - 1, h - 1)) for la, h in zip(frame["layer"], frame["head"], strict=True)]
+    ground = np.where(frame[value].abs() > DARK * (top or 1.0), "paper", "ink")
     said = [f"{head}: {v:{number}}" for head, v in zip(names, frame[value], strict=True)]
     figure.add_scatter(
         x=frame["head"],
         y=frame["layer"],
         mode="markers+text" if mark else "markers",
-        marker={"size": ROW, "symbol": "square", "color": CLEAR},
+        marker={
+            "size": row,
+            "symbol": "square",
+            "color": CLEAR,
+            "opacity": 0,
+            "line": {"width": 3, "color": page(dark=dark)["accent"]},
+        },
+        selected={"marker": {"opacity": 1}, "textfont": {"color": page(dark=dark)["accent"]}},
+        unselected={"marker": {"opacity": 0}},
+        textfont={"color": [page(dark=dark)[on] for on in ground]},
         text=None if mark is None else [_plain(each) for each in frame[mark]],
         customdata=frame[["layer", "head"]],
         hovertext=said if text is None else [_plain(each) for each in frame[text]],
@@ -126,10 +140,11 @@ def head_map(
     figure.update_yaxes(title_text="layer", range=(layers + 0.5, 0.5), **ticks, **_every(layers))
     # A click selects a head, Shift adds one; the box is a tool of the bar. Dragging would eat a finger's scrolling.
     return figure.update_layout(
-        height=ROW * layers + ABOVE + 34,
+        height=row * layers + ABOVE + 34,
         margin={"t": ABOVE + 24, "b": 10},
         dragmode=False,
         clickmode="event+select",
+        hoverdistance=-1,  # a press anywhere in a cell is its head
     )
 
 
@@ -240,7 +255,7 @@ def plane(
         y=frame["y"],
         mode="markers+text",
         cliponaxis=False,
-        text=np.where((weights >= FAINT) | (len(frame) < MANY), labels, ""),
+        text=np.where((weights >= FAINT) | (len(frame) < CROWDED), labels, ""),
         textposition="top center",
         marker={"size": 8 + 18 * np.sqrt(weights) if "weight" in frame else 8},
         customdata=np.arange(len(frame)),
