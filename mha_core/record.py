@@ -8,7 +8,7 @@ import re
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,6 +34,8 @@ from mha_core.wording import head_name
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from mha_core.widget import Widget
 
 ENGINE = "mha_core"
 LARGEST_ERROR = 1e-2  # of the sum of a row
@@ -198,6 +200,15 @@ class AttentionRecord(Frozen):
     def to_frame(self, words: bool = False, specials: Specials = "shown") -> "pd.DataFrame":
         """All heads as a tidy pandas DataFrame, a row a weight; see `Grid.to_frame`."""
         return self.grid(words, specials).to_frame()
+
+    def widget(self, **options: Any) -> "Widget":
+        """The picture for a notebook that tells Python what was pressed; options and errors as of `Widget`.
+
+        Raises Unavailable without anywidget.
+        """
+        from mha_core.widget import Widget
+
+        return Widget(self, **options)
 
     def __repr__(self) -> str:
         return summary(self)
