@@ -8,7 +8,7 @@ import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -29,10 +29,15 @@ from mha_core.grid import (
     seen_between,
     units_of,
 )
-from mha_core.listing import RankedHead, unit_named
+from mha_core.listing import unit_named
 from mha_core.summary import quoted, summary, summary_html
 from mha_core.tokens import Tokens
 from mha_core.wording import Head, head_name
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from mha_core.widget import Widget
 
 ENGINE = "mha_core"
 LARGEST_ERROR = 1e-2  # of the sum of a row
@@ -187,10 +192,10 @@ class AttentionRecord(Frozen):
         record.grid(words=True)["4-2"]. Raises InputError for another name."""
         return self.grid()[name]
 
-    def rank(self, source: str, target: str | None = None, words: bool = True) -> tuple[RankedHead, ...]:
+    def rank(self, source: str, target: str | None = None, words: bool = True) -> "pd.DataFrame":
         """All heads by their weight from one word to another, strongest first: record.rank("it", "animal").
 
-        Without a target, by the largest weight in the row of `source`. Raises InputError for a word that is not there.
+        Without a target, by the largest weight in the row of `source`. Columns and errors: see `Grid.rank`.
         """
         return self.grid(words).rank(source, target)
 
@@ -226,9 +231,18 @@ class AttentionRecord(Frozen):
         title = captioned(self, kind, pairs)
         return figure(grid, kind, heads=pairs, queries=queries, width_cm=width_cm, title=title, dark=dark)
 
-    def to_frame(self, words: bool = False, specials: Specials = "shown") -> Any:
-        """All heads as a tidy pandas DataFrame; see `Grid.to_frame`. Raises Unavailable without pandas."""
+    def to_frame(self, words: bool = False, specials: Specials = "shown") -> "pd.DataFrame":
+        """All heads as a tidy pandas DataFrame, a row a weight; see `Grid.to_frame`."""
         return self.grid(words, specials).to_frame()
+
+    def widget(self, **options: Any) -> "Widget":
+        """The picture for a notebook that tells Python what was pressed; options and errors as of `Widget`.
+
+        Raises Unavailable without anywidget.
+        """
+        from mha_core.widget import Widget
+
+        return Widget(self, **options)
 
     def __repr__(self) -> str:
         return summary(self)

@@ -225,7 +225,7 @@ def test_the_command_sweeps_a_file_of_prompts_by_three_methods(decoder, tmp_path
     lines = [f"{text}\tthe\tit" for text in TEXTS]
     for method in ("resample", "mean", "zero"):
         found = last(sweep_prompts(read_prompts(lines, model), model, method))
-        effects = [row[f"{method} effect"] for row in data["heads"]]
+        effects = [row["effect"] for row in data["rows"] if row["method"] == method]
         np.testing.assert_allclose(effects, found.mean.ravel(), atol=1e-4)
     file.write_text("the cat it\tthe\n")
     assert main([*asked]) != 0

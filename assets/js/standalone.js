@@ -1,19 +1,6 @@
 // The picture in a file of its own: the same code, the numbers from base64, choices stay in the page.
+import { revived } from "./portable.js";
 import { Headscope } from "./view.js";
-
-const TYPES = { uint8: Uint8Array, int8: Int8Array, uint16: Uint16Array, float32: Float32Array };
-
-function bytesOf(text) {
-  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-}
-
-function revived(payload) {
-  const typed = ({ type, base64 }) => {
-    const array = new TYPES[type](bytesOf(base64).buffer);
-    return { getChildAt: () => ({ toArray: () => array }) };
-  };
-  return Object.fromEntries(Object.entries(payload).map(([name, value]) => [name, value?.base64 !== undefined ? typed(value) : value]));
-}
 
 const content = JSON.parse(document.getElementById("data").textContent);
 const headscope = new Headscope(content.css);

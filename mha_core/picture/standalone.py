@@ -29,8 +29,8 @@ def standalone_html(payload: Payload, *, title: str, link: str = "") -> str:
     `link` is the address of the same view in the app; the file says it.
     """
     content = {
-        "records": [_portable(record) for record in payload["records"]],
-        "view": _portable(payload["view"] | {"n": 1, "selection": payload["selection"], "link": link}),
+        "records": [portable(record) for record in payload["records"]],
+        "view": portable(payload["view"] | {"n": 1, "selection": payload["selection"], "link": link}),
         "css": style(),
     }
     data = json.dumps(content, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
@@ -38,7 +38,7 @@ def standalone_html(payload: Payload, *, title: str, link: str = "") -> str:
     page = (ASSETS / "js" / "standalone.html").read_text(encoding="utf-8")
     source = bundle("standalone").replace("</script", "<\\/script")
     parts = {"TITLE": html.escape(title), "DATA": data, "SOURCE": source}
-    parts |= {"FACES": _typeface(_written(payload)), "LIGHT": _theme(dark=False), "DARK": _theme(dark=True)}
+    parts |= {"FACES": _typeface(_written(payload)), "LIGHT": theme(dark=False), "DARK": theme(dark=True)}
     return re.sub("@@([A-Z]+)@@", lambda match: parts[match[1]], page)
 
 
@@ -61,14 +61,14 @@ def _typeface(letters: str) -> str:
     )
 
 
-def _theme(*, dark: bool) -> str:
+def theme(*, dark: bool) -> str:
     """The variables that the app's pages have from Streamlit's theme."""
     colours = page_colours(dark=dark)
     named = {"background": colours["paper"], "text": colours["ink"], "primary": colours["accent"]}
     return " ".join(f"--st-{name}-color: {colour};" for name, colour in named.items())
 
 
-def _portable(payload: Payload) -> Payload:
+def portable(payload: Payload) -> Payload:
     """Numbers as base64 of their bytes, with their type."""
     return {
         name: {"type": value.dtype.name, "base64": _base64(np.ascontiguousarray(value).tobytes())}

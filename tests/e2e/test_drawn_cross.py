@@ -82,8 +82,8 @@ def test_cross_attention_is_drawn_as_it_is_in_all_pictures(tab, tmp_path, cross,
     for (q, k), share in drawn.items():
         assert share == pytest.approx(weights[q, k], abs=0.02)
     assert picture.labels()[int(weights[KATZE].argmax())] == percent(weights[KATZE].max())
-    best = cross.rank("Katze")[0]
-    assert picture.ranking()[0][:3] == (best.name, percent(best.weight), SOURCE[best.target])
+    best = cross.rank("Katze").iloc[0]
+    assert picture.ranking()[0][:3] == (best["name"], percent(best["weight"]), SOURCE[best["key"]])
     lines = picture.show("Lines").lines()
     assert {(q - N_KEYS, k) for q, k, _ in lines} == set(drawn)
     heights = (
@@ -101,7 +101,7 @@ def test_a_click_chooses_who_looks_and_what_is_looked_at(tab, tmp_path, cross):
     weights = cross.weights[HEAD]
     picture.word(CAT).click()
     assert picture.settle().said().startswith(f"Head 2-3: “Katze” → “cat” {percent(weights[KATZE, CAT])}")
-    assert [row[0] for row in picture.ranking()] == [one.name for one in cross.rank("Katze", "cat")]
+    assert [row[0] for row in picture.ranking()] == list(cross.rank("Katze", "cat")["name"])
     picture.word(N_KEYS + 1).click()
     assert f"“Die” → “cat” {percent(weights[1, CAT])}" in picture.settle().said()
     picture.root.get_by_role("button", name="Clear", exact=True).click()
