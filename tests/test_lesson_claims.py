@@ -4,7 +4,6 @@ import json
 import os
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
