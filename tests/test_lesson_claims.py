@@ -4,7 +4,6 @@ import json
 import os
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -129,7 +128,7 @@ def test_few_pronouns_counted_anew_are_what_is_shipped():
     if not file:
         pytest.skip("GAP_VALIDATION names no copy of gap-validation.tsv")
     few = json.loads((LESSON / "gap.json").read_text())
-    found = find_roles(load_model(), [Path(file)])
+    found = find_roles(load_model(), [file])
     answer = found.by_key[few["question"]]
     counted = {
         "digest": found.digest, "n": answer.n, "verdict": answer.word[MINE],
