@@ -135,7 +135,9 @@ def _draw(make: Callable[[], go.Figure], stem: str, form: str) -> None:
     title = str(drawn.layout.title.text).replace("<br>", " ")
     config = camera(stem, form)
     config["toImageButtonOptions"] |= {"width": drawn.layout.width, "height": drawn.layout.height}
-    with st.container(key="figure-sheet"):  # where the screen is narrower it scrolls: what is seen is what is saved
+    with st.container(
+        key="figure-sheet"
+    ):  # where the screen is narrower it scrolls: what is seen is what is saved
         markup(f"<style>.st-key-figure {{ min-width: {drawn.layout.width:.0f}px; }}</style>")
         st.plotly_chart(drawn, key="figure", theme=None, width="content", config=config, alt=title)
 
