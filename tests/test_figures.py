@@ -9,7 +9,6 @@ import plotly.io
 import pytest
 from causal_runs import record_of as decoder_run
 from conftest import HEADLESS_SHELL, find_chromium
-from PIL import Image
 
 from mha_core import InputError, grid_of, record_of, trace
 from mha_core.figures import figure
@@ -218,12 +217,9 @@ def test_a_figure_is_written_as_an_image_of_that_width(record, tmp_path, monkeyp
         pytest.skip("needs a Chromium")
     monkeypatch.setenv("BROWSER_PATH", browser)
     drawn = record.plot("arcs", "4-2", "it", unit="words", width_cm=12)
-    drawn.write_image(tmp_path / "figure.png", scale=2)
-    with Image.open(tmp_path / "figure.png") as image:
-        assert image.width == pytest.approx(2 * 12 * CM, abs=2)
-        assert len(image.getcolors(1 << 20)) > 10
     drawn.write_image(tmp_path / "figure.svg")
     svg = (tmp_path / "figure.svg").read_text(encoding="utf-8")
+    assert float(re.search(r'<svg[^>]* width="([\d.]+)"', svg)[1]) == pytest.approx(12 * CM)
     assert {"animal", "68%"} <= set(re.findall(r">([^<>]+)<", svg))
 
 

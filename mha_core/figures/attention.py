@@ -29,12 +29,11 @@ from mha_core.wording import Head, head_name
 if TYPE_CHECKING:
     from mha_core.record import AttentionRecord
 
-KINDS = ("matrix", "heads", "arcs", "lines", "bars")
 WIDTHS = (4.0, 40.0)  # centimetres
 SIDE = 32  # cells of a head's side where all heads are drawn
 PANELS = 24
 LINE = 1.3  # from line to line of a text, of the size
-WIDTH = 640  # pixels, where no width is asked for
+WIDTH, PHONE = 640, 360  # pixels, where no width is asked for: what is planned with, and the least
 CELLS = {"showgrid": False, "zeroline": False, "showline": False, "ticks": ""}
 
 
@@ -59,8 +58,8 @@ def figure(
     Raises InputError for another kind or width, a head or row that is not there, bars without rows, and a text that
     has no room.
     """
-    if kind not in KINDS:
-        raise InputError(f"A figure can be {', '.join(KINDS)}, not “{kind}”.")
+    if kind not in DRAW:
+        raise InputError(f"A figure can be {', '.join(DRAW)}, not “{kind}”.")
     if width_cm is not None and not WIDTHS[0] <= width_cm <= WIDTHS[1]:
         raise InputError(f"A figure is {WIDTHS[0]:g} to {WIDTHS[1]:g} cm wide, not {width_cm:g}.")
     if not len(grid) or not grid.key_labels:
@@ -77,8 +76,7 @@ def figure(
         )
     width = None if width_cm is None else width_cm / 2.54 * INCH
     sheet = Sheet(grid, tuple(heads), tuple(queries), width, signed, dark)
-    draw = {"matrix": matrix, "heads": every_head, "arcs": arcs, "lines": lines, "bars": looks}[kind]
-    return _finished(draw(sheet), sheet, title)
+    return _finished(DRAW[kind](sheet), sheet, title)
 
 
 def captioned(record: "AttentionRecord", kind: str, heads: Sequence[Head]) -> str:
@@ -216,7 +214,7 @@ def _finished(drawn: go.Figure, sheet: Sheet, title: str) -> go.Figure:
     """The figure with its title in lines that fit, its size, its type and its ground."""
     size, margin = sheet.size, drawn.layout.margin
     wide = sheet.width or drawn.layout.width
-    signs = int((wide or WIDTH) / (0.55 * size)) - 2
+    signs = int((wide or PHONE) / (0.55 * size)) - 2
     said = [html.escape(line, quote=False) for line in textwrap.wrap(title and visible(title), signs)]
     above = (LINE * len(said) + 0.8) * size
     return drawn.update_layout(
@@ -237,3 +235,6 @@ def _finished(drawn: go.Figure, sheet: Sheet, title: str) -> go.Figure:
         margin={"t": above + (margin.t or 0)},
         paper_bgcolor=page(dark=True)["paper"] if sheet.dark else "white",
     )
+
+
+DRAW = {"matrix": matrix, "heads": every_head, "arcs": arcs, "lines": lines, "bars": looks}

@@ -65,7 +65,7 @@ def arcs(sheet: Sheet) -> go.Figure:
         for q, k, weight in links:
             x, to = middles[0][q], middles[-1][k]
             if cross:
-                curve = _curve((x, base + 0.8 * size), (to, top - 2.1 * size), 0.3 * rise, -0.3 * rise)
+                curve = _curve((x, base + 0.8 * size), (to, top - 2.1 * size), 0.5 * rise, -0.5 * rise)
             else:
                 aside = 0.4 * size * (q == k)
                 pull = _height(abs(x - to), wide, size) / 0.75  # how high a curve gets, of its pull
@@ -140,7 +140,7 @@ def _height(reach: float, wide: float, size: float) -> float:
 
 def _curve(start: Point, end: Point, up: float = 0.0, down: float = 0.0) -> Floats:
     """A cubic Bézier curve (point, 2), pulled up where it leaves `start` and where it reaches `end`; else straight."""
-    t = np.linspace(0, 1, 41)[:, None]
+    t = np.linspace(0, 1, 25)[:, None]
     a, b, c, d = np.array([start, (start[0], start[1] + up), (end[0], end[1] + down), end])
     curve: Floats = (1 - t) ** 3 * a + 3 * (1 - t) ** 2 * t * b + 3 * (1 - t) * t**2 * c + t**3 * d
     return curve
@@ -149,17 +149,22 @@ def _curve(start: Point, end: Point, up: float = 0.0, down: float = 0.0) -> Floa
 def _add(figure: go.Figure, sheet: Sheet, panel: int, link: Link, points: Floats, size: float) -> None:
     q, k, weight = link
     stroke = sheet.stroke(weight, size)
-    tips = [0.0] * (len(points) - 1) + [max(6.0, 2.4 * stroke["width"])]
+    way = points[-1] - points
+    left = np.hypot(*way.T)
+    tip = min(max(6.0, 2.4 * stroke["width"]), 0.6 * left.max())
+    last = way[left > tip][-1]
+    neck = points[-1] - 0.75 * tip * last / np.hypot(*last)  # the line ends in its arrowhead
+    points = np.concatenate([points[left > tip], [neck, (np.nan, np.nan)], points[-1:]])
     figure.add_scatter(
         x=points[:, 0],
         y=points[:, 1],
         mode="lines+markers",
-        line=stroke,
+        line=stroke | {"simplify": False},
         marker={
             "symbol": "arrow",
-            "angleref": "previous",
+            "angle": np.degrees(np.arctan2(*last)),
             "opacity": 1,
-            "size": tips,
+            "size": [0.0] * (len(points) - 1) + [tip],
             "color": stroke["color"],
             "line": {"width": 0},
         },
