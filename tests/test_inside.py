@@ -500,3 +500,15 @@ def test_in_a_layer_with_a_window_only_what_is_near_is_counted_and_drawn():
             np.testing.assert_allclose(of_the_mark, [near @ x, near @ y], atol=1e-4)
     assert [chart["data"][2]["text"] for chart in charts(at)] == [["z"], ["all heads"]]
     assert "either side" not in prose(open_inside(model="classroom", head="2-3", at="scaled"))
+
+
+def test_the_numbers_of_a_matrix_open_as_a_table():
+    at = unopened("pages/inside.py", at="weights", head="2-3", pin="4")
+    at.session_state["inside-picture-walk-numbers"] = True
+    at.run()
+    assert not at.exception, at.exception[0].message
+    (table,) = (one.value for one in at.dataframe)
+    record = trace(TIRED, load_model())
+    np.testing.assert_allclose(table, record.weights[1, 2], atol=NEAR)
+    names = [f"{i + 1} {label}" for i, label in enumerate(record.grid().labels)]
+    assert (table.index.tolist(), table.columns.tolist()) == (names, names)
