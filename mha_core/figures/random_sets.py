@@ -14,11 +14,11 @@ from mha_core.figures.charts import ROW
 from mha_core.figures.colours import page
 from mha_core.figures.style import template
 
-AROUND = 84  # pixels of a panel for its title and axis
+AROUND = 96  # pixels of a panel for its title and axis
 
 
 def random_sets(frame: pd.DataFrame, *, title: str, level: float, dark: bool = False) -> go.Figure:
-    """Draw the number without a role as a dot, the random sets' range as a band, the whole model as a line.
+    """Draw the number without a role as a dot, the random sets' range as a band, the whole model as a dotted line.
 
     Dots are filled where `p` is below `level`.
     """
@@ -29,8 +29,8 @@ def random_sets(frame: pd.DataFrame, *, title: str, level: float, dark: bool = F
         rows=len(panels),
         cols=1,
         subplot_titles=[
-            f"{html.escape(task)}: {rows['unit'].iloc[0]}, {'less' if rows['better'].iloc[0] == 'low' else 'more'}"
-            f" is better, n = {rows['n'].iloc[0]}"
+            f"{html.escape(task)}<br>{rows['unit'].iloc[0]}, "
+            f"{'less' if rows['better'].iloc[0] == 'low' else 'more'} is better"
             for task, rows in panels
         ],
         vertical_spacing=0.0 if len(panels) < 2 else AROUND / (high * len(panels)),
@@ -62,9 +62,9 @@ def random_sets(frame: pd.DataFrame, *, title: str, level: float, dark: bool = F
                 "color": ink,
                 "symbol": np.where(rows["p"] < level, "circle", "circle-open").tolist(),
             },
-            customdata=rows[["role", "p", "low", "high"]],
+            customdata=rows[["role", "p", "low", "high", "n"]],
             hovertemplate="%{customdata[0]}: %{x:.2f}, p = %{customdata[1]:.2f}; random heads "
-            "%{customdata[2]:.2f} to %{customdata[3]:.2f}<extra></extra>",
+            "%{customdata[2]:.2f} to %{customdata[3]:.2f}, n = %{customdata[4]}<extra></extra>",
             showlegend=first,
             row=panel,
             col=1,
@@ -79,14 +79,11 @@ def random_sets(frame: pd.DataFrame, *, title: str, level: float, dark: bool = F
             row=panel,
             col=1,
         )
-    # The line of the whole model is a shape, which has no place in a legend of its own.
-    figure.add_scatter(
-        x=[None], y=[None], mode="lines", name="whole model", line={"dash": "dot", "color": ink}
-    )
+    figure.update_annotations(font={"size": 14})
     return figure.update_layout(
         template=template(dark=dark),
         title={"text": html.escape(title)},
-        height=high * len(panels) + 60,
-        legend={"y": 1 + 34 / (high * len(panels))},
-        margin={"t": 100, "b": 30},
+        height=high * len(panels) + 100,
+        legend={"y": 1 + 42 / (high * len(panels) - 66)},
+        margin={"t": 136, "b": 30},
     )

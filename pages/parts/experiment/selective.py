@@ -19,7 +19,8 @@ from pages.parts.frame.request import Request
 LEAST = 3  # heads of a role that is ablated as a whole
 DRAWS = 40
 CAPTION = (
-    f"Filled: p < {LEVEL}, not corrected for the number of tests; {DRAWS} random sets in the same layers."
+    f"Filled: p < {LEVEL}, not corrected for the number of tests. Dotted line: whole model. Band: {DRAWS} random sets "
+    "of as many heads in the same layers."
 )
 
 

@@ -62,7 +62,7 @@ def camera(title: str, kind: str) -> dict[str, Any]:
     file = "headscope-" + "-".join(re.findall("[a-z0-9]+", title.lower()))[:80]
     return {
         "displaylogo": False,
-        "modeBarButtonsToRemove": ["lasso2d", "autoScale2d"],
+        "modeBarButtonsToRemove": ["lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
         "toImageButtonOptions": {"format": kind, "filename": file, "scale": 2 if kind == "png" else 1},
     }
 

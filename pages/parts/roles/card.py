@@ -46,7 +46,7 @@ def draw_card(shown: Choice, query: Mapping[str, str], carried: Mapping[str, str
         "share",
         "low",
         "high",
-        title=f"Head {name}: n = {answer.n:,} in {answer.documents:,} documents",
+        title=f"Head {name}, n = {answer.n:,}",
         dark=is_dark(),
     )
     shares = {key: st.column_config.NumberColumn(format="percent") for key in ("share", "low", "high")}
