@@ -54,22 +54,20 @@ def strongest_links(grid: "Grid") -> "pd.DataFrame":
     """The largest weight of every head and the units it links; a decoder's first row, 100 % of itself, is left out."""
     import pandas as pd
 
-    weights = grid.weights.copy() if grid.is_causal and len(grid) > 1 else grid.weights
-    if weights is not grid.weights:
-        weights[:, :, 0] = 0
-    flat = weights.reshape(*weights.shape[:2], -1).argmax(axis=-1)
-    rows = []
-    for layer, head in np.ndindex(flat.shape):
-        if grid.has((layer, head)):
-            query, key = divmod(int(flat[layer, head]), weights.shape[3])
-            at = {
-                "layer": layer + 1,
-                "head": head + 1,
-                "query": grid.labels[query],
-                "key": grid.key_labels[key],
-            }
-            rows.append(at | {"weight": weights[layer, head, query, key]})
-    return pd.DataFrame(rows)
+    first = int(grid.is_causal and len(grid) > 1)
+    rows = grid.weights[:, :, first:]
+    queries, keys = divmod(rows.reshape(*rows.shape[:2], -1).argmax(axis=-1), rows.shape[3])
+    there = np.argwhere(np.ones_like(queries) if grid.heads is None else grid.heads)
+    return pd.DataFrame(
+        {
+            "layer": layer + 1,
+            "head": head + 1,
+            "query": grid.labels[first + queries[layer, head]],
+            "key": grid.key_labels[keys[layer, head]],
+            "weight": rows[layer, head, queries[layer, head], keys[layer, head]],
+        }
+        for layer, head in there
+    )
 
 
 def strongest_words(grid: "Grid", weights: NDArray[np.floating]) -> tuple[int, int] | None:

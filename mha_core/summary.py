@@ -1,6 +1,5 @@
 """A record in a few lines: its text, its model and its strongest links, for a terminal or a notebook."""
 
-from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,11 +25,10 @@ def summary(record: "AttentionRecord") -> str:
 
 def summary_html(record: "AttentionRecord") -> str:
     """The same as a table."""
-    rows = "".join(
-        f'<tr><th style="text-align:left">{escape(key)}</th><td style="text-align:left">{escape(value)}</td></tr>'
-        for key, value in _facts(record)
-    )
-    return f"<table>{rows}</table>"
+    import pandas as pd
+
+    table: str = pd.DataFrame(_facts(record)).to_html(header=False, index=False)
+    return table
 
 
 def _facts(record: "AttentionRecord") -> list[tuple[str, str]]:

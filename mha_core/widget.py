@@ -21,7 +21,7 @@ except ModuleNotFoundError:
     raise Unavailable("A widget needs anywidget: pip install 'headscope[notebook]'.") from None
 
 
-class Widget(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget is not there for the type checker
+class Widget(anywidget.AnyWidget):
     """The picture of one record, or of two against each other, as a widget.
 
         picture = record.widget(word="it")
