@@ -137,6 +137,15 @@ export function changed(here, changes) {
   return to.href;
 }
 
+// The head that a link names where this one is chosen: a picture that mixes heads has none of its own, and keeps what the
+// address says of them.
+export function headInLink({ per = "head" }, head, here) {
+  const asked = /^([1-9]\d{0,2})-([1-9]\d{0,2})$/.exec(new URL(here).searchParams.get("head") ?? "");
+  if (per === "head" || !asked) return head;
+  const [layer, other] = [asked[1] - 1, asked[2] - 1];
+  return per === "model" ? [layer, other] : [head[0], other];
+}
+
 export function isStep(before, now) {
   const [a, b] = [new URL(before), new URL(now)];
   return a.pathname === b.pathname && STEPS.some((key) => a.searchParams.get(key) !== b.searchParams.get(key));

@@ -20,9 +20,8 @@ const headscope = new Headscope(content.css);
 headscope.live = false;
 headscope.framed = parent !== globalThis; // in a notebook
 globalThis.headscope = headscope;
-headscope.useFonts(content.fonts.map(([base64, range]) => ({ bytes: bytesOf(base64).buffer, range })));
 content.records.forEach((record) => headscope.keep(revived(record)));
-const component = { data: revived(content.view), key: "file", parentElement: document.getElementById("picture"), setStateValue() {} };
+const component = { data: revived(content.view), key: "file", parentElement: document.getElementById("picture") };
 headscope.mount(component);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => headscope.mount(component));
 

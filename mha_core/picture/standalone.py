@@ -31,7 +31,6 @@ def standalone_html(payload: Payload, *, title: str, link: str = "") -> str:
     content = {
         "records": [_portable(record) for record in payload["records"]],
         "view": _portable(payload["view"] | {"n": 1, "selection": payload["selection"], "link": link}),
-        "fonts": [[_base64((FOLDER / name).read_bytes()), FACES[name]] for name in _faces(_written(payload))],
         "css": style(),
     }
     data = json.dumps(content, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
@@ -39,7 +38,7 @@ def standalone_html(payload: Payload, *, title: str, link: str = "") -> str:
     page = (ASSETS / "js" / "standalone.html").read_text(encoding="utf-8")
     source = bundle("standalone").replace("</script", "<\\/script")
     parts = {"TITLE": html.escape(title), "DATA": data, "SOURCE": source}
-    parts |= {"LIGHT": _theme(dark=False), "DARK": _theme(dark=True)}
+    parts |= {"FACES": _typeface(_written(payload)), "LIGHT": _theme(dark=False), "DARK": _theme(dark=True)}
     return re.sub("@@([A-Z]+)@@", lambda match: parts[match[1]], page)
 
 
@@ -51,10 +50,15 @@ def _written(payload: Payload) -> str:
     return "".join((*drawn, *map(str, payload["view"].get("titles", ()))))
 
 
-def _faces(letters: str) -> list[str]:
-    """The files of the typeface that these letters need."""
+def _typeface(letters: str) -> str:
+    """The faces that these letters need, as a style sheet with the files inside."""
     latin, extended = FACES
-    return [latin] + ([extended] if any("\u0100" <= letter <= "\u1e9e" for letter in letters) else [])
+    files = [latin] + ([extended] if any("\u0100" <= letter <= "\u1e9e" for letter in letters) else [])
+    return "".join(
+        f"@font-face{{font-family:HeadScope;font-weight:400 650;unicode-range:{FACES[name]};"
+        f"src:url(data:font/woff2;base64,{_base64((FOLDER / name).read_bytes())}) format('woff2')}}"
+        for name in files
+    )
 
 
 def _theme(*, dark: bool) -> str:
