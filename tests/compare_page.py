@@ -25,7 +25,7 @@ def choose(page: Any, head: tuple[int, int]) -> None:
 
 
 def matrix(page: Any, label: str) -> Any:
-    return page.get_by_role("application", name=f"{label};")
+    return page.get_by_role("application", name=label, exact=True)
 
 
 def line_colour(page: Any) -> tuple[int, ...]:

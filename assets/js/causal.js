@@ -88,11 +88,9 @@ export function stairs(context, x, y, at, colour, width) {
 }
 
 // ---- what the page says of it
-export const MASKED = "hatched: comes later, cannot be seen";
-
 export function maskNote(record) {
   if (record.reach) return " · hatched: outside what this layer sees";
-  return record.causal ? ` · ${MASKED}` : "";
+  return record.causal ? " · hatched: comes later, cannot be seen" : "";
 }
 
 export function triangleNote(record) {

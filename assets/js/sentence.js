@@ -250,12 +250,12 @@ export class Sentence {
       }));
     // What a link brings arrives at the word that looks, where its arc begins; its weight stands where it looks.
     for (const shape of this.shapes) shape.band = shape.ends === null ? null : ribbon(shape.d, shape.ends, shape.width);
-    this.traces = (shown.ghost?.links ?? [])
+    const traces = (shown.ghost?.links ?? [])
       .slice(0, DRAWN)
       .filter((link) => this.boxes[link.from] && this.boxes[link.to])
       .map((link) => ({ d: arcPath(this.boxes[link.from], this.boxes[link.to], LOWER, this.most, this.roomy ? this.size * 0.14 + 20 : null), width: Math.max(1, strokeWithin(link, this.boxes, scale) * 0.4), colour: css(paint.trace) }));
     this.arcs.replaceChildren(
-      ...this.traces.map((s) => vector("path", { class: "trace", d: s.d, fill: "none", stroke: s.colour, "stroke-width": s.width.toFixed(2), "stroke-dasharray": DASHES })),
+      ...traces.map((s) => vector("path", { class: "trace", d: s.d, fill: "none", stroke: s.colour, "stroke-width": s.width.toFixed(2), "stroke-dasharray": DASHES })),
       ...this.shapes.filter((s) => s.band).map((s) => vector("path", { class: "band", d: s.band, fill: s.colour, opacity: s.faded ? STEPPED_BACK : null })),
       ...this.shapes.filter((s) => !s.band).map((s) => vector("path", { d: s.d, fill: "none", stroke: s.colour, "stroke-width": s.width.toFixed(2), "stroke-linecap": "butt", opacity: s.faded ? STEPPED_BACK : null })),
       ...this.shapes.filter((s) => s.tip).map((s) => vector("polygon", { points: arrowTip(s.d, tipOf(s.width)), fill: s.colour })),

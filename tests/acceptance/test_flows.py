@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from axe import complaints
 from PIL import Image
 from playwright.sync_api import expect
 from running import start_app
@@ -477,6 +478,7 @@ def test_every_file_that_explore_saves_holds_the_numbers_of_the_engine(reader, t
     assert not [url for url in loaded if "Plotly" in url], "a table needs no charts"
     opened(person, "Save")
     assert [url for url in loaded if "Plotly" in url]
+    assert not complaints(person.page)
     truth = engine(CAT)
     pictures_are_whole(person, tmp_path, {*truth.words, "3-9"})
     table_is_right(lines_of(saved(person, exported(person, "CSV"), tmp_path)), truth, truth.heads)

@@ -9,7 +9,7 @@ import { drawMeasure } from "../measure.js";
 import { fillFacts, spokenOnce } from "../parts.js";
 import { kindOf, placeName, rankHeads, sinkOf, titleOf } from "../record.js";
 import { chose, noneSees } from "../seen.js";
-import { headInWords, headName, listed, pairInWords, quoted, rowInWords } from "../words.js";
+import { headInWords, headName, pairInWords, rowInWords } from "../words.js";
 import { drawChips } from "./heads.js";
 import { fromNow, ghostNow, topNow } from "./shown.js";
 
