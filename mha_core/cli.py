@@ -1,5 +1,5 @@
-"""The command line, `headscope` or `python -m mha_core`: `app`, `trace TEXT`, `next TEXT`, `ablate TEXT`,
-`patch SOURCE INTO`, `models`, `roles`, `atlas`, `similarity`, `learn ...` and `decoder`.
+"""The command line, `headscope` or `python -m mha_core`: `app`, `trace TEXT`, `next TEXT`, `why TEXT`,
+`ablate TEXT`, `patch SOURCE INTO`, `models`, `roles`, `atlas`, `similarity`, `learn ...` and `decoder`.
 
 Layers and heads that a person reads count from 1 ("4-2" is layer 4, head 2, as Clark et al. 2019 write);
 positions in arrays count from 0. Exit codes: 0, and 2 for bad input with one sentence on stderr.
@@ -23,6 +23,7 @@ from mha_core.model import Model
 from mha_core.next_command import add_next_parser
 from mha_core.shelf import shelf
 from mha_core.trace_command import add_trace_parser
+from mha_core.why_command import add_why_parser
 from mha_core.wording import counted
 
 NOTE = (
@@ -71,6 +72,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_app_parser(commands)
     add_trace_parser(commands, _load, put, _warn_if_cut, NOTE)
     add_next_parser(commands, _load, put, _warn_if_cut)
+    add_why_parser(commands, _load, _warn_if_cut, NOTE)
     models = commands.add_parser("models", help="the models to choose from")
     add_format(models)
     models.set_defaults(run=_run_models)
