@@ -7,9 +7,11 @@ from mha_core.errors import DtypeError, HeadScopeError, InputError, ModelError, 
 from mha_core.families.bert import Encoder, EncoderConfig, MaskedHead
 from mha_core.given import record_of
 from mha_core.grid import Grid, HeadWeights, Unit
+from mha_core.heads.copying import copying_scores
 from mha_core.hf import SequenceRecords, TransformersModel, from_transformers
 from mha_core.layer_run import LayerRun, Projections
 from mha_core.load import load_model
+from mha_core.logit_attribution import logit_attribution
 from mha_core.model import Model
 from mha_core.multihead import AttentionDetails, MultiHeadAttention
 from mha_core.picture.notebook import Shown, show
@@ -28,6 +30,7 @@ from mha_core.trace import (
     trace_many,
     trace_tokens,
 )
+from mha_core.why import weight_without, why
 
 __version__ = "0.1.0"
 
@@ -68,6 +71,7 @@ __all__ = [
     "causal_mask",
     "choose_device",
     "choose_precision",
+    "copying_scores",
     "embedding",
     "every_layer_details",
     "from_transformers",
@@ -75,6 +79,7 @@ __all__ = [
     "hidden_states",
     "layer_details",
     "load_model",
+    "logit_attribution",
     "masked_softmax",
     "predict_masked",
     "predict_next",
@@ -86,4 +91,6 @@ __all__ = [
     "trace",
     "trace_many",
     "trace_tokens",
+    "weight_without",
+    "why",
 ]

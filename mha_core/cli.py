@@ -1,5 +1,5 @@
-"""The command line, `headscope` or `python -m mha_core`: `app`, `trace TEXT`, `next TEXT`, `ablate TEXT`,
-`patch SOURCE INTO`, `models`, `roles`, `atlas`, `similarity`, `learn ...` and `decoder`.
+"""The command line, `headscope` or `python -m mha_core`: `app`, `trace TEXT`, `next TEXT`, `why TEXT`,
+`ablate TEXT`, `patch SOURCE INTO`, `models`, `roles`, `atlas`, `similarity`, `learn ...` and `decoder`.
 
 Layers and heads that a person reads count from 1 ("4-2" is layer 4, head 2, as Clark et al. 2019 write);
 positions in arrays count from 0. Exit codes: 0, and 2 for bad input with one sentence on stderr.
@@ -21,6 +21,7 @@ from mha_core.learning.cli import add_learn_parser
 from mha_core.next_command import add_next_parser
 from mha_core.shelf import shelf
 from mha_core.trace_command import add_trace_parser
+from mha_core.why_command import add_why_parser
 
 NOTE = (
     "Layers and heads are numbered from 1: 4-2 is layer 4, head 2. Positions in the JSON and CSV arrays, "
@@ -68,6 +69,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_app_parser(commands)
     add_trace_parser(commands, NOTE)
     add_next_parser(commands)
+    add_why_parser(commands, NOTE)
     models = commands.add_parser("models", help="the models to choose from")
     add_format(models)
     models.set_defaults(run=_run_models)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mha_core.errors import InputError, SizeError
-from mha_core.listing import ranked_heads, unit_named
+from mha_core.listing import places_of, ranked_heads, unit_named
 from mha_core.tokens import Tokens
 from mha_core.wording import Head, counted, head_name, size_in_words
 
@@ -149,9 +149,7 @@ class Grid(Frozen):
     def find(self, word: str, *, among_keys: bool = False) -> tuple[int, ...]:
         """Where that word or piece stands (in the rows, or `among_keys` in the columns), without regard to case; empty
         if nowhere."""
-        wanted = word.strip().casefold()
-        units = self.key_units if among_keys and self.key_units is not None else self.units
-        return tuple(i for i, unit in enumerate(units) if unit.bare.casefold() == wanted)
+        return places_of(self.key_units or self.units if among_keys else self.units, word)
 
     def __getitem__(self, name: str) -> HeadWeights:
         """One head by its name, layer and head from 1: grid["4-2"]. Raises InputError for another name."""

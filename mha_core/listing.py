@@ -1,5 +1,6 @@
 """Which heads connect two tokens, and which tokens a head connects: a grid in, a frame or places out."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +13,7 @@ from mha_core.wording import head_name
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mha_core.grid import Grid
+    from mha_core.grid import Grid, Unit
 
 
 def ranked_heads(grid: "Grid", source: int, target: int | None = None) -> "pd.DataFrame":
@@ -87,19 +88,33 @@ def strongest_words(grid: "Grid", weights: NDArray[np.floating]) -> tuple[int, i
 
 
 def unit_named(grid: "Grid", name: str, *, among_keys: bool = False) -> int:
-    """The unit that spells `name`; "it#2" is the second of its kind. Raises InputError if there is none."""
+    """The unit that spells `name`, see `place_named`."""
+    return place_named(grid.key_units or grid.units if among_keys else grid.units, name)
+
+
+def place_named(units: Sequence["Unit"], name: str) -> int:
+    """The place, from 0, of the unit that spells `name` without regard to case; "it#2" is the second of its kind, "#20"
+    the unit at place 20, from 1. Raises InputError if there is none."""
     if not isinstance(name, str):
         raise InputError(f"A word is asked for by how it is spelt; {type(name).__name__} was given.")
     word, mark, number = name.rpartition("#")
     wanted, which = (word, int(number)) if mark and word and _is_count(number) else (name, 1)
-    places = grid.find(wanted, among_keys=among_keys)
+    places = places_of(units, wanted)
+    if not places and not word and _is_count(number) and 1 <= int(number) <= len(units):
+        return int(number) - 1
     if not places:
-        there = " ".join(grid.key_labels if among_keys else grid.labels)
+        there = " ".join(unit.label for unit in units)
         raise InputError(f"'{wanted[:60]}' is not in the sentence; its tokens are: {there}.")
     if not 1 <= which <= len(places):
         times = "once" if len(places) == 1 else f"{len(places)} times"
         raise InputError(f"'{wanted}' stands {times} in the sentence, so there is no number {which}.")
     return places[which - 1]
+
+
+def places_of(units: Sequence["Unit"], word: str) -> tuple[int, ...]:
+    """Every place of a word or piece, without regard to case."""
+    wanted = word.strip().casefold()
+    return tuple(i for i, unit in enumerate(units) if unit.bare.casefold() == wanted)
 
 
 def _is_count(text: str) -> bool:

@@ -122,8 +122,17 @@ class Block(nn.Module, ABC):
         """The layer's input with the output of its attention, as the feed-forward net is given it."""
 
     @abstractmethod
+    def mlp(self, residual: Tensor) -> Tensor:
+        """What the feed-forward net writes."""
+
+    @abstractmethod
+    def output(self, residual: Tensor, written: Tensor) -> Tensor:
+        """The residual with what the feed-forward net wrote, as the next layer is given it."""
+
     def feed_forward(self, x: Tensor, attended: Tensor) -> Tensor:
         """The rest of the layer, from its input and the output of its attention."""
+        residual = self.residual(x, attended)
+        return self.output(residual, self.mlp(residual))
 
 
 class PreNormBlock(Block):
@@ -139,6 +148,10 @@ class PreNormBlock(Block):
     def residual(self, x: Tensor, attended: Tensor) -> Tensor:
         """x + attended."""
         return x + attended
+
+    def output(self, residual: Tensor, written: Tensor) -> Tensor:
+        """residual + written."""
+        return residual + written
 
 
 class Embedder(Protocol):

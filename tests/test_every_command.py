@@ -28,6 +28,7 @@ CALLS = {
     "trace many": ("trace - --layer 4 --head 2", "It rained.\nIt is so.", 25 + 36, "sentence"),
     "next": ("next the --model DECODER --top 3", "", 3, "probability"),
     "next many": ("next - --model DECODER --top 3", "the\nit", 6, "probability"),
+    "why": ("why the --model DECODER --head 2-1 --from the --to '#1'", "", 18, "score"),
     "models": ("models", "", None, "name"),
     "ablate": ("ablate 'the cat' --model DECODER --every", "", 15, "effect"),
     "ablate many": ("ablate - --model DECODER --every", "the cat\nit was", 30, "sentence"),

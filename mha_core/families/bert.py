@@ -172,11 +172,15 @@ class EncoderLayer(Block):
         normed: Tensor = self.attention_norm(x + attended)
         return normed
 
-    def feed_forward(self, x: Tensor, attended: Tensor) -> Tensor:
-        """The rest of the layer, from its input and the output of its attention."""
-        x = self.residual(x, attended)
-        result: Tensor = self.output_norm(x + self.down(self.activation(self.up(x))))
-        return result
+    def mlp(self, residual: Tensor) -> Tensor:
+        """What the feed-forward net writes."""
+        written: Tensor = self.down(self.activation(self.up(residual)))
+        return written
+
+    def output(self, residual: Tensor, written: Tensor) -> Tensor:
+        """LayerNorm(residual + written)."""
+        normed: Tensor = self.output_norm(residual + written)
+        return normed
 
 
 class Encoder(Stack):

@@ -72,12 +72,11 @@ class LlamaBlock(PreNormBlock):
         self.down = nn.Linear(config.d_ff, config.d_model, bias=config.mlp_bias)
         self.activation = ACTIVATIONS[config.activation]
 
-    def feed_forward(self, x: Tensor, attended: Tensor) -> Tensor:
-        """The rest of the layer, from its input and the output of its attention."""
-        x = self.residual(x, attended)
-        normed = self.output_norm(x)
-        result: Tensor = x + self.down(self.activation(self.gate(normed)) * self.up(normed))
-        return result
+    def mlp(self, residual: Tensor) -> Tensor:
+        """What the feed-forward net writes."""
+        normed = self.output_norm(residual)
+        written: Tensor = self.down(self.activation(self.gate(normed)) * self.up(normed))
+        return written
 
 
 class Llama(Stack):

@@ -30,8 +30,7 @@ class PlainBlock(PreNormBlock):
         self.down = nn.Linear(config.d_ff, config.d_model)
         self.activation = ACTIVATIONS[config.activation]
 
-    def feed_forward(self, x: Tensor, attended: Tensor) -> Tensor:
-        """The rest of the layer, from its input and the output of its attention."""
-        x = self.residual(x, attended)
-        result: Tensor = x + self.down(self.activation(self.up(self.output_norm(x))))
-        return result
+    def mlp(self, residual: Tensor) -> Tensor:
+        """What the feed-forward net writes."""
+        written: Tensor = self.down(self.activation(self.up(self.output_norm(residual))))
+        return written

@@ -1,0 +1,111 @@
+"""Copying heads: does what a head writes about a token speak for that token, or against it?
+
+A token's state after layer 1 goes through a head's value and output matrices, the final norm's gain and the
+unembedding. The head copies a token that is then among its own five highest logits, and suppresses one among the
+five lowest. Sources: Wang et al. 2022, section 3.1 (name movers, negative ones); McDougall et al. 2023 (suppression).
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+import torch
+from torch import Tensor, nn
+
+from mha_core.errors import InputError
+from mha_core.experiments.outcomes import SCORES_AT_ONCE, token_of
+from mha_core.interrupt import checkpoint
+from mha_core.model import Model
+from mha_core.modes import plain_numbers
+from mha_core.residual_parts import exact, next_matrix, norm_before
+from mha_core.trace import check_model
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+AMONG = 5  # logits among which the token has to be
+FIRST = "The"
+Weights = Literal["own", "random", "shuffled"]
+
+
+def copying_scores(
+    words: Sequence[str], model: Model, *, weights: Weights = "own", first: str = FIRST, seed: int = 0
+) -> "pd.DataFrame":
+    """Measure how many of some tokens (" Mary" with its space) every head of a decoder copies, and how many it
+    suppresses, through its value and output matrices without biases.
+
+    Each token is read after `first`, which takes the attention sink. `weights`: the head's "own"; as baselines "random"
+    ones (normal, as large as its own) and "shuffled" ones (its values with another head's output matrix), both by
+    `seed`. Returns a row a head: layer and head from 1, copying and negative_copying, the shares of the tokens.
+
+    Half precision is computed in float32. Raises InputError for a model that predicts no next token, no words, and a
+    word that is not one token.
+    """
+    import pandas as pd
+
+    check_model(model)
+    if isinstance(words, str) or not words:
+        raise InputError("Copying takes a list of words, each one token; give at least one.")
+    if weights not in ("own", "random", "shuffled"):
+        raise InputError(f"Weights can be own, random or shuffled, not '{str(weights)[:40]}'.")
+    model = exact(model)
+    ids, unembedding = [token_of(word, model) for word in words], next_matrix(model)
+    generator = torch.Generator().manual_seed(seed)
+    order = torch.arange(model.n_layers * model.n_heads)
+    if weights == "shuffled":
+        order = order[torch.randperm(len(order), generator=generator)]
+    rows = list[dict[str, float]]()
+    with torch.inference_mode(), plain_numbers():
+        there = torch.tensor(model.tokenizer.identities, device=model.device)
+        unembedding = unembedding if len(there) == len(unembedding) else unembedding[there]
+        own = torch.searchsorted(there, torch.tensor(ids, device=model.device)).repeat(model.n_heads)
+        states = _after_layer_1(ids, token_of(first, model), model)
+        for layer, outputs in enumerate(order.view(model.n_layers, -1).tolist()):
+            checkpoint()
+            read, written = model.encoder.layer(layer).attention_input(states), list[Tensor]()
+            for head, output in enumerate(outputs):
+                W_v, W_o = _matrices(model, (layer, head), divmod(output, model.n_heads))
+                if weights == "random":
+                    W_v, W_o = (torch.randn(W.shape, generator=generator).to(W) * W.std() for W in (W_v, W_o))
+                written.append(read @ W_v.T @ W_o.T)
+            ranks = _ranks(_gained(torch.cat(written), model), unembedding, own)
+            shares = (ranks.view(2, model.n_heads, -1) < AMONG).double().mean(-1).T.tolist()
+            for head, (copied, suppressed) in enumerate(shares, 1):
+                rows.append(
+                    {"layer": layer + 1, "head": head, "copying": copied, "negative_copying": suppressed}
+                )
+    return pd.DataFrame(rows)
+
+
+def _after_layer_1(ids: Sequence[int], first: int, model: Model) -> Tensor:
+    """The states (token, d_model) that layer 1 makes of tokens behind a first one."""
+    batch = torch.tensor([[first, identity] for identity in ids], device=model.device)
+    return next(iter(model.encoder.steps(batch, need_weights=False))).hidden[:, 1]
+
+
+def _matrices(model: Model, head: tuple[int, int], writer: tuple[int, int]) -> tuple[Tensor, Tensor]:
+    """W_v (d_v, d_model) of one head and W_o (d_model, d_v) of another, or the same."""
+    values, outputs = (model.encoder.layer(layer).attention for layer, _ in (head, writer))
+    kv_head = head[1] * values.n_kv_heads // values.n_heads
+    W_v = values.W_v.weight.view(values.n_kv_heads, -1, values.d_model)[kv_head]
+    return W_v, outputs.W_o.weight.view(outputs.d_model, outputs.n_heads, -1)[:, writer[1]]
+
+
+def _gained(written: Tensor, model: Model) -> Tensor:
+    """What a head wrote with the final norm's gain, without its scale, which leaves every order as it is."""
+    norm = norm_before(model, model.n_layers)
+    if norm is None:
+        return written
+    if isinstance(norm, nn.LayerNorm):
+        written = written - written.mean(-1, keepdim=True)
+    return written * norm.weight
+
+
+def _ranks(written: Tensor, unembedding: Tensor, own: Tensor) -> Tensor:
+    """How many logits are above that of each token itself, and how many below, (2, token)."""
+    found = list[Tensor]()
+    at_once = max(1, SCORES_AT_ONCE // len(unembedding))
+    for start in range(0, len(own), at_once):
+        logits = written[start : start + at_once] @ unembedding.T
+        itself = logits.gather(1, own[start : start + at_once, None])
+        found.append(torch.stack(((logits > itself).sum(1), (logits < itself).sum(1))))
+    return torch.cat(found, dim=1)

@@ -1,0 +1,127 @@
+"""A transformers model's residual stream split into parts once more, in double precision and apart from the project."""
+
+from collections import defaultdict
+
+import numpy as np
+import torch
+
+LAYERS = {"bert": "encoder.layer", "gpt2": "transformer.h", "llama": "model.layers"}
+HEADS_OUT = {"bert": "attention.output.dense", "gpt2": "attn.c_proj", "llama": "self_attn.o_proj"}
+MLP = {"bert": "output.dense", "gpt2": "mlp", "llama": "mlp"}
+AFTER_HEADS, AFTER_MLP = "attention.output.LayerNorm", "output.LayerNorm"
+BEFORE = {"gpt2": "ln_1", "llama": "input_layernorm"}
+LAST = {"gpt2": "transformer.ln_f", "llama": "model.norm"}
+
+
+class ByHand:
+    """One run of one text; `parts(layer)` is what the attention of a layer reads of each part, {name: (n, width)}."""
+
+    def __init__(self, theirs, kind, ids):
+        self.theirs, self.kind = theirs.double(), kind
+        self.inputs, self.outputs = {}, {}
+        hooks = [module.register_forward_hook(self.keep(name)) for name, module in theirs.named_modules()]
+        with torch.no_grad():
+            self.run = theirs(torch.tensor([list(ids)]), output_hidden_states=True, output_attentions=True)
+        for hook in hooks:
+            hook.remove()
+
+    def keep(self, name):
+        def hook(_module, inputs, output):
+            if inputs and isinstance(inputs[0], torch.Tensor) and isinstance(output, torch.Tensor):
+                self.inputs[name], self.outputs[name] = inputs[0][0].numpy(), output[0].numpy()
+
+        return hook
+
+    def held(self, name, part):
+        """A part through a norm whose scale is that of the whole state."""
+        norm, x = self.theirs.get_submodule(name), self.inputs[name]
+        weight = norm.weight.detach().numpy()
+        if getattr(norm, "bias", None) is None:
+            return part / np.sqrt((x**2).mean(-1, keepdims=True) + norm.variance_epsilon) * weight
+        deviation = np.sqrt(x.var(-1, keepdims=True) + norm.eps)
+        return (part - part.mean(-1, keepdims=True)) / deviation * weight
+
+    def all_held(self, name, parts):
+        parts = {key: self.held(name, part) for key, part in parts.items()}
+        bias = getattr(self.theirs.get_submodule(name), "bias", None)
+        if bias is not None:
+            parts["bias", None, None] += bias.detach().numpy()
+        return parts
+
+    def parts(self, layer):
+        config, kind = self.theirs.config, self.kind
+        state = self.run.hidden_states[0][0].numpy()
+        parts = {("embedding", None, None): state, ("bias", None, None): np.zeros_like(state)}
+        for index in range(layer):
+            place = f"{LAYERS[kind]}.{index}."
+            out, contexts = (
+                self.theirs.get_submodule(place + HEADS_OUT[kind]),
+                self.inputs[place + HEADS_OUT[kind]],
+            )
+            matrix = out.weight.detach().numpy() if kind == "gpt2" else out.weight.detach().numpy().T
+            width = len(matrix) // config.num_attention_heads
+            for head in range(config.num_attention_heads):
+                at = slice(head * width, (head + 1) * width)
+                parts["head", index + 1, head + 1] = contexts[:, at] @ matrix[at]
+            if out.bias is not None:
+                parts["bias", None, None] = parts["bias", None, None] + out.bias.detach().numpy()
+            if kind == "bert":
+                parts = self.all_held(place + AFTER_HEADS, parts)
+            parts["mlp", index + 1, None] = self.outputs[place + MLP[kind]]
+            if kind == "bert":
+                parts = self.all_held(place + AFTER_MLP, parts)
+        if layer == config.num_hidden_layers:
+            return self.all_held(LAST[kind], parts)
+        return parts if kind == "bert" else self.all_held(f"{LAYERS[kind]}.{layer}.{BEFORE[kind]}", parts)
+
+    def matrices(self, layer, head):
+        """W_q and W_k of a head, (width, d_k), and their biases."""
+        config, place = self.theirs.config, f"{LAYERS[self.kind]}.{layer}."
+        shared = config.num_attention_heads // getattr(
+            config, "num_key_value_heads", config.num_attention_heads
+        )
+        found = []
+        for letter, at in (("query", head), ("key", head // shared)):
+            if self.kind == "gpt2":
+                fused = self.theirs.get_submodule(place + "attn.c_attn")
+                third = ("query", "key").index(letter)
+                weight = fused.weight.detach().numpy().T.reshape(3, config.n_embd, -1)[third]
+                bias = fused.bias.detach().numpy().reshape(3, -1)[third]
+            else:
+                name = f"attention.self.{letter}" if self.kind == "bert" else f"self_attn.{letter[0]}_proj"
+                linear = self.theirs.get_submodule(place + name)
+                weight = linear.weight.detach().numpy()
+                bias = np.zeros(len(weight)) if linear.bias is None else linear.bias.detach().numpy()
+            d_k = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+            rows = slice(at * d_k, (at + 1) * d_k)
+            found.append((weight[rows].T, bias[rows]))
+        return found
+
+    def turned(self, x, position):
+        """A query or key (d_k,) turned by its position, as complex numbers."""
+        if self.kind != "llama":
+            return x
+        half = len(x) // 2
+        theta = self.theirs.config.rope_parameters["rope_theta"]
+        pairs = (x[:half] + 1j * x[half:]) * np.exp(1j * position * theta ** (-np.arange(half) / half))
+        return np.concatenate([pairs.real, pairs.imag])
+
+    def link(self, layer, head, i, j):
+        """{(side, part, layer, head): score} of one link, one key after the other, and the link's weight."""
+        (W_q, b_q), (W_k, b_k) = self.matrices(layer, head)
+        parts = self.parts(layer)
+        n = len(next(iter(parts.values())))
+        seen = range(i + 1) if self.kind != "bert" else range(n)
+        queries = {name: self.turned(part[i] @ W_q, i) for name, part in parts.items()}
+        queries["bias", layer + 1, head + 1] = self.turned(b_q, i)
+        keys = {name: [self.turned(part[k] @ W_k, k) for k in seen] for name, part in parts.items()}
+        keys["bias", layer + 1, head + 1] = [self.turned(b_k, k) for k in seen]
+        q = sum(queries.values())
+        k = [sum(one[at] for one in keys.values()) for at in seen]
+        found = defaultdict(float)
+        for name in queries:
+            own = [q @ keys[name][at] / np.sqrt(len(q)) for at in seen]
+            found["key", *name] = own[j] - np.mean(own)
+            own = [queries[name] @ k[at] / np.sqrt(len(q)) for at in seen]
+            found["query", *name] = own[j] - np.mean(own)
+        return dict(found), float(self.run.attentions[layer][0, head, i, j])

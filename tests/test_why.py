@@ -1,0 +1,415 @@
+"""Why a head looks there: the parts of a link's score, taking parts away, logit attribution and copying."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from bert_folders import embedded_folder, random_bert, write
+from decoder_folders import random_decoder, write_decoder
+from parts_by_hand import ByHand
+
+from mha_core import (
+    InputError,
+    copying_scores,
+    from_transformers,
+    hidden_states,
+    layer_details,
+    load_model,
+    logit_attribution,
+    predict_next,
+    trace,
+    weight_without,
+    why,
+)
+from mha_core.cli import main
+from mha_core.experiments.kept import mean_contexts
+from mha_core.experiments.prompts import prompts
+
+TIRED = "The animal didn't cross the street because it was too tired."
+SENTENCES = (
+    "the cat sat", "it was the end", "Anna met Tom", "two of the three", "no one saw it",
+    "the theory", "rain, then sun", "a b c d e f g", "It is. Is it?", "the best of it",
+)  # fmt: skip
+KINDS = ("bert", "gpt2", "llama")
+
+
+def loaded(kind, folder, **changes):
+    """A random model of transformers with norms and biases of its own, and ours of the same weights."""
+    if kind == "bert":
+        theirs = random_bert(**changes)
+        write(folder, theirs)
+    else:
+        theirs = write_decoder(folder, random_decoder(kind, int(kind == "llama"), **changes))
+    return theirs, load_model(str(folder), device="cpu")
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def both(request, tmp_path_factory):
+    return request.param, *loaded(request.param, tmp_path_factory.mktemp(request.param))
+
+
+@pytest.fixture(scope="module")
+def two_layers(tmp_path_factory):
+    changes = {"bert": {"num_hidden_layers": 2}, "llama": {"num_hidden_layers": 2}, "gpt2": {"n_layer": 2}}
+    return {kind: loaded(kind, tmp_path_factory.mktemp(kind), **changes[kind])[1] for kind in KINDS}
+
+
+def scores_of(frame):
+    """{(side, part, layer, head): score}."""
+    rows = frame.astype(object).where(frame.notna(), None)
+    return dict(
+        zip(zip(rows.side, rows.part, rows.layer, rows["head"], strict=True), rows.score, strict=True)
+    )
+
+
+# Published and known results
+
+
+@pytest.mark.parametrize(
+    ("word", "weight", "total", "expected"),
+    [
+        ("tired", 0.677, 4.16, {
+            ("key", "embedding", None, None): 1.69, ("key", "mlp", 1, None): 0.79, ("key", "mlp", 2, None): 0.72,
+            ("key", "mlp", 3, None): -0.68, ("query", "mlp", 3, None): 1.94, ("query", "embedding", None, None): 0.84,
+            ("query", "bias", None, None): 0.41, ("query", "head", 3, 2): 0.25,
+        }),
+        ("wide", 0.281, 2.71, {("query", "mlp", 3, None): 0.67}),
+    ],
+)  # fmt: skip
+def test_what_makes_it_look_at_the_animal(model, word, weight, total, expected):
+    frame = why(TIRED.replace("tired", word), model, head="4-2", query="it", key="animal")
+    assert frame.attrs["weight"] == pytest.approx(weight, abs=0.001)
+    assert frame.attrs["score"] == pytest.approx(total, abs=0.01)
+    found = scores_of(frame)
+    assert {name: found[name] for name in expected} == pytest.approx(expected, abs=0.01)
+
+
+def test_what_makes_a_verb_look_at_its_subject(model):
+    text = "The keys to the cabinet are on the table."
+    frame = why(text, model, head="4-2", query="are", key="keys")
+    found = scores_of(frame)
+    assert (frame.attrs["weight"], frame.attrs["score"]) == pytest.approx((0.788, 4.00), abs=0.01)
+    assert found["key", "embedding", None, None] == pytest.approx(2.07, abs=0.01)
+    assert found["key", "mlp", 3, None] == pytest.approx(1.07, abs=0.01)
+    assert found["query", "embedding", None, None] == pytest.approx(1.49, abs=0.01)
+    assert found["query", "mlp", 3, None] == pytest.approx(1.10, abs=0.01)
+
+
+@pytest.mark.slow
+def test_an_induction_head_finds_its_previous_token_head(smollm2):
+    text = "Mr and Mrs Dursley lived at number four. The owner of the house, Mrs Durs"
+    frame = why(text, smollm2, head="19-7", query="urs#2", key="ley")
+    assert frame.attrs["weight"] == pytest.approx(0.996, abs=0.001)
+    assert frame.attrs["score"] == pytest.approx(16.37, abs=0.01)
+    found = scores_of(frame)
+    expected = {
+        ("head", 17, 1): 13.07,
+        ("mlp", 16, None): -2.86,
+        ("mlp", 2, None): -2.20,
+        ("mlp", 6, None): 2.15,
+    }
+    assert {name: found["key", *name] for name in expected} == pytest.approx(expected, abs=0.01)
+    assert found["key", "head", 4, 3] == pytest.approx(1.88, abs=0.01)
+    pd.testing.assert_frame_equal(frame, why(text, smollm2, head="19-7", query="#20", key=5))
+
+
+@pytest.mark.slow
+def test_names_are_copied_and_suppressed_by_the_heads_that_are_known_for_it(smollm2):
+    names = [f" {name}" for name in prompts().names[:20]]
+    found = copying_scores(names, smollm2).set_index(["layer", "head"])
+    expected = {(24, 3): 1.0, (24, 1): 1.0, (25, 6): 0.95, (24, 6): 0.75}
+    assert found.copying[list(expected)].to_dict() == pytest.approx(expected, abs=0.02)
+    negative = found.negative_copying.sort_values(ascending=False)
+    assert set(negative.index[:2]) == {(24, 4), (25, 5)}
+    assert (negative.iloc[:2] == 1).all()
+    assert negative.iloc[2] <= 0.05
+    baseline = copying_scores(names[:5], smollm2, weights="shuffled")
+    assert baseline[["copying", "negative_copying"]].max().max() <= 0.2
+
+
+@pytest.mark.slow
+def test_a_copy_suppression_head_speaks_against_the_name_said_twice(smollm2):
+    text = "When Mary and John went to the store, John gave a drink to"
+    frames = {word: logit_attribution(text, smollm2, word) for word in (" Mary", " John")}
+    mary, john = (frame[frame.part == "head"].set_index(["layer", "head"]).score for frame in frames.values())
+    assert john.idxmin() == (24, 4)
+    assert john[24, 4] < -2 < mary[24, 4]
+    both = logit_attribution(text, smollm2, " Mary", " John")
+    both = both[both.part == "head"].set_index(["layer", "head"]).score
+    np.testing.assert_allclose(both.sort_index(), (mary - john).sort_index(), atol=1e-3)
+
+
+# The same numbers apart from the project
+
+
+@pytest.mark.parametrize("text", SENTENCES)
+def test_parts_are_those_of_transformers_and_plain_loops(both, text):
+    kind, theirs, ours = both
+    ids = ours.tokenizer.encode(text).ids
+    byhand = ByHand(theirs, kind, ids)
+    layer, head, i, j = len(ids) % ours.n_layers, len(ids) % ours.n_heads, len(ids) - 1, len(ids) // 2
+    expected, weight = byhand.link(layer, head, i, j)
+    frame = why(text, ours, head=f"{layer + 1}-{head + 1}", query=i, key=j)
+    found = scores_of(frame)
+    scale = max(map(abs, expected.values()))
+    expected = {name: score for name, score in expected.items() if name in found or abs(score) > 1e-9}
+    assert found == pytest.approx(expected, abs=3e-6 * max(1, scale))
+    assert frame.attrs["weight"] == pytest.approx(weight, abs=1e-5)
+
+
+@pytest.mark.parametrize("text", SENTENCES[:3])
+@pytest.mark.parametrize("both", KINDS[1:], indirect=True)
+def test_attribution_is_that_of_transformers_and_plain_loops(both, text):
+    kind, theirs, ours = both
+    byhand = ByHand(theirs, kind, ours.tokenizer.encode(text).ids)
+    frame = logit_attribution(text, ours, "t", "e")
+    vectors = theirs.lm_head.weight.detach().numpy()[[ours.tokenizer.ids_of(word)[0] for word in "te"]]
+    rows = frame.astype(object).where(frame.notna(), None)
+    found = dict(zip(zip(rows.part, rows.layer, rows["head"], strict=True), rows.score, strict=True))
+    parts = byhand.parts(ours.n_layers)
+    expected = {name: float(part[-1] @ (vectors[0] - vectors[1])) for name, part in parts.items()}
+    assert found == pytest.approx(expected, abs=1e-4)
+    logits = byhand.run.logits[0, -1].numpy()
+    difference = logits[ours.tokenizer.ids_of("t")[0]] - logits[ours.tokenizer.ids_of("e")[0]]
+    assert frame.score.sum() == pytest.approx(difference, abs=1e-3)
+
+
+@pytest.mark.parametrize("both", KINDS[1:], indirect=True)
+def test_copying_is_what_plain_loops_count(both):
+    kind, theirs, ours = both
+    words = list("abcdefghij")
+    found = copying_scores(words, ours, first="t").set_index(["layer", "head"])
+    ids = [ours.tokenizer.ids_of(word)[0] for word in words]
+    states = [
+        ByHand(theirs, kind, [ours.tokenizer.ids_of("t")[0], one]).run.hidden_states[1][0, 1] for one in ids
+    ]
+    theirs.double()
+    norm = theirs.transformer.ln_f if kind == "gpt2" else theirs.model.norm
+    unembedding = theirs.lm_head.weight.detach()[: ours.tokenizer.largest_id + 1]
+    layers = theirs.transformer.h if kind == "gpt2" else theirs.model.layers
+    for layer, block in enumerate(layers):
+        before = block.ln_1 if kind == "gpt2" else block.input_layernorm
+        for head in range(ours.n_heads):
+            d, kv = ours.d_k, head * ours.n_kv_heads // ours.n_heads
+            if kind == "gpt2":
+                W_v = block.attn.c_attn.weight[:, 2 * ours.d_model :][:, head * d : (head + 1) * d]
+                W_o = block.attn.c_proj.weight[head * d : (head + 1) * d]
+            else:
+                W_v = block.self_attn.v_proj.weight[kv * d : (kv + 1) * d].T
+                W_o = block.self_attn.o_proj.weight[:, head * d : (head + 1) * d].T
+            copied, suppressed = 0, 0
+            for one, state in zip(ids, states, strict=True):
+                written = before(state) @ W_v @ W_o
+                written = written - written.mean() if kind == "gpt2" else written
+                order = (unembedding @ (written * norm.weight)).argsort(descending=True).tolist()
+                copied, suppressed = copied + (one in order[:5]), suppressed + (one in order[-5:])
+            expected = (copied / 10, suppressed / 10)
+            assert tuple(found.loc[(layer + 1, head + 1)]) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("both", KINDS[1:], indirect=True)
+def test_random_and_shuffled_weights_are_drawn_by_their_seed(both):
+    ours = both[2]
+    words = list("abcdefghijklmnop")
+    for weights in ("random", "shuffled"):
+        first, again, other = (
+            copying_scores(words, ours, weights=weights, first="t", seed=seed) for seed in (0, 0, 1)
+        )
+        pd.testing.assert_frame_equal(first, again)
+        assert not first.equals(other)
+
+
+# Laws
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("name", ["minilm", "classroom", "gpt2", "llama"])
+def test_parts_sum_to_the_score_and_give_the_rows_of_the_record(name, first, model, two_layers):
+    ours = model if name == "minilm" else two_layers.get(name) or load_model(name, device="cpu")
+    text = (
+        TIRED
+        if name == "minilm"
+        else "the cat sees the dog and the mouse"
+        if name == "classroom"
+        else "the cat sat"
+    )
+    record = trace(text, ours)
+    layer, head, i = 0 if first else ours.n_layers - 1, 1, len(record.tokens) - 1
+    seen = [k for k in range(i + 1) if record.visible is None or record.visible[layer, i, k]]
+    above = []
+    for key in seen:
+        frame = why(text, ours, head=f"{layer + 1}-{head + 1}", query=i, key=key)
+        for _, side in frame.groupby("side"):
+            assert side.score.sum() == pytest.approx(frame.attrs["score"], abs=1e-4)
+            assert side.share.sum() == pytest.approx(1, abs=1e-3)
+        assert frame.attrs["weight"] == pytest.approx(record.weights[layer, head, i, key], abs=1e-5)
+        above.append(frame[frame.side == "key"].score.sum())
+    exponentials = np.exp(np.array(above) - max(above))
+    np.testing.assert_allclose(
+        exponentials / exponentials.sum(), record.weights[layer, head, i, seen], atol=1e-5
+    )
+    assert sum(above) == pytest.approx(0, abs=1e-3), "a score above the mean"
+
+
+def test_a_token_that_sees_itself_alone_has_parts_of_zero(two_layers):
+    frame = why("the cat", two_layers["llama"], head="2-1", query=0, key=0)
+    assert frame.attrs == {"score": 0, "weight": 1}
+    assert frame.score.abs().max() == 0
+    assert frame.share.isna().all()
+
+
+def test_pairs_sum_to_either_side(both):
+    ours = both[2]
+    link = {"head": f"{ours.n_layers}-1", "query": 3, "key": 1}
+    sides, pairs = (
+        scores_of(why("it was the end", ours, **link)),
+        why("it was the end", ours, **link, pairs=True),
+    )
+    for side in ("query", "key"):
+        columns = [f"{side}_{name}" for name in ("part", "layer", "head")]
+        sums = pairs.groupby(columns, dropna=False).score.sum()
+        assert len(sums) == len(sides) / 2
+        for name, score in sums.items():
+            name = tuple(None if pd.isna(one) else one for one in name)  # noqa: PLW2901
+            assert score == pytest.approx(sides[side, *name], abs=1e-3)
+
+
+def test_a_head_that_writes_nothing_is_a_part_of_zero(tmp_path):
+    for kind in KINDS:
+        folder = tmp_path / kind
+        folder.mkdir()
+        _, ours = loaded(kind, folder)
+        attention = ours.encoder.layer(1).attention
+        with torch.no_grad():
+            attention.W_o.weight.view(ours.d_model, ours.n_heads, -1)[:, 0] = 0
+        found = scores_of(why("it was the end", ours, head="3-1", query=3, key=1))
+        assert found["key", "head", 2, 1] == found["query", "head", 2, 1] == 0
+        assert found["key", "head", 1, 1] != 0
+
+
+def test_without_positions_a_permuted_sentence_has_the_same_parts(tmp_path):
+    theirs = random_bert()
+    theirs.embeddings.position_embeddings.weight.data.zero_()
+    write(tmp_path, theirs)
+    ours = load_model(str(tmp_path), device="cpu")
+    one, other = (
+        scores_of(why(text, ours, head="3-2", query="cat", key="dog"))
+        for text in ("a cat saw the dog", "the dog a saw cat")
+    )
+    assert one == pytest.approx(other, abs=1e-4)
+
+
+def test_half_precision_is_computed_in_single(both):
+    half = both[2].to("cpu", "bfloat16")
+    frame = why("the cat sat", half, head="2-1", query=3, key=1)
+    same = why("the cat sat", half.to("cpu", "float32"), head="2-1", query=3, key=1)
+    for _, side in frame.groupby("side"):
+        assert side.score.sum() == pytest.approx(same.attrs["score"], abs=1e-3)
+
+
+# Taking a part away
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("replacement", ["zero", "mean"])
+@pytest.mark.parametrize("j", [0, 1])
+def test_path_patching_is_recomputing_by_hand(two_layers, kind, replacement, j):
+    ours, text, sender, i = two_layers[kind], "it was the end", 1, 3
+    reader, d = ours.n_heads - 1, ours.config.d_k
+    frame = weight_without(text, ours, head=f"2-{reader + 1}", query=i, key=j, without=f"1-{sender + 1}")
+    found = frame.set_index(["place", "replacement"])
+    states, details = hidden_states(text, ours), layer_details(text, ours, 0)
+    block, after = ours.encoder.layer(0), ours.encoder.layer(1)
+    with torch.no_grad():
+        x, attended = (torch.from_numpy(np.array(one)) for one in (states[0], details.output))
+        written = torch.from_numpy(np.array(details.contributions[sender]))
+        instead = torch.zeros(len(x), ours.d_model)
+        if replacement == "mean":
+            W_o = block.attention.W_o.weight[:, sender * d : (sender + 1) * d]
+            instead += mean_contexts(ours)[0, sender] @ W_o.T
+            if ours.is_causal:
+                instead[0] = written[0]
+        mlp = block.mlp(block.residual(x, attended))
+        patched = block.output(block.residual(x, attended - written + instead), mlp)
+        attention, n = after.attention, i + 1 if ours.is_causal else len(x)
+
+        def projected(state):
+            read = after.attention_input(state)
+            at = reader * d, reader * ours.n_kv_heads // ours.n_heads * d
+            q, k = attention.W_q(read)[:, at[0] :][:, :d], attention.W_k(read)[:, at[1] :][:, :d]
+            if ours.encoder.rotary is None:
+                return q, k
+            turn = ours.encoder.rotary.at(0, len(read), read)
+            return turn(q), turn(k)
+
+        (q, k), (q_patched, k_patched) = projected(torch.from_numpy(np.array(states[1]))), projected(patched)
+        mixed = k.clone()
+        mixed[j] = k_patched[j]
+        for place, query, keys in (("query", q_patched[i], k), ("key", q[i], mixed)):
+            weight = (keys[:n] @ query / d**0.5).softmax(0)[j]
+            assert found.after[place, replacement] == pytest.approx(float(weight), abs=1e-5)
+        assert found.before["query", replacement] == pytest.approx(
+            trace(text, ours).weights[1, reader, i, j], abs=1e-5
+        )
+    if replacement == "zero":
+        gates = np.ones((2, ours.n_heads))
+        gates[0, sender] = 0
+        ablated = trace(text, ours, gates=gates).weights[1, reader, i, j]
+        assert found.after["everywhere", "zero"] == pytest.approx(ablated, abs=1e-6)
+
+
+def test_attribution_of_the_likeliest_token_sums_to_its_logit(two_layers):
+    for kind in ("gpt2", "llama"):
+        best = predict_next("the cat", two_layers[kind], k=1)[0]
+        frame = logit_attribution("the cat", two_layers[kind])
+        assert frame.score.sum() == pytest.approx(best.logit, abs=1e-3)
+        assert frame.attrs["target"] == best.text
+
+
+# What is refused, and the command
+
+
+@pytest.mark.parametrize(
+    ("link", "said"),
+    [
+        ({"head": "9-9", "query": 3, "key": 1}, "no head 9-9"),
+        ({"head": "2-1", "query": "zebra", "key": 1}, "zebra"),
+        ({"head": "2-1", "query": "#90", "key": 1}, "#90"),
+        ({"head": "2-1", "query": 1, "key": 3}, "cannot look"),
+    ],
+)
+def test_a_link_that_is_not_there_is_refused_in_words(two_layers, link, said):
+    with pytest.raises(InputError, match=said):
+        why("it was the end", two_layers["gpt2"], **link)
+
+
+def test_what_gives_no_answer_is_refused_in_words(two_layers, model):
+    from transformers import BertTokenizerFast
+
+    foreign = from_transformers(random_bert(), BertTokenizerFast.from_pretrained(embedded_folder()))
+    with pytest.raises(InputError, match="computed by transformers"):
+        why("it was", foreign, head="2-1", query=1, key=0)
+    for ask in (logit_attribution, lambda text, model: copying_scores([text], model)):
+        with pytest.raises(InputError, match="predicts no next word"):
+            ask("cat", model)
+    classroom = load_model("classroom", device="cpu")
+    with pytest.raises(InputError, match="cannot look"):
+        why("the cat sees the dog and the mouse", classroom, head="1-1", query=1, key=7)
+    with pytest.raises(InputError, match="earlier layer"):
+        weight_without("it was", two_layers["gpt2"], head="1-1", query=1, key=0, without="1-2")
+    with pytest.raises(InputError, match="without the word itself"):
+        logit_attribution("it was", two_layers["gpt2"], against="t")
+
+
+def test_the_command_names_tokens_three_ways_and_gives_every_part(capsys):
+    link = ["why", TIRED, "--model", "minilm", "--head", "4-2", "--to", "animal", "--format", "json"]
+    answers = []
+    for word in ("it", "it#1", "#11"):
+        assert main([*link, "--from", word]) == 0
+        answers.append(json.loads(capsys.readouterr().out))
+    assert answers[0]["rows"] == answers[1]["rows"] == answers[2]["rows"]
+    assert answers[0]["weight"] == pytest.approx(0.677, abs=0.001)
+    sums = pd.DataFrame(answers[0]["rows"]).groupby("side").score.sum()
+    assert list(sums) == pytest.approx([4.156, 4.156], abs=0.001)
