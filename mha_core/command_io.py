@@ -213,8 +213,13 @@ def table_of(frame: "pd.DataFrame | None") -> str:
     cells = cells.where(texts.notna(), "")
     widths = {name: max(len(name), *map(len, cells[name])) for name in cells}
     padded = {name: cells[name].str.ljust(width) for name, width in widths.items()}
+    unknown = {
+        name: frame[name].astype(object).where(frame[name].notna(), "")
+        for name in frame
+        if frame[name].dtype == "Int64"
+    }
     lines = (
-        frame.assign(**padded)
+        frame.assign(**padded, **unknown)
         .rename(columns={name: name.ljust(width) for name, width in widths.items()})
         .to_string(index=False, na_rep="", float_format="{:.3f}".format)
     )
