@@ -8,10 +8,10 @@ import numpy as np
 import plotly.io
 import pytest
 from causal_runs import record_of as decoder_run
-from conftest import HEADLESS_SHELL, find_chromium
 
 from mha_core import InputError, grid_of, record_of, trace
 from mha_core.figures import figure
+from tests.conftest import HEADLESS_SHELL, find_chromium
 
 TEXT = "The animal didn't cross the street because it was too tired."
 KINDS = ("matrix", "heads", "arcs", "lines", "bars")
