@@ -10,7 +10,7 @@ import { budget } from "./tiles/budget.js";
 import { curve, groups, plane, ruler } from "./tiles/charts.js";
 import { choosing } from "./tiles/choosing.js";
 import { choose, whenChosen } from "./tiles/chosen.js";
-import { keyboard, pager, steps, tokens, undo } from "./tiles/controls.js";
+import { keyboard, pager, tokens, undo } from "./tiles/controls.js";
 import { course } from "./tiles/course.js";
 import { curves } from "./tiles/curves.js";
 import { fields } from "./tiles/fields.js";
@@ -25,7 +25,7 @@ import { bars, gridTable, heads } from "./tiles/tables.js";
 import { turn } from "./tiles/turn.js";
 
 const KINDS = {
-  row: group, column: group, undo, steps, code, op, paragraph, tokens, matrix, tiles: numberTiles, follow, heads, ruler, sheets, plane, groups, bars,
+  row: group, column: group, undo, code, op, paragraph, tokens, matrix, tiles: numberTiles, follow, heads, ruler, sheets, plane, groups, bars,
   arcs, budget, choosing: choosing(draw), fields, grid: gridTable, route, pager, sum, softmax: softmaxRow, change, course, curve, curves, turn: (_, given) => turn(given),
 };
 const boards = new WeakMap();

@@ -22,8 +22,8 @@ def _all_outside(scene: Scene) -> list[Outside]:
     )
 
 
-def hulls(scene: Scene) -> None:
-    """One head's mean inside the hull of its values, the sum of all heads outside."""
+def hulls(scene: Scene, words: bool = True) -> None:
+    """One head's mean inside the hull of its values, the sum of all heads outside; with `words`, why that is so."""
     now, h, i = scene.plain, scene.h, scene.query
     near = now.allowed[i]
     values = now.v[scene.kv, near]
@@ -32,7 +32,7 @@ def hulls(scene: Scene) -> None:
     proven = sum(found.gap > 0 for found in outside)
     remade = float(np.abs(now.weights[h, i, near] @ values - now.context[h, i]).max())
     board = Board()
-    words = column(
+    why = column(
         paragraph(
             "A head can only average: its result is a weighted mean of the values, so it lies inside their "
             "[[convex-hull|convex hull]]. The sum over several heads, each with weights of its own, can leave the "
@@ -62,7 +62,7 @@ def hulls(scene: Scene) -> None:
             size="narrow",
         ),
     )
-    board.add(row(words, column(pictures, size="rest")))
+    board.add(row(why, column(pictures, size="rest")) if words else pictures)
     board.show("many-hulls", told("many-hulls", scene))
 
 

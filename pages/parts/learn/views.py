@@ -11,19 +11,21 @@ from mha_core.heads.wordlists import FUNCTION_WORDS
 from mha_core.inside import example, kv_cache_bytes, middle_groups, run_layer
 from mha_core.inside.costs import CONFIGURATIONS
 from mha_core.inside.worked import TOKENS
-from mha_core.wording import counted, head_name
+from mha_core.wording import head_name
+from pages.parts.frame.prose import visible
 from pages.parts.inside.groups import groups_block
 from pages.parts.inside.many import cost_block, one_head
 from pages.parts.inside.mixing import head_table
 from pages.parts.inside.numbers import format_bytes
 from pages.parts.inside.picking import heads_of, tokens_of
-from pages.parts.inside.scene import Scene
+from pages.parts.inside.scene import SHOWN_KEYS, Scene
 from pages.parts.inside.steps import follow_block
 from pages.parts.learn.ranks import rank
 from pages.parts.learn.summary import summary
 from pages.parts.picture.tiles import Block, Board, column, op, paragraph, row
 
 WORDS_AT_MOST = 24  # to spread a budget over
+LARGEST = 6  # weights whose rows are followed to the end, beside the hull
 WIDTH = 560  # of a picture beside its text, without its names, in pixels at 1280
 
 
@@ -32,7 +34,7 @@ def budget(board: Board, scene: Scene) -> list[Block]:
     plain = [i for i, special in enumerate(scene.special) if not special and scene.labels[i].strip("'.,;:!?")]
     places = sorted(sorted(plain, key=lambda i: abs(i - scene.query))[:WORDS_AT_MOST])
     if not places:
-        return [paragraph("There is no word here that a head could mix; write a sentence with words.")]
+        return [paragraph("This text has no words to mix. Enter a sentence.")]
     values = scene.plain.v[scene.kv][places]
     return [
         {
@@ -43,13 +45,9 @@ def budget(board: Board, scene: Scene) -> list[Block]:
             "width": values.shape[1],
             "token": scene.token,
             "name": sentence_key_of(scene),
+            "note": f"Match: cosine similarity of the mix with the word's own value in head {head_name(scene.head)}.",
         },
         *_left_out(len(plain) - len(places), scene.token),
-        paragraph(
-            f"“Like it”: the cosine between the mix and the word's own value in head {head_name(scene.head)}, both "
-            "without the mean of all values.",
-            "quiet",
-        ),
     ]
 
 
@@ -62,7 +60,7 @@ def _left_out(count: int, token: str) -> list[Block]:
 
 
 def sentence_key_of(scene: Scene) -> str:
-    return f"{scene.key.split('-')[1]}-{scene.query}"
+    return f"{scene.key.partition('-')[0]}-{scene.query}"
 
 
 def needed(scene: Scene, places: list[int]) -> list[int]:
@@ -121,12 +119,12 @@ def asking(board: Board, scene: Scene) -> list[Block]:
 
 
 def handing(board: Board, scene: Scene) -> list[Block]:
-    """The same to the end: score, weight, and what is let through."""
-    return [_follow(board, scene)]
+    """The same to the end for the keys with most weight: score, weight, and what is let through."""
+    return [_follow(board, scene, most=LARGEST)]
 
 
-def _follow(board: Board, scene: Scene, **options: str) -> Block:
-    block = follow_block(board, scene) | {"tight": True, **options}
+def _follow(board: Board, scene: Scene, most: int = SHOWN_KEYS, **options: str) -> Block:
+    block = follow_block(board, scene, most) | {"tight": True, **options}
     return tokens_of(scene, block, "tbody tr[data-token] td.word", block["shown"])
 
 
@@ -145,45 +143,10 @@ def by_hand(board: Board, scene: Scene) -> list[Block]:
             board.matrix("weights", run.weights[0], "tiles", id="weights", ramp="weight", **labels),
         ),
         paragraph(
-            "Scores of 2.83 and 0 are far apart, so the first row peaks on one token. Scores that lie close together "
-            "are **diluted** by softmax: 0.3 and 0 give 57 % and 43 %. A head with one row must do "
-            "the one or the other.",
+            "Scores of 2.83 and 0 are far apart, so the first row peaks on one token. Scores of 0.3 and 0 give 57% "
+            "and 43%: the row is **diluted**. One row must do one or the other.",
         ),
     ]
-
-
-def split(board: Board, scene: Scene) -> list[Block]:
-    """The queries of all heads: one matrix, cut; and the shapes of one head beside those of many."""
-    h, n, d_k = scene.plain.q.shape
-    d = scene.sizes.d_model
-    drawn = board.sheets("q", scene.plain.q, chosen=scene.h, labels=[head_name((scene.head[0], i)) for i in range(h)],
-                         pick="Head", tells="head", about="Queries of all heads", line=6, small=True)  # fmt: skip
-    shared = scene.sizes.n_kv_heads
-    wide, narrow = f"1 × {n} × {h * d_k}", f"{h} × {n} × {d_k}"
-    keys = [["K, V", wide, f"{shared} × {n} × {d_k}"]] if shared < h else []
-    lines = [
-        ["Q" if keys else "Q, K, V", wide, narrow],
-        *keys,
-        ["scores, weights", f"1 × {n} × {n}", f"{h} × {n} × {n}"],
-        ["what heads bring", wide, narrow],
-        ["side by side", f"{n} × {h * d_k}", f"{n} × {h * d_k}"],
-        ["output", f"{n} × {d}", f"{n} × {d}"],
-    ]
-    return [
-        paragraph(
-            f"The queries of this sentence: ({n}, {h * d_k}) is read as ({n}, {h}, {d_k}) and turned to "
-            f"({h}, {n}, {d_k})."
-        ),
-        drawn,
-        {
-            "type": "grid",
-            "id": "shapes",
-            "label": "Shapes of one wide head and of many narrow ones",
-            "size": "snug",
-            "head": ["shapes here", "one wide head", counted(h, "head")],
-            "rows": lines,
-        },
-    ]  # fmt: skip
 
 
 def mix(board: Board, scene: Scene) -> list[Block]:
@@ -203,6 +166,20 @@ def mix(board: Board, scene: Scene) -> list[Block]:
             "output", now.output, id="output", rows=scene.labels, follow=True, high=high, wide=wide,
             note="= Z W_o: every number mixes all heads", **pressed(rows=tokens),
         ),
+    ]  # fmt: skip
+
+
+def stream(board: Board, scene: Scene) -> list[Block]:
+    """Why W_o returns to d_model: the followed token's input, what attention adds to it, and their sum."""
+    now, i = scene.plain, scene.query
+    if now.stream is None:
+        return []
+    added = np.stack([now.stream[i], now.output[i], now.stream[i] + now.output[i]])
+    return [
+        board.matrix(
+            "residual stream", added, id="stream", rows=["input", "+ output", "= sum"], high=16,
+            wide=min(2.4, 620 / scene.sizes.d_model), note=f"of {visible(scene.token)}", numbers=False,
+        )
     ]  # fmt: skip
 
 
@@ -290,7 +267,7 @@ def norms(board: Board, scene: Scene) -> list[Block]:
     return [drawn, *rest]
 
 
-SHOWN_BARS = 18
+SHOWN_BARS = 8
 
 VIEWS: dict[str, Callable[[Board, Scene], list[Block]]] = {
     "budget": budget,
@@ -298,8 +275,8 @@ VIEWS: dict[str, Callable[[Board, Scene], list[Block]]] = {
     "asking": asking,
     "follow": handing,
     "example": by_hand,
-    "split": split,
     "mix": mix,
+    "stream": stream,
     "parts": parts,
     "rank": rank,
     "costs": costs,
