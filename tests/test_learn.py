@@ -299,7 +299,7 @@ def test_the_pictures_of_the_lesson_are_the_models_numbers():
     np.testing.assert_allclose(before, given[10], atol=NEAR)
     at = open_learn(step="tells", head="4-2", pin="10")
     bars = next(b for b, _ in found(at) if b["type"] == "bars")
-    labels = [unit.text for unit in record.tokens.pieces]
+    labels = list(record.grid().labels)
     places = [labels.index(row["label"]) for row in bars["rows"]]
     seen = np.array([row["values"] for row in bars["rows"]])
     np.testing.assert_allclose(seen[:, 0], record.weights[3, 1, 10][places], atol=NEAR)

@@ -101,7 +101,7 @@ def _answered(key: str) -> tuple[str, str]:
     answer = _table().by_key[key]
     score, rule, says = float(answer.score[HEAD]), answer.rules[0].score, SAID[str(answer.word[HEAD])]
     if answer.word[HEAD] == "weak":
-        says += f", by {100 * (score - rule):.0f} points; a role needs {100 * MARGIN:.0f}"
+        says += f", by {100 * (score - rule):.1f} points; a role needs {100 * MARGIN:.0f}"
     return f"Right in {score:.0%}; the best baseline, in {rule:.0%}", f"{says[0].upper()}{says[1:]}."
 
 
@@ -132,8 +132,8 @@ def conclusion() -> str:
     is_a = {"role": "is a", "weak": "is a weak"}.get(str(every.word[HEAD]), "is no clear")
     over, over_even = (100 * (one.score[HEAD] - one.rules[0].score) for one in (every, some))
     return (
-        f"{head_name(HEAD)} {is_a} {KIND_OF[every.kind].name}: {over:+.0f} points over the best baseline on all "
-        f"pronouns, {over_even:+.0f} where names are equally frequent. "
+        f"{head_name(HEAD)} {is_a} {KIND_OF[every.kind].name}: {over:+.1f} points over the best baseline on all "
+        f"pronouns, {over_even:+.1f} where names are equally frequent. "
         f"It {'follows' if _follows() else 'does not follow'} `tired` and `wide`."
     )
 

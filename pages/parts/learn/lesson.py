@@ -41,6 +41,7 @@ from pages.parts.serve import cache
 
 KEY = "lesson-board"
 HEAD_BOX = "lesson-head"
+OF_A_HEAD = {"budget", "asking", "follow", "rows", "mix", "norms"}  # pictures of the head that is chosen
 SHOWN = "lesson-shown-"  # and the key of a step whose worked picture was asked for
 
 
@@ -131,7 +132,7 @@ def _text(step: Step, asked: Asked, verdicts: dict[str, Verdict]) -> None:
             asking.ask_token(key, asked, verdicts.get(key))
         elif exercises()[key].kind != "head":
             ask(key, asked, verdicts.get(key))
-    if scene is not None and asked.record is not None and (step.station or step.tokens):
+    if scene is not None and asked.record is not None and OF_A_HEAD & set(step.views):
         _head_box(scene, asked.record)
     if step == steps()[-1]:
         links({"Take the quiz": link_to("Learn", {**state.carried(), "show": "Quiz"})})

@@ -12,7 +12,7 @@ from mha_core import AttentionRecord, HeadScopeError
 from mha_core.grid import Specials
 from pages.parts.frame.links import with_params
 from pages.parts.frame.pages import PAGES, page_called
-from pages.parts.frame.prose import heading, quoted, say
+from pages.parts.frame.prose import heading, lowered, markup, prose, quoted, say
 from pages.parts.frame.request import SPECIALS, UNITS, WEIGHTS, Request, models
 from pages.parts.frame.selection import parse_head
 from pages.parts.inside.route import STATIONS
@@ -128,7 +128,7 @@ def _plan(query: Mapping[str, str]) -> None:
         for row in rows():
             with st.container(horizontal=True, gap="small", vertical_alignment="center"):
                 st.link_button(f"{row.time} min", links[row], width=110)
-                say(f"{row.title}: {row.what}")
+                markup(f'<p class="hs-note">{lowered(prose(f"{row.title}. {row.what}"))}</p>')
     st.download_button(
         "Download the plan", as_page(links), "lesson-plan.html", "text/html", key="class-print"
     )
