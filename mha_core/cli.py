@@ -13,17 +13,14 @@ from typing import NoReturn
 
 import mha_core
 from mha_core.app_command import add_app_parser, add_decoder_parser
-from mha_core.command_io import add_format, form_of, put, warn_if_unpinned, written
+from mha_core.command_io import Answer, add_format, give
 from mha_core.console import guarded
 from mha_core.experiments.cli import add_experiment_parsers
 from mha_core.heads.cli import add_roles_parsers
 from mha_core.learning.cli import add_learn_parser
-from mha_core.load import load_model
-from mha_core.model import Model
 from mha_core.next_command import add_next_parser
 from mha_core.shelf import shelf
 from mha_core.trace_command import add_trace_parser
-from mha_core.wording import counted
 
 NOTE = (
     "Layers and heads are numbered from 1: 4-2 is layer 4, head 2. Positions in the JSON and CSV arrays, "
@@ -69,59 +66,24 @@ def build_parser() -> argparse.ArgumentParser:
     parser = _root()
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     add_app_parser(commands)
-    add_trace_parser(commands, _load, put, _warn_if_cut, NOTE)
-    add_next_parser(commands, _load, put, _warn_if_cut)
+    add_trace_parser(commands, NOTE)
+    add_next_parser(commands)
     models = commands.add_parser("models", help="the models to choose from")
     add_format(models)
     models.set_defaults(run=_run_models)
     add_roles_parsers(commands)
-    add_experiment_parsers(commands, _load, put, _warn_if_cut, NOTE)
+    add_experiment_parsers(commands, NOTE)
     add_learn_parser(commands)
     add_decoder_parser(commands)
     return parser
 
 
-def _warn_if_cut(n_cut: int, model: Model) -> None:
-    if n_cut:
-        print(
-            f"The text is longer than the {model.max_tokens} tokens that {model.title} takes; "
-            f"{counted(n_cut, 'token', ('was', 'were'))} left out.",
-            file=sys.stderr,
-        )
-
-
-def _load(options: argparse.Namespace) -> Model:
-    def progress(file: str, done: int, total: int) -> None:
-        share = f"{100 * done / total:.0f} %" if total else f"{done / 1e6:.0f} MB"
-        print(f"\rFetching {file}: {share}", end="\n" if total and done >= total else "", file=sys.stderr)
-
-    model = load_model(
-        options.model,
-        trained=not options.untrained,
-        device=options.device,
-        dtype=options.precision,
-        progress=progress,
-        sha256=options.sha256,
-    )
-    warn_if_unpinned(model)
-    return model
-
-
 def _run_models(options: argparse.Namespace) -> int:
-    rows = [
+    import pandas as pd
+
+    frame = pd.DataFrame(
         {"name": one.name, "title": one.title, "embedded": one.embedded, "description": one.description}
         for one in shelf()
-    ]
-    put(
-        written(form_of(options), rows, list(rows[0]), {"models": rows}, _models_table),
-        options.out,
     )
+    give(options, Answer(frame, {}, f"{ALSO}\n\n"))
     return 0
-
-
-def _models_table() -> str:
-    lines = [
-        f"{entry.name:32} {entry.title:18} {'embedded' if entry.embedded else 'from the hub':14} {entry.description}"
-        for entry in shelf()
-    ]
-    return "\n".join([*lines, ALSO, ""])

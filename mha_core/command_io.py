@@ -1,19 +1,22 @@
-"""What every command shares: where its texts come from, in which format it answers, and progress on a terminal.
+"""What every command shares: where its texts and its model come from, and how its frame is written.
 
-In: arguments. Out: texts, a format, and what is written: tables for people; JSON, a JSON object a line, or CSV with
-headings for programs.
+In: arguments. Out: texts, a model, and one answer or many in one of FORMATS: a table for people; JSON, a JSON object a
+row, or CSV with headings for programs.
 """
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mha_core.console import write_file
 from mha_core.errors import InputError
 from mha_core.export import csv_of, json_of, rows_of
+from mha_core.load import load_model
 from mha_core.model import Model
+from mha_core.wording import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,7 +26,16 @@ STDIN = "-"
 MOST_TEXTS = 10_000_000  # bytes of a file of sentences
 HELP = "table (default), json, jsonl (an object a line) or csv; without it the ending of --out decides"
 PIPED = HELP.replace("default", "default on a terminal; json in a pipe")
-Write = Callable[[str, Path | None], None]
+
+
+class Answer(NamedTuple):
+    """What a command found: its rows, what stands beside them in JSON, a person's lines above the table, and the table
+    that a person is shown (the rows unless given). Without rows `about` is all of it."""
+
+    frame: "pd.DataFrame | None"
+    about: Mapping[str, Any]
+    said: str = ""
+    shown: "pd.DataFrame | None" = None
 
 
 def add_format(parser: argparse.ArgumentParser, said: str = HELP) -> None:
@@ -32,18 +44,48 @@ def add_format(parser: argparse.ArgumentParser, said: str = HELP) -> None:
     parser.add_argument("--out", type=Path, metavar="FILE", help="write here instead of the screen")
 
 
-def add_digest(parser: argparse.ArgumentParser) -> None:
-    """`--sha256`, the same everywhere."""
+def add_model(parser: argparse.ArgumentParser, default: str) -> None:
+    """Which model, the same everywhere."""
+    parser.add_argument(
+        "--model", default=default, help="a name of the list, a hub id or a folder (%(default)s)"
+    )
     parser.add_argument(
         "--sha256", metavar="HEX", help="the one digest that the model's files must have together"
     )
+    parser.add_argument("--untrained", action="store_true", help="the same shape with random weights")
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or mps (%(default)s)")
+    parser.add_argument("--precision", help="float32 (default), float64, bfloat16 or float16")
 
 
-def warn_if_unpinned(model: Model) -> None:
-    """Say beside the result that nobody knows whether the model's files are those of its maker."""
+def model_asked(options: argparse.Namespace, seed: int = 0) -> Model:
+    """Load the model that was asked for, saying how far it is fetched and whether its files are pinned."""
+
+    def progress(file: str, done: int, total: int) -> None:
+        share = f"{100 * done / total:.0f} %" if total else f"{done / 1e6:.0f} MB"
+        sys.stderr.write(f"\rFetching {file}: {share}" + ("\n" if total and done >= total else ""))
+
+    model = load_model(
+        options.model,
+        trained=not options.untrained,
+        seed=seed,
+        device=options.device,
+        dtype=options.precision,
+        progress=progress,
+        sha256=options.sha256,
+    )
     if not model.pinned:
         sys.stderr.write(
             f"The files of {model.title} were compared with no digest; --sha256 {model.files_digest} pins them.\n"
+        )
+    return model
+
+
+def warn_if_cut(n_cut: int, model: Model) -> None:
+    """Say that so many tokens of a text are more than the model takes."""
+    if n_cut:
+        sys.stderr.write(
+            f"The text is longer than the {model.max_tokens} tokens that {model.title} takes; "
+            f"{counted(n_cut, 'token', ('was', 'were'))} left out.\n"
         )
 
 
@@ -120,54 +162,60 @@ def at_terminal() -> bool:
     return sys.stderr.isatty()
 
 
-def flat(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row without mappings inside: {"mass": {"-1": 0.5}} is {"mass -1": 0.5}."""
-    found: dict[str, Any] = {}
-    for name, value in row.items():
-        if isinstance(value, Mapping):
-            found |= {f"{name} {inner}": cell for inner, cell in flat(value).items()}
-        else:
-            found[name] = value
-    return found
+def give(options: argparse.Namespace, answer: Answer) -> None:
+    """Write an answer in the format that was asked for. What is not known is null in JSON and empty elsewhere."""
+    _put([_written(form_of(options), answer)], options.out)
 
 
-def put(content: str, out: Path | None) -> None:
-    """To the screen, or whole into a file. Raises InputError where that cannot be written."""
-    if out is None:
-        sys.stdout.write(content)
-    else:
-        write_file(out, content)
-
-
-def written(
-    form: str,
-    rows: Iterable[Mapping[str, Any]],
-    columns: Sequence[str] | None,
-    data: object,
-    table: Callable[[], str],
-) -> str:
-    """An answer in one of FORMATS: `data` is what JSON says of all rows together. Without `columns` a CSV has those of
-    the rows."""
+def give_many(options: argparse.Namespace, answers: Iterable[Answer]) -> None:
+    """Write the answers to many texts as they come: rows and headings have the number of their text, `sentence`."""
+    form = form_of(options, "jsonl")
+    parts = (_written(form, answer, number) for number, answer in enumerate(answers, 1))
     if form == "json":
-        return json_of(data)
-    if form == "jsonl":
-        return "".join(json_of(row) for row in rows)
-    return csv_of(map(flat, rows), columns) if form == "csv" else table()
-
-
-def give_frame(
-    options: argparse.Namespace,
-    frame: "pd.DataFrame",
-    about: Mapping[str, Any],
-    shown: list[str] | None = None,
-) -> None:
-    """Write a table in the format that was asked for: `about` stands beside the rows in JSON, and a person is shown the
-    columns `shown`. What is not known is null in JSON and empty elsewhere."""
-    form = form_of(options)
-    if form == "table":
-        short = frame if shown is None else frame[shown]
-        content = short.to_string(index=False, na_rep="", float_format="{:.3f}".format) + "\n"
+        commas = (("," if number else "[\n") + part for number, part in enumerate(parts))
+        _put(chain(commas, ["]\n"]), options.out)
     else:
-        rows = rows_of(frame)
-        content = written(form, rows, list(frame), {**about, "rows": rows}, str)
-    put(content, options.out)
+        _put(parts, options.out)
+
+
+def _put(parts: Iterable[str], out: Path | None) -> None:
+    """To the screen part by part, or whole into a file. Raises InputError where that cannot be written."""
+    if out is not None:
+        write_file(out, "".join(parts))
+        return
+    for part in parts:
+        sys.stdout.write(part)
+
+
+def _written(form: str, answer: Answer, number: int | None = None) -> str:
+    frame, about, said, shown = answer
+    if form == "table":
+        text = f"{about['text']}\n" if number else ""
+        return text + said + table_of(frame if shown is None else shown) + ("\n" if number else "")
+    if frame is None:
+        return json_of(about)
+    if form == "json":
+        return json_of({**about, "rows": frame})
+    if number is not None:
+        frame = frame.assign(sentence=number)[["sentence", *frame]]
+    if form == "jsonl":
+        return "".join(map(json_of, rows_of(frame)))
+    return csv_of(frame) if number in (None, 1) else csv_of(frame).partition("\n")[2]
+
+
+def table_of(frame: "pd.DataFrame | None") -> str:
+    """A frame for people: text to the left, numbers with three decimals; its index where that has a name."""
+    if frame is None or not len(frame):
+        return ""
+    frame = frame.reset_index() if frame.index.name else frame
+    texts = frame.select_dtypes(exclude=["number", "bool"])
+    cells = texts.map(lambda cell: " ".join(map(str, cell)) if isinstance(cell, list | tuple) else str(cell))
+    cells = cells.where(texts.notna(), "")
+    widths = {name: max(len(name), *map(len, cells[name])) for name in cells}
+    padded = {name: cells[name].str.ljust(width) for name, width in widths.items()}
+    lines = (
+        frame.assign(**padded)
+        .rename(columns={name: name.ljust(width) for name, width in widths.items()})
+        .to_string(index=False, na_rep="", float_format="{:.3f}".format)
+    )
+    return "".join(f"{line.rstrip()}\n" for line in lines.split("\n"))

@@ -6,7 +6,7 @@ head.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
 import numpy as np
@@ -81,6 +81,38 @@ def align(a: Sequence[str], b: Sequence[str]) -> Pairs:
 def counterpart(pairs: Pairs, position: int) -> int | None:
     """Where a position of A is in B."""
     return next((b for a, b in pairs if a == position), None)
+
+
+def difference(a: Grid, b: Grid) -> Grid:
+    """Return A minus B: heads that both have over units that both have, in A's order.
+
+    A unit that is not the same in both is named by both, "it / She". A key that one of the two cannot see is not
+    visible.
+    """
+    both = [(i, j) for i, j in align(a.labels, b.labels) if i is not None and j is not None]
+    rows = [np.array([pair[side] for pair in both], dtype=int) for side in (0, 1)]
+    layers, heads = (min(sizes) for sizes in zip(a.weights.shape[:2], b.weights.shape[:2], strict=True))
+    here, there = (
+        grid.weights[:layers, :heads, at[:, None], at] for grid, at in zip((a, b), rows, strict=True)
+    )
+    seen = [
+        grid.visible[:layers, at[:, None], at]
+        for grid, at in zip((a, b), rows, strict=True)
+        if grid.visible is not None
+    ]
+    known = [grid.heads[:layers, :heads] for grid in (a, b) if grid.heads is not None]
+    labels = [(a.units[i].label, b.units[j].label) for i, j in both]
+    return Grid(
+        units=tuple(
+            replace(a.units[i], label=x if x == y else f"{x} / {y}")
+            for (i, _), (x, y) in zip(both, labels, strict=True)
+        ),
+        weights=here - there,
+        words=a.words,
+        specials=a.specials,
+        visible=np.logical_and.reduce(seen) if seen else None,
+        heads=np.logical_and.reduce(known) if known else None,
+    )
 
 
 def most_changed(a: Grid, b: Grid, head: Head) -> tuple[int, int] | None:

@@ -1,12 +1,10 @@
-"""What leaves the program: one CSV, one JSON, one way to name a model, for weights and for rows alike.
+"""What leaves the program: a frame as CSV or JSON, and what stands beside it to get the numbers again.
 
 Numbers are written in full: a weight read back as float32 is the very weight. Text in a CSV cell can
 never start a formula. In JSON `units` are the labels of rows and columns, and `unit` says whether they are pieces or
 words; layers and heads that are named count from 1, positions from 0.
 """
 
-import csv
-import io
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mha_core.grid import SINK, Grid
+from mha_core.grid import Grid
 from mha_core.record import AttentionRecord, ModelInfo
 from mha_core.wording import Head, Per, head_name
 
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FORMULA = re.compile(r"[\s\x00-\x1f]*[=+\-@＝＋－＠]|[\t\r]")
-WEIGHT_COLUMNS = ("layer", "head", "query", "key", "query_text", "key_text", "weight")
+WEIGHT_COLUMNS = ("layer", "head", "query", "key", "query_text", "key_text", "weight")  # of Grid.to_frame
 LONG_COLUMNS = ("text", "pair", "source", "link")
 NORMALISED = {
     "shown": "rows sum to 1",
@@ -36,27 +34,23 @@ def safe_cell(text: str) -> str:
     return "'" + text if FORMULA.match(text) else text
 
 
-def csv_of(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None) -> str:
-    """Rows as CSV, with `columns` (those of all rows, in order, without) as the first line."""
-    rows = list(rows)
-    names = columns or list(dict.fromkeys(name for row in rows for name in row))
-    out = io.StringIO()
-    writer = csv.DictWriter(out, names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
-    return out.getvalue()
+def csv_of(table: Any, columns: Sequence[str] | None = None) -> str:
+    """Return a frame, or rows with these `columns`, as CSV with a line of headings; what is not known is empty."""
+    import pandas as pd
+
+    text: str = pd.DataFrame(table, columns=columns).apply(_safe).to_csv(index=False, lineterminator="\n")
+    return text
 
 
 def rows_of(frame: "pd.DataFrame") -> list[dict[str, Any]]:
     """Return the rows of a frame as plain values; what is not known is None."""
-    rows: list[dict[str, Any]] = json.loads(frame.to_json(orient="records", double_precision=15))
+    rows: list[dict[str, Any]] = frame.astype(object).where(frame.notna(), None).to_dict("records")
     return rows
 
 
-def json_of(content: object, indent: int | None = None) -> str:
-    """Anything as JSON with a line's end; numbers of NumPy are numbers. nan is refused: JSON knows none."""
-    found = json.dumps(content, ensure_ascii=False, allow_nan=False, indent=indent, default=_plain)
-    return found + "\n"
+def json_of(content: object) -> str:
+    """Return anything as JSON with a line's end: a frame as its rows. nan is refused: JSON knows none."""
+    return json.dumps(content, ensure_ascii=False, allow_nan=False, default=_plain) + "\n"
 
 
 def model_of(model: ModelInfo) -> dict[str, Any]:
@@ -78,56 +72,51 @@ def model_of(model: ModelInfo) -> dict[str, Any]:
 def weights_csv(
     grid: Grid, heads: Iterable[Head], said: Mapping[str, str] | None = None, per: Per = "head"
 ) -> str:
-    """One row a weight. A pair of which the query cannot see the key has no row, and neither has a head that is not
-    there; what a learned sink took is a row of key -1.
+    """Return `Grid.to_frame` of some heads (layer and head from 0) as CSV, head by head.
 
     `said` adds columns that say what the numbers are; those of LONG_COLUMNS stand in the first row only. Where heads
     are mixed (`per`), `head` is empty; where layers are, `layer` too.
     """
-    labels = [safe_cell(label) for label in grid.labels]
-    keys = [safe_cell(label) for label in grid.key_labels]
-    out, said = io.StringIO(), said or {}
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*WEIGHT_COLUMNS, *said])
-    again = [safe_cell(text) for text in said.values()]
-    later = ["" if name in LONG_COLUMNS else safe_cell(text) for name, text in said.items()]
-    for layer, head in heads:
-        if not grid.has((layer, head)):
-            continue
-        place = ["" if per == "model" else layer + 1, head + 1 if per == "head" else ""]
-        for (q, k), weight in np.ndenumerate(grid.weights[layer, head]):
-            if grid.visible is not None and not grid.visible[layer, q, k]:
-                continue
-            writer.writerow([*place, q, k, labels[q], keys[k], str(weight), *again])
-            again = later
-        if grid.sink is not None:
-            for q, weight in enumerate(grid.sink[layer, head]):
-                writer.writerow([*place, q, -1, labels[q], SINK, str(weight), *again])
-    return out.getvalue()
+    import pandas as pd
+
+    frame = grid.to_frame()
+    of_head = dict(iter(frame.groupby(["layer", "head"])))
+    there = [of_head[layer + 1, head + 1] for layer, head in heads if grid.has((layer, head))]
+    frame = pd.concat([frame[:0], *there])
+    mixed = {"head": (), "layer": ("head",), "model": ("layer", "head")}[per]
+    frame = frame.assign(**dict.fromkeys(mixed), **(said or {}))
+    frame.iloc[1:, [i for i, name in enumerate(frame) if name in LONG_COLUMNS]] = ""
+    return csv_of(frame)
 
 
-def weights_json(
+def weights_data(
     record: AttentionRecord,
     grid: Grid,
     layers: slice = slice(None),
     heads: slice = slice(None),
     **more: Any,
-) -> str:
-    """The weights of some layers and heads, [layer][head][query][key], with all that is needed to get them again.
+) -> dict[str, Any]:
+    """Return the weights of some layers and heads, [layer][head][query][key], with all that is needed to get them
+    again.
 
     They stay one array of numbers; where `causal` is true, entries with a key after the query stand for no weight, and
     `seen` says of other masks, layer by layer, the first and the last key that a query can see. Where heads are mixed
     (`per`), none are named, and no layers where layers are.
     """
     per: Per = more.get("per", "head")
-    placed = {
+    content = described(record, grid) | {
         "layers": [] if per == "model" else [i + 1 for i in range(len(grid.weights))[layers]],
         "heads": [i + 1 for i in range(grid.weights.shape[1])[heads]] if per == "head" else [],
+        "weights": grid.weights[layers, heads],
     }
-    content = described(record, grid) | placed | {"weights": grid.weights[layers, heads].tolist()}
     if grid.sink is not None:
-        content["sink"] = grid.sink[layers, heads].tolist()
-    return json_of(content | more)
+        content["sink"] = grid.sink[layers, heads]
+    return content | more
+
+
+def weights_json(record: AttentionRecord, grid: Grid, *chosen: slice, **more: Any) -> str:
+    """Return `weights_data` as JSON."""
+    return json_of(weights_data(record, grid, *chosen, **more))
 
 
 def described(record: AttentionRecord, grid: Grid) -> dict[str, Any]:
@@ -179,15 +168,23 @@ def _without(record: AttentionRecord, grid: Grid) -> dict[str, Any]:
     return said
 
 
+def _safe(column: "pd.Series[Any]") -> "pd.Series[Any]":
+    if column.dtype.kind in "biuf":
+        return column
+    if column.dtype == "str":  # millions of cells, a few words
+        return column.map({text: safe_cell(text) for text in column.dropna().unique()})
+    return column.map(_cell, "ignore")
+
+
 def _cell(value: object) -> object:
-    if isinstance(value, str):
-        return safe_cell(value)
     if isinstance(value, list | tuple):
-        return safe_cell(" ".join(map(str, value)))
-    return value
+        value = " ".join(map(str, value))
+    return safe_cell(value) if isinstance(value, str) else value
 
 
 def _plain(value: object) -> object:
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
+    if hasattr(value, "to_dict"):  # a frame, known without an import of pandas
+        return rows_of(value)
     raise TypeError(type(value).__name__)

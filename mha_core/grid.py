@@ -7,15 +7,18 @@ no attention weights is zero and is not in `heads`; a key that a query cannot se
 import re
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mha_core.errors import InputError, SizeError, Unavailable
-from mha_core.listing import RankedHead, strongest_heads, unit_named
+from mha_core.errors import InputError, SizeError
+from mha_core.listing import ranked_heads, unit_named
 from mha_core.tokens import Tokens
 from mha_core.wording import Head, counted, head_name, size_in_words
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 T = TypeVar("T", bound=NDArray[Any])
 Array = NDArray[np.float32]
@@ -71,17 +74,18 @@ class HeadWeights(Frozen):
     keys: tuple[str, ...]
     visible: Mask | None = None
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> "pd.DataFrame":
         """A pandas DataFrame, a row for every query and a column for every key; nan where a query cannot look.
 
-        Labels can stand twice; `.iloc` counts positions. Raises Unavailable without pandas.
+        Labels can stand twice; `.iloc` counts positions.
         """
-        pandas = _pandas()
+        import pandas as pd
+
         seen = self.weights if self.visible is None else np.where(self.visible, self.weights, np.nan)
         rows, columns = (
-            pandas.Index(labels, name=name) for labels, name in ((self.queries, "query"), (self.keys, "key"))
+            pd.Index(labels, name=name) for labels, name in ((self.queries, "query"), (self.keys, "key"))
         )
-        return pandas.DataFrame(seen, index=rows, columns=columns)
+        return pd.DataFrame(seen, index=rows, columns=columns)
 
     def __repr__(self) -> str:
         return f"Head {self.name}: {len(self.queries)} queries x {len(self.keys)} keys; .weights, .to_frame()"
@@ -157,22 +161,23 @@ class Grid(Frozen):
         visible = None if self.visible is None else self.visible[head[0]]
         return HeadWeights(head_name(head), self.weights[head], self.labels, self.key_labels, visible)
 
-    def rank(self, source: str, target: str | None = None) -> tuple[RankedHead, ...]:
+    def rank(self, source: str, target: str | None = None) -> "pd.DataFrame":
         """All heads by their weight from one unit to another, strongest first; both by how they are spelt ("it#2"
         is the second). Without a target, by the largest weight in the row of `source`.
 
-        Raises InputError for a unit that is not there.
+        Returns a frame: rank, name ("4-2"), layer and head from 1, weight, key (the target's position from 0),
+        key_text. Raises InputError for a unit that is not there, and for one that cannot be seen.
         """
         to = None if target is None else unit_named(self, target, among_keys=True)
-        return strongest_heads(self, unit_named(self, source), to)
+        return ranked_heads(self, unit_named(self, source), to)
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> "pd.DataFrame":
         """All weights as a tidy pandas DataFrame, a row a weight: layer and head from 1, query and key from 0, their
         labels, and the weight. A pair of which the query cannot see the key has no row, and neither has a head that is
         not there; what a learned sink took stands in rows of key -1 and text "(sink)".
-
-        Raises Unavailable without pandas.
         """
+        import pandas as pd
+
         layers, heads, queries, keys = (axis.ravel() for axis in np.indices(self.weights.shape))
         content = {
             "layer": layers + 1,
@@ -193,7 +198,7 @@ class Grid(Frozen):
             content = {
                 name: np.concatenate([content[name], column]) for name, column in self._sink_rows().items()
             }
-        return _pandas().DataFrame(content)
+        return pd.DataFrame(content)
 
     def _sink_rows(self) -> dict[str, Any]:
         """What the learned sink took, as rows of the frame."""
@@ -310,11 +315,3 @@ def check_between(weights: Array, rows: Tokens, columns: Tokens) -> None:
         raise SizeError(
             f"Weights of shape {weights.shape} are not between {len(rows)} pieces that look and {len(columns)}."
         )
-
-
-def _pandas() -> Any:
-    try:
-        import pandas
-    except ModuleNotFoundError:
-        raise Unavailable("A frame needs pandas: pip install pandas.") from None
-    return pandas

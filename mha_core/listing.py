@@ -1,6 +1,5 @@
-"""Which heads connect two tokens: a grid in, the heads by their weight out, strongest first."""
+"""Which heads connect two tokens, and which tokens a head connects: a grid in, a frame or places out."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,55 +10,19 @@ from mha_core.thumbnails import strongest_pair
 from mha_core.wording import head_name
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from mha_core.grid import Grid
 
 
-@dataclass(frozen=True)
-class RankedHead:
-    """A head (layer and head from 0) with the weight it was ranked by, and the unit it looks at."""
+def ranked_heads(grid: "Grid", source: int, target: int | None = None) -> "pd.DataFrame":
+    """All heads by their weight from unit `source` to unit `target`, strongest first: see `Grid.rank`. Of layers in
+    which the source can see the target.
 
-    layer: int
-    head: int
-    weight: float
-    target: int
-
-    @property
-    def name(self) -> str:
-        """As a person reads it: "4-2"."""
-        return head_name((self.layer, self.head))
-
-
-@dataclass(frozen=True)
-class HeadFilter:
-    """What of a record is wanted: one layer or head (from 1, None for all), and a ranking of heads."""
-
-    layer: int | None = None
-    head: int | None = None
-    ranking: tuple[RankedHead, ...] | None = None
-    top: int = 10
-
-    def has(self, ranked: RankedHead) -> bool:
-        """Whether the head is in the layer, or is the head, that is wanted."""
-        return self.layer in (None, ranked.layer + 1) and self.head in (None, ranked.head + 1)
-
-    def check(self, n_layers: int, n_heads: int) -> None:
-        """Raise InputError for a layer or head that the model does not have."""
-        for name, value, count in (("layer", self.layer, n_layers), ("head", self.head, n_heads)):
-            if value is not None and not 1 <= value <= count:
-                raise InputError(f"There is no {name} {value}; this model has {name}s 1 to {count}.")
-        if self.head is not None and self.layer is None:
-            raise InputError("A head was given without its layer; head numbers start again in every layer.")
-        if self.top < 0:
-            raise InputError(f"{self.top} heads cannot be listed; give 0 for all, or a number above it.")
-
-
-def strongest_heads(grid: "Grid", source: int, target: int | None = None) -> tuple[RankedHead, ...]:
-    """All heads by their weight from unit `source` to unit `target`, strongest first; of layers in which the source can
-    see the target.
-
-    Without a target: by the largest weight in the source's row, each with the unit that it falls on. Raises
-    InputError for a target that the source can see in no layer.
+    Raises InputError for a target that the source can see in no layer.
     """
+    import pandas as pd
+
     there = np.ones(grid.weights.shape[:2], dtype=bool) if grid.heads is None else grid.heads
     if target is not None and grid.visible is not None:
         there = there & grid.visible[:, source, target, None]
@@ -70,15 +33,40 @@ def strongest_heads(grid: "Grid", source: int, target: int | None = None) -> tup
                 else "it is outside what every layer sees"
             )
             raise InputError(f"'{grid.labels[source]}' cannot see '{grid.key_labels[target]}': {why}.")
-    rows = grid.weights[:, :, source, :]
-    targets = np.full(rows.shape[:2], target) if target is not None else rows.argmax(axis=-1)
-    weights = np.take_along_axis(rows, targets[..., None], axis=-1)[..., 0]
-    n_heads = weights.shape[1]
-    order = np.argsort(-weights, axis=None, kind="stable")
-    return tuple(
-        RankedHead(int(i // n_heads), int(i % n_heads), float(weights.flat[i]), int(targets.flat[i]))
-        for i in order
-        if there.flat[i]
+    rows = grid.weights[:, :, source]
+    layers, heads = np.nonzero(there)
+    keys = rows[there].argmax(axis=-1) if target is None else np.full(len(layers), target)
+    frame = pd.DataFrame(
+        {
+            "name": [head_name((int(layer), int(head))) for layer, head in zip(layers, heads, strict=True)],
+            "layer": layers + 1,
+            "head": heads + 1,
+            "weight": rows[layers, heads, keys],
+            "key": keys,
+            "key_text": [grid.key_labels[key] for key in keys],
+        }
+    ).sort_values("weight", ascending=False, kind="stable", ignore_index=True)
+    frame.insert(0, "rank", frame.index + 1)
+    return frame
+
+
+def strongest_links(grid: "Grid") -> "pd.DataFrame":
+    """The largest weight of every head and the units it links; a decoder's first row, 100 % of itself, is left out."""
+    import pandas as pd
+
+    first = int(grid.is_causal and len(grid) > 1)
+    rows = grid.weights[:, :, first:]
+    queries, keys = divmod(rows.reshape(*rows.shape[:2], -1).argmax(axis=-1), rows.shape[3])
+    there = np.argwhere(np.ones_like(queries) if grid.heads is None else grid.heads)
+    return pd.DataFrame(
+        {
+            "layer": layer + 1,
+            "head": head + 1,
+            "query": grid.labels[first + queries[layer, head]],
+            "key": grid.key_labels[keys[layer, head]],
+            "weight": rows[layer, head, queries[layer, head], keys[layer, head]],
+        }
+        for layer, head in there
     )
 
 

@@ -5,14 +5,14 @@ no screen. Axes of the weights: (layer, head, query, key), all from 0; layers an
 """
 
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from mha_core.errors import HeadScopeError, SizeError
+from mha_core.errors import HeadScopeError, InputError, SizeError
 from mha_core.grid import (
     Array,
     Frozen,
@@ -25,13 +25,19 @@ from mha_core.grid import (
     check_specials,
     distinct,
     freeze,
+    head_from,
     seen_between,
     units_of,
 )
-from mha_core.listing import RankedHead
+from mha_core.listing import unit_named
 from mha_core.summary import quoted, summary, summary_html
 from mha_core.tokens import Tokens
-from mha_core.wording import head_name
+from mha_core.wording import Head, head_name
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from mha_core.widget import Widget
 
 ENGINE = "mha_core"
 LARGEST_ERROR = 1e-2  # of the sum of a row
@@ -186,16 +192,57 @@ class AttentionRecord(Frozen):
         record.grid(words=True)["4-2"]. Raises InputError for another name."""
         return self.grid()[name]
 
-    def rank(self, source: str, target: str | None = None, words: bool = True) -> tuple[RankedHead, ...]:
+    def rank(self, source: str, target: str | None = None, words: bool = True) -> "pd.DataFrame":
         """All heads by their weight from one word to another, strongest first: record.rank("it", "animal").
 
-        Without a target, by the largest weight in the row of `source`. Raises InputError for a word that is not there.
+        Without a target, by the largest weight in the row of `source`. Columns and errors: see `Grid.rank`.
         """
         return self.grid(words).rank(source, target)
 
-    def to_frame(self, words: bool = False, specials: Specials = "shown") -> Any:
-        """All heads as a tidy pandas DataFrame; see `Grid.to_frame`. Raises Unavailable without pandas."""
+    def plot(
+        self,
+        kind: str = "matrix",
+        heads: str | Sequence[str | Head] = "4-2",
+        words: str | Sequence[str] = (),
+        *,
+        width_cm: float | None = None,
+        unit: Literal["pieces", "words"] = "pieces",
+        specials: Specials = "shown",
+        dark: bool = False,
+    ) -> Any:
+        """Draw its heads as a Plotly figure, which Jupyter shows: record.plot("arcs", "4-2", "it").
+
+        `kind`: "matrix", "heads" (all of them), "arcs", "lines" or "bars". `heads`: names with layer and head from 1,
+        or (layer, head) from 0; a panel each. `words` are looked from; "it#2" is the second. `width_cm`: its width on
+        paper, for `.write_image` with kaleido; `.write_html` and `.to_json` need nothing else.
+
+        Raises InputError for a kind, head or word that is not there, and for a text that has no room.
+        """
+        from mha_core.figures.attention import captioned, figure
+
+        if unit not in ("pieces", "words"):
+            raise InputError(f"A figure is drawn in pieces or words, not “{unit}”.")
+        grid = self.grid(unit == "words", specials)
+        chosen = [heads] if isinstance(heads, str) else heads
+        pairs = [
+            head_from(head, self.n_layers, self.n_heads) if isinstance(head, str) else head for head in chosen
+        ]
+        queries = [unit_named(grid, word) for word in ([words] if isinstance(words, str) else words)]
+        title = captioned(self, kind, pairs)
+        return figure(grid, kind, heads=pairs, queries=queries, width_cm=width_cm, title=title, dark=dark)
+
+    def to_frame(self, words: bool = False, specials: Specials = "shown") -> "pd.DataFrame":
+        """All heads as a tidy pandas DataFrame, a row a weight; see `Grid.to_frame`."""
         return self.grid(words, specials).to_frame()
+
+    def widget(self, **options: Any) -> "Widget":
+        """The picture for a notebook that tells Python what was pressed; options and errors as of `Widget`.
+
+        Raises Unavailable without anywidget.
+        """
+        from mha_core.widget import Widget
+
+        return Widget(self, **options)
 
     def __repr__(self) -> str:
         return summary(self)

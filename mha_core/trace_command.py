@@ -1,25 +1,39 @@
 """`headscope trace TEXT`: the attention of every head, of one text or of many."""
 
 import argparse
-from collections.abc import Callable, Iterator
-from functools import partial
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
-from mha_core.command_io import Write, add_digest, add_format, add_texts, form_of, texts_of, told
+from mha_core.command_io import (
+    Answer,
+    add_format,
+    add_model,
+    add_texts,
+    form_of,
+    give,
+    give_many,
+    model_asked,
+    texts_of,
+    told,
+    warn_if_cut,
+)
 from mha_core.errors import InputError
+from mha_core.export import described, weights_data
+from mha_core.grid import Grid
 from mha_core.hf_layers import PARTS
-from mha_core.listing import HeadFilter, strongest_heads, unit_named
+from mha_core.listing import strongest_links
 from mha_core.model import Model
-from mha_core.output import render
+from mha_core.record import AttentionRecord
 from mha_core.shelf import EMBEDDED
+from mha_core.summary import layers_without
 from mha_core.trace import trace
+from mha_core.wording import counted
 
-Load = Callable[[argparse.Namespace], Model]
+if TYPE_CHECKING:
+    import pandas as pd
 
 
-def add_trace_parser(
-    commands: Any, load: Load, write: Write, warn: Callable[[int, Model], None], note: str
-) -> None:
+def add_trace_parser(commands: Any, note: str) -> None:
     """The command `trace`."""
     parser = commands.add_parser("trace", help="the attention of every head for a sentence", epilog=note)
     add_texts(parser, "the sentence")
@@ -32,11 +46,7 @@ def add_trace_parser(
         default=PARTS[0],
         help="of an encoder-decoder: encoder, decoder or cross (%(default)s)",
     )
-    parser.add_argument(
-        "--model", default=EMBEDDED, help="a name on the shelf, a folder or a hub id (%(default)s)"
-    )
-    add_digest(parser)
-    parser.add_argument("--untrained", action="store_true", help="the same shape with random weights")
+    add_model(parser, EMBEDDED)
     parser.add_argument("--words", action="store_true", help="whole words instead of word pieces")
     parser.add_argument("--layer", type=int, help="only this layer, from 1")
     parser.add_argument("--head", type=int, help="only this head, from 1")
@@ -49,76 +59,86 @@ def add_trace_parser(
     parser.add_argument("--to", dest="target", metavar="WORD", help="... to this token")
     parser.add_argument("--top", type=int, default=10, help="how many heads to list (%(default)s; 0 for all)")
     add_format(parser)
-    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or mps (%(default)s)")
-    parser.add_argument("--precision", help="float32 (default), float64, bfloat16 or float16")
-    parser.set_defaults(run=partial(_run, load, write, warn))
+    parser.set_defaults(run=_run)
 
 
-def _run(
-    load: Load,
-    write: Write,
-    warn: Callable[[int, Model], None],
-    options: argparse.Namespace,
-) -> int:
+def _run(options: argparse.Namespace) -> int:
     for name, given in (("--from", options.source), ("--to", options.target), ("--pair", options.pair)):
         if given is not None and not given.strip():
             raise InputError(f"{name} is empty; give a text, or leave it out.")
     if options.target and not options.source:
         raise InputError("--to says where to look and needs --from, the token that looks.")
     texts = texts_of(options)
-    form = form_of(options, "table" if len(texts) == 1 else "jsonl")
     if len(texts) == 1:
-        write(_answer(texts[0], load(options), warn, options, form), options.out)
+        give(options, _answer(texts[0], model_asked(options), options, form_of(options)))
         return 0
     if options.pair is not None:
         raise InputError("--pair is the second of two sentences; a file of sentences takes none.")
-    answers = _answers(texts, load(options), warn, options, form)
-    if form == "json":
-        answers = iter(["[\n", ",".join(answers), "]\n"])
-    if options.out is None:
-        for answer in answers:
-            write(answer, None)
-    else:
-        write("".join(answers), options.out)
+    give_many(options, _answers(texts, model_asked(options), options))
     return 0
 
 
-def _answers(
-    texts: list[str],
-    model: Model,
-    warn: Callable[[int, Model], None],
-    options: argparse.Namespace,
-    form: str,
-) -> Iterator[str]:
-    """One text after the other; tables under their sentence, and one line of headings for all of a CSV."""
+def _answers(texts: Sequence[str], model: Model, options: argparse.Namespace) -> Iterator[Answer]:
     for number, text in told(texts):
         try:
-            answer = _answer(text, model, warn, options, form)
+            answer = _answer(text, model, options, form_of(options, "jsonl"))
         except InputError as problem:
             raise InputError(f"Text {number}: {problem}") from None
-        if form == "csv":
-            heading, *rows = answer.removesuffix("\n").split("\n")
-            answer = ("" if number > 1 else f"sentence,{heading}\n") + "".join(
-                f"{number},{row}\n" for row in rows
-            )
-        yield f"{text}\n{answer}\n" if form == "table" else answer
+        yield answer
 
 
-def _answer(
-    text: str,
-    model: Model,
-    warn: Callable[[int, Model], None],
-    options: argparse.Namespace,
-    form: str,
-) -> str:
+def _answer(text: str, model: Model, options: argparse.Namespace, form: str) -> Answer:
+    """Weights are arrays in JSON, where a row for each would be ten times as long."""
     record = trace(text, model, pair=options.pair, part=options.attention)
-    warn(record.tokens.n_cut, model)
+    warn_if_cut(record.tokens.n_cut, model)
+    _check(options, record)
     grid = record.grid(words=options.words)
-    ranking = None
     if options.source:
-        source = unit_named(grid, options.source)
-        target = unit_named(grid, options.target, among_keys=True) if options.target else None
-        ranking = strongest_heads(grid, source, target)
-    choice = HeadFilter(options.layer, options.head, ranking, options.top)
-    choice.check(record.n_layers, record.n_heads)
-    return render(record, grid, choice, form)
+        ranked = _chosen(grid.rank(options.source, options.target), options)
+        asked = {"from": options.source, "to": options.target}
+        return Answer(ranked.head(options.top or len(ranked)), described(record, grid) | asked)
+    if form in ("json", "jsonl"):
+        layers, heads = (
+            slice(None) if number is None else slice(number - 1, number)
+            for number in (options.layer, options.head)
+        )
+        return Answer(None, weights_data(record, grid, layers, heads))
+    if form == "csv":
+        return Answer(_chosen(grid.to_frame(), options), {})
+    return Answer(None, {"text": text}, *_for_people(record, grid, options))
+
+
+def _check(options: argparse.Namespace, record: AttentionRecord) -> None:
+    """Raise InputError for a layer or head that the model does not have."""
+    sizes = (("layer", options.layer, record.n_layers), ("head", options.head, record.n_heads))
+    for name, value, count in sizes:
+        if value is not None and not 1 <= value <= count:
+            raise InputError(f"There is no {name} {value}; this model has {name}s 1 to {count}.")
+    if options.head is not None and options.layer is None:
+        raise InputError("A head was given without its layer; head numbers start again in every layer.")
+    if options.top < 0:
+        raise InputError(f"{options.top} heads cannot be listed; give 0 for all, or a number above it.")
+
+
+def _chosen(frame: "pd.DataFrame", options: argparse.Namespace) -> "pd.DataFrame":
+    """The rows of the layer and of the head that were asked for."""
+    for axis, number in (("layer", options.layer), ("head", options.head)):
+        frame = frame if number is None else frame[frame[axis] == number]
+    return frame
+
+
+def _for_people(
+    record: AttentionRecord, grid: Grid, options: argparse.Namespace
+) -> tuple[str, "pd.DataFrame"]:
+    """One head: its matrix. Several: where each looks most."""
+    model, tokens = record.model, record.tokens
+    said = (
+        f"{model.title}: {counted(model.n_layers, 'layer')} x {counted(model.n_heads, 'head')}, "
+        f"{counted(len(tokens), 'token')}, {counted(len(tokens.words), 'word')}\n"
+    )
+    if options.head is not None:
+        matrix = grid[f"{options.layer}-{options.head}"].to_frame()
+        return f"{said}Head {options.layer}-{options.head}\n", matrix.rename_axis("looks at →", columns=None)
+    without = layers_without(record)
+    said += f"No attention weights: {without}.\n" if without else ""
+    return f"{said}The largest weight of every head:\n", _chosen(strongest_links(grid), options)

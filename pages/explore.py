@@ -1,5 +1,6 @@
 """Explore, the first page: one sentence, every head of a real model at work on it."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -10,13 +11,14 @@ from mha_core.heads.notices import untrained
 from mha_core.picture.crossed import cross_record
 from pages.parts.explore import (
     before,
-    downloads,
     evidence,
     export,
     measured,
     moments,
     next_word,
     opening,
+    save,
+    tables,
 )
 from pages.parts.frame import head_facts, loading, moving, shell
 from pages.parts.frame.prose import nothing_left, say, together
@@ -71,8 +73,18 @@ def crossed(request: Request, record: AttentionRecord) -> None:
         key="explore",
     )
     with st.container(key="below"):
-        downloads.heatmap(grid, chosen, request)
-        downloads.offer(record, grid, chosen, request)
+        boxes(record, grid, chosen, request)
+
+
+def boxes(record: AttentionRecord, grid: Grid, chosen: Selection, request: Request) -> None:
+    """Under the picture, closed at first: its numbers as a table, and what can be taken away."""
+    if record.is_cross:  # in the picture the source's units are counted first
+        inside = replace(chosen, pins=tuple(pin - len(grid.key_labels) for pin in chosen.pins))
+    else:
+        inside = chosen
+    tables.of_one(grid, record.tokens, inside, request)
+    link = export.link_of(st.context.url or "", export.query_of(request), chosen)
+    save.of_one(record, grid, inside, request, link)
 
 
 def picture(request: Request, record: AttentionRecord) -> None:
@@ -108,8 +120,7 @@ def picture(request: Request, record: AttentionRecord) -> None:
             if random := untrained(record):
                 say(random)
             say(shell.CAVEAT, "caveat")
-        downloads.heatmap(grid, chosen, request)
-        downloads.offer(record, grid, chosen, request)
+        boxes(record, grid, chosen, request)
     if not request.mixed and head_facts.finding(request.model, request.trained):
         roles_when_found(request)
 

@@ -1,5 +1,6 @@
 """What a page drew with `pages.parts.picture.tiles`, read back: blocks by id, and the numbers a reader would see."""
 
+import base64
 import io
 import json
 from collections.abc import Iterator
@@ -9,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 
 from mha_core import Projections
-from pages.parts.picture.tiles import paragraph
 
 Block = dict[str, Any]
 
@@ -67,16 +67,16 @@ def words_of(block: Block) -> str:
     return "".join(span if isinstance(span, str) else span[1] for span in block["spans"])
 
 
-def courses_of(monkeypatch: Any, board_of: Any) -> dict[str, tuple[Any, float | None]]:
-    """What a module that draws courses gives them from now on, by their id: the ways, and the top."""
-    given: dict[str, tuple[Any, float | None]] = {}
+def charts(at: Any) -> list[dict[str, Any]]:
+    """The specs of the Plotly charts on the page."""
+    return [json.loads(element.proto.spec) for element in at.get("plotly_chart")]
 
-    def keep(_board: Any, key: str, _name: str, ways: Any, high: float | None) -> Block:
-        given[key] = ways, high
-        return paragraph("")
 
-    monkeypatch.setattr(board_of, "course", keep)
-    return given
+def numbers_in(column: Any) -> np.ndarray:
+    """The numbers of a trace, which Plotly may pack."""
+    if isinstance(column, dict):
+        return np.frombuffer(base64.b64decode(column["bdata"]), column["dtype"]).astype(float)
+    return np.array(column, float)
 
 
 class Walked:
@@ -85,12 +85,14 @@ class Walked:
     def __init__(self, at: Any, keys: Iterator[str] | tuple[str, ...]) -> None:
         self.at = at
         self.latex: list[Any] = []
-        self._elements: dict[str, list[Any]] = {"bidi_component": [], "html": []}
+        self.dataframe: list[Any] = []
+        self._elements: dict[str, list[Any]] = {"bidi_component": [], "html": [], "plotly_chart": []}
         for key in keys:
             at.query_params["at"] = key
             at.run()
             assert not at.exception, at.exception[0].message
             self.latex += list(at.latex)
+            self.dataframe += list(at.dataframe)
             for kind, kept in self._elements.items():
                 kept += list(at.get(kind))
 
@@ -98,13 +100,15 @@ class Walked:
         return self._elements[kind]
 
 
-def assert_spectra(block: Block, numbers: np.ndarray, used: Projections, head: int) -> None:
+def assert_spectra(at: Any, used: Projections, head: int) -> None:
     """The curves of "One head or many": the singular values of a head's form, and of all heads' together."""
     forms = [
         used.W_q[head] @ used.W_k[head].T,
         sum(q @ k.T for q, k in zip(used.W_q, used.W_k, strict=True)),
     ]
-    for line, form in zip(block["lines"], forms, strict=True):
-        drawn = numbers[line["at"] :][: line["count"]]
-        expected = np.linalg.svd(form.astype(np.float64), compute_uv=False)[: line["count"]]
-        np.testing.assert_allclose(drawn, expected, atol=1e-4 * expected[0], err_msg=line["label"])
+    (chart,) = charts(at)
+    for trace, form in zip(chart["data"], forms, strict=True):
+        drawn = numbers_in(trace["y"])
+        expected = np.linalg.svd(form.astype(np.float64), compute_uv=False)[: len(drawn)]
+        np.testing.assert_allclose(drawn, expected / expected[0], atol=1e-4, err_msg=trace["name"])
+        np.testing.assert_array_equal(numbers_in(trace["x"]), np.arange(1, len(drawn) + 1))

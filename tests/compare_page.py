@@ -19,18 +19,13 @@ def said(page: Any) -> str:
     return page.locator("p.inwords").get_attribute("data-said")
 
 
-def save(page: Any, item: str) -> None:
-    page.get_by_role("button", name="Save", exact=True).click()
-    page.get_by_role("menuitem", name=item).click()
-
-
 def choose(page: Any, head: tuple[int, int]) -> None:
     page.get_by_role("gridcell", name=f"Head {named(head)}:").click()
     page.mouse.move(2, 2)
 
 
 def matrix(page: Any, label: str) -> Any:
-    return page.get_by_role("img", name=label, exact=True)
+    return page.get_by_role("application", name=label, exact=True)
 
 
 def line_colour(page: Any) -> tuple[int, ...]:

@@ -10,7 +10,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -285,10 +284,6 @@ class Picture:
             return [s[0], s[1], s.length > 3 ? s[2] : '', parseFloat(b.style.getPropertyValue('--share'))] })"""
         return [tuple(row) for row in self.part("Heads ranked").locator("li button").evaluate_all(read)]
 
-    def table(self) -> list[list[str]]:
-        read = "all => all.map(r => [...r.children].map(c => c.textContent))"
-        return self.part("The chosen head").locator("table tr").evaluate_all(read)
-
     def show(self, panel: str) -> "Picture":
         self.part("How to show the head").get_by_role("button", name=panel, exact=True).click()
         return self.settle()
@@ -298,13 +293,6 @@ class Picture:
             "(e, v) => { e.value = v; e.dispatchEvent(new Event('input', {bubbles: true})) }", str(share)
         )
         self.settle()
-
-    def save(self, kind: str) -> Path:
-        """What the picture's menu saves under `kind`."""
-        self.root.get_by_role("button", name="Save", exact=True).click()
-        with self.page.expect_download() as waiting:
-            self.root.get_by_role("menuitem", name=re.compile(kind)).click()
-        return Path(waiting.value.path())
 
 
 def page_of(
@@ -322,7 +310,6 @@ def page_of(
         tokens,
         model_title="all-MiniLM-L6-v2",
         selection=Selection(head, tuple(pins), to),
-        exact=True,
         **more,
     )
     if beyond is not None:

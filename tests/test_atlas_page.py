@@ -6,21 +6,22 @@ import io
 import re
 from urllib.parse import parse_qs
 
+import numpy as np
 import pytest
-from visit import bodies, open_page, plain, said
+from visit import bodies, figures, link, numbers, open_page, plain, run, said
 
 from mha_core import export
 from mha_core.heads.atlas.shipped import read_shipped
 from mha_core.wording import head_name
 
 
-def cells(at):
-    """Every head of the grid: its link, and whether it is filled."""
-    (grid,) = (body for body in bodies(at) if "atlas-heads" in body)
-    found = re.findall(
-        r'<a href="([^"]*)"[^>]*aria-label="Head (\d+-\d+)[^>]*?(class=\w+)?(?: tabindex=-1)?></a>', grid
-    )
-    return {head: (html.unescape(to), bool(mark)) for to, head, mark in found}
+def filled(at):
+    """The heads that the map fills, with their shares."""
+    colours, _ = figures(at)[0]["data"]
+    values = numbers(colours["z"])
+    return {
+        head_name(place): values[place] for place in np.ndindex(values.shape) if np.isfinite(values[place])
+    }
 
 
 def pressed(at):
@@ -37,7 +38,7 @@ def test_the_chosen_head_has_its_description_and_examples(name, n_heads, chosen)
     entry = next(one for one in found.heads if head_name(one.head) == chosen)
     at = open_page("pages/roles.py", part="atlas", model=name, head=chosen)
     text = " ".join(plain(body) for body in bodies(at))
-    assert len(cells(at)) == n_heads
+    assert len(numbers(figures(at)[0]["data"][1]["customdata"])) == n_heads
     assert f"Head {chosen}:" in text
     for finding in entry.description.findings:
         low, high = finding.interval
@@ -58,21 +59,25 @@ def test_a_description_that_is_pressed_fills_its_heads_alone():
     at = open_page("pages/roles.py", part="atlas", head="3-9")
     found = read_shipped("minilm").atlas
     described = {head_name(one.head) for one in found.heads if one.description.findings}
-    assert {head for head, (_, filled) in cells(at).items() if filled} == described
+    assert set(filled(at)) == described
     to, n = pressed(at)["previous token"]
     asked = {key: value for key, (value,) in parse_qs(to.removeprefix("?")).items()}
     assert asked["head"] == "3-9"
     at = open_page("pages/roles.py", **asked)
-    filled = {head for head, (_, filled) in cells(at).items() if filled}
-    assert len(filled) == n
-    assert filled == {
-        head_name(one.head)
+    shares = {
+        head_name(one.head): finding.share
         for one in found.heads
-        if "one back" in [finding.feature.key for finding in one.description.findings]
+        for finding in one.description.findings
+        if finding.feature.key == "one back"
     }
+    assert filled(at) == pytest.approx(shares)
+    assert len(shares) == n
     back, _ = pressed(at)["previous token"]
     assert "feature" not in parse_qs(back)
-    assert parse_qs(cells(at)["1-1"][0].removeprefix("?"))["feature"] == ["one back"]
+    at.selectbox(key="atlas-map-head").set_value("1-1")
+    assert link(run(at)) == {"part": "atlas", "feature": "one back", "head": "1-1"}
+    none = open_page("pages/roles.py", part="atlas", feature="none")
+    assert set(filled(none)) == {head_name(one.head) for one in found.heads} - described
 
 
 def test_an_unknown_head_and_a_model_without_an_atlas_are_said():
@@ -81,7 +86,7 @@ def test_an_unknown_head_and_a_model_without_an_atlas_are_said():
     at = open_page("pages/roles.py", part="atlas", model="classroom")
     (notice,) = said(at, "notice")
     assert "atlas --model classroom" in notice
-    assert not any("atlas-heads" in body for body in bodies(at))
+    assert not figures(at)
 
 
 def test_the_files_are_the_tables():

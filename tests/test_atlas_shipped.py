@@ -78,7 +78,7 @@ def test_the_command_line_gives_the_table_of_one_head(capsys):
     assert data["model"]["title"] == "MiniLM"
     names = ["layer", "head", "sink", "feature", "share", "low", "high", "baseline", "lift", "n"]
     assert all(list(row) == names for row in data["descriptions"])
-    assert {(row["layer"], row["head"]) for row in data["examples"]} == {(3, 9)}
-    norms = [row["output_norm"] for row in data["examples"] if row["kind"] == "top"]
+    assert {(row["layer"], row["head"]) for row in data["rows"]} == {(3, 9)}
+    norms = [row["output_norm"] for row in data["rows"] if row["kind"] == "top"]
     assert norms == sorted(norms, reverse=True)
     assert main(["atlas", "--head", "9-9"]) == 2

@@ -13,7 +13,8 @@ from pages.parts.explore import moments
 from pages.parts.explore.moments import said as moment_said
 from pages.parts.frame import controls
 from pages.parts.frame.request import Request, model_allowed
-from pages.parts.training.picture_board import live_board
+from pages.parts.picture.tiles import Board
+from pages.parts.training.picture_board import arcs
 
 CARD = {
     "step": 400, "head": "2-1", "pass": 0.25, "pairs": 400, "interval": [0.2, 0.3], "animate": 0.5, "inanimate": 0.0,
@@ -69,19 +70,10 @@ def test_at_a_moment_both_sides_are_the_model_as_it_was_then_and_another_model_i
     assert moments.at(both, MOMENTS[-1]) is both
 
 
-def test_the_live_board_draws_the_row_of_it_of_every_head():
+def test_the_arcs_of_the_live_page_are_the_row_of_it():
     weights = np.random.default_rng(0).dirichlet(np.ones(12), (2, 2, 4, 12)).astype(np.float32)
-    row = {"step": 16, "loss": 3.5, "head": "2-1", "pass": 0.1, "right": 0.3, "wrong": 0.2}
-    board = live_board([row], {"step": 16, "weights": weights})
-    shown = [block for line in board.blocks if line["type"] == "row" for block in line["items"]]
-    pictures = [item for block in shown if block["type"] == "column" for item in block["items"]]
-    assert [picture["shape"] for picture in pictures] == [[8, 12], [8, 12], [8, 12, 12], [8, 12, 12]]
-    arcs = [block for block in board.blocks if block["type"] == "arcs"]
-    numbers = np.concatenate(board._arrays)
-    for text, block in enumerate(arcs):
-        np.testing.assert_array_equal(numbers[block["at"] : block["at"] + 12], weights[text, 1, 0, 7])
     for text in (0, 1):
-        at = pictures[text]["at"]
-        np.testing.assert_array_equal(numbers[at : at + 96].reshape(2, 4, 12), weights[text, :, :, 7])
-    assert pictures[0]["rows"] == [f"{layer}-{head}" for layer in (1, 2) for head in (1, 2, 3, 4)]
-    assert pictures[0]["cols"][7] == "it"
+        board = Board()
+        block = arcs(board, weights, "2-1", text)
+        numbers = np.concatenate(board._arrays)
+        np.testing.assert_array_equal(numbers[block["at"] : block["at"] + 12], weights[text, 1, 0, 7])

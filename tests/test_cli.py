@@ -82,7 +82,9 @@ def test_a_cell_that_would_start_a_formula_is_text(start):
 
 def test_from_and_to_list_the_heads_by_their_weight_strongest_first(run, model):
     _, out, _ = run("trace", CLASSIC, "--from", "it", "--to", "animal", "--format", "json", "--top", "0")
-    ranking = json.loads(out)["ranking"]
+    content = json.loads(out)
+    assert (content["text"], content["model"], content["to"]) == (CLASSIC, "minilm", "animal")
+    ranking = content["rows"]
     assert (ranking[0]["layer"], ranking[0]["head"]) == (4, 2)
     assert ranking[0]["weight"] == pytest.approx(0.677, abs=5e-4)
     assert len(ranking) == 72
@@ -140,4 +142,8 @@ def test_as_a_process_it_writes_the_ranking_and_nothing_else():
     done = process("trace", CLASSIC, "--from", "it", "--to", "animal")
     out, err = done.communicate(timeout=120)
     assert (done.returncode, err) == (0, b"")
-    assert out.decode().splitlines()[1].startswith("   4-2   67.7 %  animal")
+    heading, first, *_ = (line.split() for line in out.decode().splitlines())
+    assert dict(zip(heading, first, strict=True)) | {"weight": float(first[4])} == {
+        "rank": "1", "name": "4-2", "layer": "4", "head": "2", "weight": pytest.approx(0.677), "key": "2",
+        "key_text": "animal",
+    }  # fmt: skip

@@ -1,22 +1,23 @@
 """What stands below the two pictures of Compare, each number computed here from the rows of the two runs."""
 
 from types import SimpleNamespace
+from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
+import pandas as pd
 import pytest
 from bert_folders import random_bert, write
-from visit import TIRED, WIDE, drawn, open_page, picture, plain, run, said, tables
+from visit import TIRED, WIDE, drawn, open_page, picture, plain, run, said
 
 from mha_core import load_model, trace
 from mha_core.compare import HeadChange
 from mha_core.heads import measures
-from pages.parts.explore import comparison
+from pages.parts.explore import changes, comparison
 from pages.parts.frame import loading
 from pages.parts.frame.request import Request
 
 COMPARE = "pages/compare.py"
 IT, ANIMAL, STREET = 10, 2, 8
-MASSES = "Mean of all heads, and the head that looks there most"
 
 
 def rows_of(text: str, query: int, trained: bool = True) -> np.ndarray:
@@ -24,18 +25,21 @@ def rows_of(text: str, query: int, trained: bool = True) -> np.ndarray:
     return trace(text, load_model(trained=trained)).weights[:, :, query].astype(np.float64)
 
 
-def percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
+def top(mass: np.ndarray) -> tuple[int, int]:
+    return max(np.ndindex(mass.shape), key=lambda place: mass[place])
 
 
-def most(mass: np.ndarray) -> str:
-    layer, head = max(np.ndindex(mass.shape), key=lambda place: mass[place])
-    return f"{percent(mass[layer, head])} in {layer + 1}-{head + 1}"
+def named(place: tuple[int, int]) -> str:
+    return f"{place[0] + 1}-{place[1] + 1}"
 
 
-def changes_of(at) -> list[list[str]]:
-    (rows,) = [rows for caption, rows in tables(at).items() if "moved most" in caption]
-    return rows
+def head_of(address: str) -> str:
+    return parse_qs(urlsplit(address).query)["head"][0]
+
+
+def table_with(at, column: str) -> pd.DataFrame:
+    (frame,) = [each.value for each in at.dataframe if column in each.value]
+    return frame
 
 
 def headings(at) -> list[str]:
@@ -48,13 +52,14 @@ def tired_and_wide():
 
 
 def test_the_candidates_are_told_with_the_mean_and_the_strongest_head_of_each_side(tired_and_wide):
-    a, b = rows_of(TIRED, IT), rows_of(WIDE, IT)
-    wanted = [["Candidate", "Mean, A", "Mean, B", "Most, A", "Most, B"]]
-    for word, key in (("animal", ANIMAL), ("street", STREET)):
-        masses = a[..., key], b[..., key]
-        wanted.append([word, *(percent(mass.mean()) for mass in masses), *map(most, masses)])
-    assert tables(tired_and_wide)[MASSES] == wanted
-    assert wanted[1][3:] == ["67.7 % in 4-2", "55.8 % in 6-12"]
+    shown = table_with(tired_and_wide, "Candidate")
+    assert shown["Candidate"].tolist() == ["animal", "street"]
+    for side, row in zip("AB", (rows_of(TIRED, IT), rows_of(WIDE, IT)), strict=True):
+        masses = [row[..., key] for key in (ANIMAL, STREET)]
+        np.testing.assert_allclose(shown[f"Mean, {side}"], [mass.mean() for mass in masses], rtol=1e-5)
+        np.testing.assert_allclose(shown[f"Most, {side}"], [mass.max() for mass in masses], rtol=1e-5)
+        assert [*map(head_of, shown[f"Head, {side}"])] == [named(top(mass)) for mass in masses]
+    assert head_of(shown["Head, A"][0]) == "4-2"
 
 
 def went_over(before, after, back=False):
@@ -71,19 +76,26 @@ def test_the_heads_are_told_by_how_much_of_their_look_moved_and_whether_it_went_
     a, b = rows_of(TIRED, IT), rows_of(WIDE, IT)
     moved = np.abs(a - b).sum(axis=-1) / 2  # word for word: the two sentences are of one length
     swing = (a[..., ANIMAL] - a[..., STREET]) - (b[..., ANIMAL] - b[..., STREET])
-    order = sorted(np.ndindex(moved.shape), key=lambda place: -abs(swing[place]))[:12]
-    wanted = [["Head", "Moved", "animal, A → B", "street, A → B", "Difference moved", "Changes its mind"]]
-    for place in order:
-        before, after = a[place], b[place]
-        over = bool(went_over(before, after) or went_over(before, after, back=True))
-        pairs = [f"{percent(before[key])} → {percent(after[key])}" for key in (ANIMAL, STREET)]
-        name = f"{place[0] + 1}-{place[1] + 1}"
-        went = comparison.points(swing[place])
-        wanted.append([name, percent(moved[place]), *pairs, went, "yes" if over else "no"])
-    assert changes_of(tired_and_wide) == wanted
-    by = "The 12 heads where between the first two candidates the difference moved most"
-    assert by in tables(tired_and_wide)
-    assert {row[-1] for row in wanted[1:]} == {"no"}
+    order = sorted(np.ndindex(moved.shape), key=lambda place: -abs(swing[place]))
+    shown = table_with(tired_and_wide, "Moved")
+    assert [*map(head_of, shown["Head"])] == [*map(named, order)]
+    at = tuple(zip(*order, strict=True))
+    wanted = {"Moved": moved[at], "Difference moved, points": 100 * swing[at]}
+    for word, key in (("animal", ANIMAL), ("street", STREET)):
+        wanted |= {f"{word}, A": a[at][:, key], f"{word}, B": b[at][:, key]}
+    for name, column in wanted.items():
+        np.testing.assert_allclose(shown[name], column, atol=1e-5, err_msg=name)
+    over = [
+        bool(went_over(a[place], b[place]) or went_over(a[place], b[place], back=True)) for place in order
+    ]
+    assert shown["Changes its mind"].tolist() == over
+
+
+def test_a_head_of_a_table_leads_to_the_same_comparison_of_it(tired_and_wide):
+    address = urlsplit(table_with(tired_and_wide, "Moved")["Head"][0])
+    asked = {name: value for name, (value,) in parse_qs(address.query).items()}
+    assert address.path == "./compare"
+    assert (asked["text"], asked["text2"], asked["pin"]) == (TIRED, WIDE, str(IT))
 
 
 def test_the_heads_that_went_over_are_counted_in_both_directions():
@@ -91,18 +103,18 @@ def test_the_heads_that_went_over_are_counted_in_both_directions():
     there = [HeadChange((0, at), 0.5, (0.6, 0.1), (0.1, 0.3)) for at in range(2)]
     back = [HeadChange((3, 1), 0.4, (0.0, 0.5), (0.4, 0.1))]
     assert all(change.flips for change in there + back)
-    line = comparison._flips_in_words([*back, *there], 72, grid, [(ANIMAL, ANIMAL), (STREET, STREET)], "head")
+    line = changes.flips_in_words([*back, *there], 72, grid, [(ANIMAL, ANIMAL), (STREET, STREET)], "head")
     assert line == (
         "3 of 72 heads change their mind: 2 from `animal` to `street`, 1 the other way. First in the difference "
         "between the two: 4-2 (−80.0 points), 1-1 (+70.0 points), 1-2 (+70.0 points)."
     )
-    alone = comparison._flips_in_words(back, 72, grid, [(ANIMAL, ANIMAL), (STREET, STREET)], "head")
+    alone = changes.flips_in_words(back, 72, grid, [(ANIMAL, ANIMAL), (STREET, STREET)], "head")
     assert alone.startswith("1 of 72 heads changes its mind: 0 from `animal` to `street`, 1 the other way.")
-    layers = comparison._flips_in_words(there[:1], 6, grid, [(ANIMAL, ANIMAL), (STREET, STREET)], "layer")
+    layers = changes.flips_in_words(there[:1], 6, grid, [(ANIMAL, ANIMAL), (STREET, STREET)], "layer")
     assert layers.startswith("1 of 6 layers changes its mind: 1 from `animal`")
     assert layers.endswith("First in the difference between the two: layer 1 (+70.0 points).")
     together = [
-        comparison._flips_in_words(flips, 1, grid, [(ANIMAL, ANIMAL), (STREET, STREET)], "model")
+        changes.flips_in_words(flips, 1, grid, [(ANIMAL, ANIMAL), (STREET, STREET)], "model")
         for flips in (there[:1], [])
     ]
     assert together == [
@@ -120,10 +132,10 @@ def test_heads_that_went_over_to_or_from_a_third_candidate_went_neither_way_betw
         ((0.1, 0.1, 0.5), (0.5, 0.1, 0.1)),  # from the third to the first
         ((0.5, 0.1, 0.1), (0.1, 0.1, 0.5)),  # from the first to the third
     ]
-    changes = [HeadChange((0, at), 0.5, *both) for at, both in enumerate(masses)]
-    assert all(change.flips for change in changes)
+    found = [HeadChange((0, at), 0.5, *both) for at, both in enumerate(masses)]
+    assert all(change.flips for change in found)
     keys = [(1, 1), (5, 5), (0, 0)]
-    assert comparison._flips_in_words(changes, 72, grid, keys, "head") == (
+    assert changes.flips_in_words(found, 72, grid, keys, "head") == (
         "5 of 72 heads change their mind: 1 from `animal` to `street`, 1 the other way. First in the difference "
         "between the two: 1-1 (+90.0 points), 1-2 (−80.0 points), 1-3 (−40.0 points), 1-4 (−40.0 points)."
     )
@@ -147,9 +159,10 @@ def test_the_word_that_is_followed_is_the_one_pinned_first(pin, word):
 
 def test_a_word_is_not_among_its_own_candidates():
     at = open_page(COMPARE, pin=str(ANIMAL))
-    assert [row[0] for row in tables(at)[MASSES][1:]] == ["street"]
+    assert table_with(at, "Candidate")["Candidate"].tolist() == ["street"]
     assert "animal (2)" not in at.multiselect[0].options
-    assert changes_of(at)[0] == ["Head", "Moved", "street, A → B"], "one candidate alone cannot be preferred"
+    columns = [*table_with(at, "Moved")]
+    assert columns == ["Head", "Moved", "street, A", "street, B"], "one candidate alone cannot be preferred"
 
 
 def test_in_a_decoder_the_candidates_are_the_words_that_each_sentence_shows_its_own_word(monkeypatch):
@@ -172,9 +185,10 @@ def test_words_that_only_one_side_has_count_in_full_and_are_no_candidates():
     a, b = rows_of("He said it twice.", 1), rows_of(longer, 1)
     beside = [(0, 0), (1, 1), (2, 2), (3, 3), (4, 5), (5, 6), (6, 7)]  # "very" is alone
     moved = sum(np.abs(a[..., i] - b[..., j]) for i, j in beside) / 2 + b[..., 4] / 2
-    order = sorted(np.ndindex(moved.shape), key=lambda place: -moved[place])[:12]
-    wanted = [[f"{place[0] + 1}-{place[1] + 1}", percent(moved[place])] for place in order]
-    assert changes_of(at)[1:] == wanted
+    order = sorted(np.ndindex(moved.shape), key=lambda place: -moved[place])
+    shown = table_with(at, "Moved")
+    assert [*map(head_of, shown["Head"])] == [*map(named, order)]
+    np.testing.assert_allclose(shown["Moved"], [moved[place] for place in order], atol=1e-5)
     assert [option.split()[0] for option in at.multiselect[0].options] == [
         "[CLS]", "said", "it", "twice", ".", "[SEP]",
     ]  # fmt: skip
@@ -186,12 +200,15 @@ def test_the_candidates_are_read_at_their_own_places_in_each_sentence():
     at.multiselect[0].set_value([4])
     run(at)
     a, b = rows_of("He said it twice.", 1)[..., 4], rows_of(longer, 1)[..., 5]
-    assert tables(at)[MASSES][1:] == [["twice", percent(a.mean()), percent(b.mean()), most(a), most(b)]]
+    (row,) = table_with(at, "Candidate").to_dict("records")
+    shown = [row[name] for name in ("Mean, A", "Mean, B", "Most, A", "Most, B")]
+    np.testing.assert_allclose(shown, [a.mean(), b.mean(), a.max(), b.max()], rtol=1e-5)
+    assert [head_of(row[f"Head, {side}"]) for side in "AB"] == [named(top(a)), named(top(b))]
 
 
 def test_two_runs_of_the_same_change_nothing():
     at = open_page(COMPARE, text=TIRED, text2=TIRED)
-    assert {row[1] for row in changes_of(at)[1:]} == {"0.0 %"}
+    assert not table_with(at, "Moved")["Moved"].any()
     assert "None of 72 heads changes its mind." in said(at, "note")
 
 
@@ -206,10 +223,11 @@ def test_the_weights_that_the_reader_chose_are_a_and_the_others_b(weights):
     ]
     moved = np.abs(a - b).sum(axis=-1) / 2
     swing = (a[..., ANIMAL] - a[..., STREET]) - (b[..., ANIMAL] - b[..., STREET])
-    top = max(np.ndindex(moved.shape), key=lambda place: abs(swing[place]))
-    row = changes_of(at)[1]
-    assert row[:2] == [f"{top[0] + 1}-{top[1] + 1}", percent(moved[top])]
-    assert row[2] == f"{percent(a[top][ANIMAL])} → {percent(b[top][ANIMAL])}"
+    most = top(np.abs(swing))
+    row = table_with(at, "Moved").iloc[0]
+    assert head_of(row["Head"]) == named(most)
+    wanted = [moved[most], a[most][ANIMAL], b[most][ANIMAL]]
+    np.testing.assert_allclose([row["Moved"], row["animal, A"], row["animal, B"]], wanted, atol=1e-5)
     assert picture(at)["titles"] == ["MiniLM", "MiniLM, untrained"][:: 1 if trained else -1]
 
 
@@ -232,8 +250,9 @@ def test_models_of_two_sizes_have_masses_and_no_change_head_by_head(small):
         "Heads cannot be compared one by one: A has 6 × 12 and B has 2 × 3, layers times heads."
     ]
     theirs = trace(TIRED, small).weights[:, :, IT, ANIMAL]
-    row = tables(at)[MASSES][1]
-    assert (row[2], row[4]) == (percent(theirs.astype(np.float64).mean()), most(theirs))
+    row = table_with(at, "Candidate").iloc[0]
+    assert head_of(row["Head, B"]) == named(top(theirs))
+    np.testing.assert_allclose([row["Mean, B"], row["Most, B"]], [theirs.mean(), theirs.max()], rtol=1e-5)
 
 
 def test_both_sides_are_drawn_raw_where_one_lacks_the_measure():
@@ -250,20 +269,19 @@ def test_a_measure_of_layers_is_told_by_layers():
         for text in (TIRED, WIDE)
     )
     at = open_page(COMPARE, measure="rollout")
-    (shown,) = [rows for caption, rows in tables(at).items() if "looks there most" in caption]
-    for row, key in zip(shown[1:], (ANIMAL, STREET), strict=True):
-        tops = [f"{percent(side[:, key].max())} in layer {side[:, key].argmax() + 1}" for side in (a, b)]
-        assert row[1:] == [percent(a[:, key].mean()), percent(b[:, key].mean()), *tops]
+    shown = table_with(at, "Candidate")
+    for row, key in zip(shown.to_dict("records"), (ANIMAL, STREET), strict=True):
+        for side, its in zip("AB", (a, b), strict=True):
+            mass = its[:, key]
+            assert row[f"Mean, {side}"] == pytest.approx(mass.mean(), rel=1e-5)
+            assert row[f"Most, {side}"] == pytest.approx(mass.max(), rel=1e-5)
+            assert row[f"Layer, {side}"] == f"layer {mass.argmax() + 1}"
     swing = (a[:, ANIMAL] - a[:, STREET]) - (b[:, ANIMAL] - b[:, STREET])
-    head, *changed = changes_of(at)
-    assert head[0] == "Layer"
-    assert [row[0] for row in changed] == [f"layer {at + 1}" for at in np.argsort(-np.abs(swing))]
+    assert table_with(at, "Moved")["Layer"].tolist() == [
+        f"layer {at + 1}" for at in np.argsort(-np.abs(swing))
+    ]
     assert "Which layers changed their mind about “it”" in headings(at)
-    notes = [note for note in said(at, "note") if "changes its mind" in note]
-    assert notes[-1] == "None of 6 layers changes its mind."
-    told = " ".join([*tables(at), *headings(at), *notes])
-    assert "The 6 layers where" in told
-    assert "head" not in told
+    assert [note for note in said(at, "note") if note == "None of 6 layers changes its mind."]
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The documents: every line of Python in getting started and in the notebooks runs, and gives what the words say."""
+"""The documents: every line of Python in the Python guide runs, and gives what the words say."""
 
 import re
 from pathlib import Path
@@ -9,9 +9,9 @@ DOCS = Path(__file__).parent.parent / "docs"
 
 
 @pytest.mark.slow
-def test_the_lines_of_getting_started_run(model, capsys):
+def test_the_lines_of_the_python_guide_run(model, capsys):
     place = {}
-    for block in re.findall(r"```python\n(.*?)```", (DOCS / "start.md").read_text(), re.S):
+    for block in re.findall(r"```python\n(.*?)```", (DOCS / "python.md").read_text(), re.S):
         exec(block, place)  # noqa: S102 - our own page
     assert place["record"].weights.shape == (6, 12, 13, 13)
     assert len(place["without"].interventions) == 1

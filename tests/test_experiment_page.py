@@ -6,19 +6,33 @@ What is expected comes from gates on a plain run (mha_core's own, older than the
 import re
 import time
 from types import SimpleNamespace
+from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
+import pandas as pd
 import pytest
-from visit import TIRED, WIDE, link, mounted, open_page, run, said
+from visit import TIRED, WIDE, figures, link, mounted, numbers, open_page, run, said, shown_heads
 
 from mha_core import load_model, predict_next, trace
-from mha_core.experiments import Part, Prompt, PromptEffects, Selectivity, Word, every_head, last
+from mha_core.experiments import (
+    Curve,
+    Effects,
+    Part,
+    Prompt,
+    PromptEffects,
+    Selectivity,
+    Word,
+    every_head,
+    last,
+    selectivity_frame,
+)
 from mha_core.experiments.tasks import ORDINARY
+from mha_core.figures.random_sets import random_sets
 from mha_core.shelf import DECODER
 from mha_core.trace import batch_of
 from mha_core.trace import run as run_model
 from mha_core.wording import percent
-from pages.parts.experiment import matter, pruning, selective, switch
+from pages.parts.experiment import effects, matter, pruning, selective, switch
 from pages.parts.experiment.asked import Asked, asked, spelled
 from pages.parts.frame import head_facts
 from pages.parts.frame import pages as frame_pages
@@ -71,10 +85,16 @@ def test_a_decoder_s_sentence_bars_and_moved_heads_are_those_of_a_run_with_gates
     ]
     data = view(at)
     assert data["off"] == ["2-6", "24-4"]
-    rows = {row["id"]: row for row in data["result"]["rows"]}
-    assert {" Mary", " John", " the"} <= set(rows)
-    for word, row in rows.items():
-        assert (row["before"], row["after"]) == pytest.approx((before[word], after[word]), abs=1e-4)
+    first, then = figures(at)[0]["data"]
+    assert then["name"] == "without 2-6 and 24-4"
+    words = [word.replace("␣", " ") for word in first["customdata"]]
+    assert {" Mary", " John", " the"} <= set(words)
+    assert numbers(first["x"]) == pytest.approx([before[word] for word in words], abs=1e-4)
+    assert numbers(then["x"]) == pytest.approx([after[word] for word in words], abs=1e-4)
+    assert at.selectbox(key="follow").value == " Mary"
+    at.selectbox(key="follow").set_value(" John")
+    assert link(run(at))["word"] == " John"
+    assert said(at, "finding")[0].startswith("Without 2-6 and 24-4  John rises from")
     moved = np.abs(trace(MARY, smollm2).weights - trace(MARY, smollm2, gates=away).weights).sum(-1) / 2
     mean = moved.mean(-1)
     assert set(data["moved"]) == {f"{i + 1}-{j + 1}" for i, j in np.argwhere(mean >= 0.05)}
@@ -94,10 +114,10 @@ def test_an_encoder_s_embedding_turns_as_in_a_run_with_gates(minilm):
     assert sentence.startswith(
         f"With 6-6 doubled the text's embedding has cosine {whole:.3f} with what it was;"
     )
-    rows = view(at)["result"]["rows"]
-    assert rows[0]["after"] == pytest.approx(whole, abs=1e-5)
+    (bars,) = figures(at)[0]["data"]
     each = [cosine(a, b) for a, b in zip(plain, doubled, strict=True)]
-    assert [row["after"] for row in rows[1:]] == pytest.approx(sorted(each)[:6], abs=1e-5)
+    assert numbers(bars["x"]) == pytest.approx([whole, *sorted(each)[:6]], abs=1e-5)
+    assert bars["customdata"][0] == "the whole text"
 
 
 def cosine(a, b):
@@ -139,11 +159,9 @@ def test_what_a_browser_sends_is_taken_only_where_it_can_be_meant():
     assert switch.changes({"do": "set", "off": [None, "0-1", {}, "x"]}) == {"off": None}
     assert switch.changes({"do": "factor", "value": "2"}) == {"set": "2"}
     assert switch.changes({"do": "factor", "value": "0"}) == {"set": None}
-    assert switch.changes({"do": "word", "text": " John"}) == {"word": " John"}
     for ask in (
         {"do": "factor", "value": "9"},
         {"do": "set", "off": 3},
-        {"do": "word", "text": "x" * 999},
         {},
     ):
         assert switch.changes(ask) is None
@@ -157,11 +175,15 @@ def test_undo_takes_back_one_change_after_the_other(monkeypatch):
     seen = []
     for ask in (
         *({"do": "set", "off": ["1-1"]}, {"do": "set", "off": []}, {"do": "factor", "value": "2"}),
-        {"do": "word", "text": " John"},
+        " John",
         *[{"do": "undo"}] * 5,
     ):
-        session[switch.PICTURE] = {"ask": ask}
-        switch._heard()
+        if isinstance(ask, str):
+            session[switch.FOLLOW] = ask
+            switch._follow()
+        else:
+            session[switch.PICTURE] = {"ask": ask}
+            switch._heard()
         seen.append((link.get("off"), link.get("set"), link.get("word")))
     forward = [("1-1", None, None), (None, None, None), (None, "2", None), (None, "2", " John")]
     assert seen == [*forward, *forward[2::-1], ("6-6", None, None), ("6-6", None, None)]
@@ -218,27 +240,65 @@ def test_the_page_opens_with_the_decoder_where_it_is_and_says_so_where_it_is_not
 def test_the_map_of_all_heads_is_what_leaving_out_one_at_a_time_gives(minilm):
     at = open_page(PAGE, **{"try": SWEEP}, model="minilm", text=TIRED)
     at.button(key="begin-every").click()
-    while True:
-        map_so_far = mounted(run(at), "view")
-        if map_so_far and not np.isnan(map_so_far[0]["effects"]).any():
-            break
+    while not (drawn := figures(run(at))) or np.isnan(numbers(drawn[0]["data"][0]["z"])).any():
         if bars := at.get("progress"):
             tried = int(bars[0].proto.text.split()[0])
             assert re.match(r"\d+ of 72 heads tried", bars[0].proto.text)
-            assert map_so_far or not tried
+            assert drawn or not tried
         time.sleep(0.1)
-    data = view(run(at))
+    run(at)
+    colours, marks = figures(at)[0]["data"]
     expected = ablate_each(minilm.tokenizer.encode(TIRED), minilm)
-    assert data["effects"].reshape(6, 12) == pytest.approx(-expected, abs=1e-5)
+    assert numbers(colours["z"]) == pytest.approx(-expected, abs=1e-5)
     strongest = np.unravel_index(expected.argmax(), expected.shape)
     name = f"{strongest[0] + 1}-{strongest[1] + 1}"
-    assert data["strongest"][0]["head"] == name
+    said_of = next(text for text in marks["hovertext"] if text.startswith(f"Head {name}:"))
+    after = 1 - expected.max()
+    assert f"1.00 → {after:.2f} (−{expected.max():.2f})" in said_of
+    table = at.dataframe[0].value
+    assert table["effect"].tolist() == pytest.approx(
+        sorted(-expected.ravel(), key=abs, reverse=True), abs=1e-5
+    )
+    assert shown_heads(table["head"])[0] == name
+    assert table["head"].str.startswith("./?text=The+animal").all()
     (sentence,) = said(at, "finding")
     assert sentence.startswith("A single sentence's map")
     assert name in sentence
-    assert f"from 1.00 to {1 - expected.max():.2f}" in sentence
-    assert f"head={name}" in data["addresses"][name]
-    assert data["addresses"][name].startswith("./?text=The+animal")
+    assert f"from 1.00 to {after:.2f}" in sentence
+
+
+def test_the_table_is_of_the_heads_that_are_selected_and_they_can_be_ablated(monkeypatch):
+    frame = planted("resample").to_frame()
+    links = {f"{i}-{j}": f"./?head={i}-{j}" for i in (1, 2) for j in (1, 2, 3)}
+    every = effects.listed(frame, "effect", [], links, {})
+    assert set(shown_heads(every["head"])[:2]) == {"1-2", "2-1"}, "the two large effects"
+    assert every["matters"].sum() == 1
+    chosen = effects.listed(frame, "effect", [(0, 1), (1, 2)], links, {})
+    assert shown_heads(chosen["head"]) == ["1-2", "2-3"]
+    low, high = frame.set_index(["layer", "head"]).loc[(1, 2), ["low", "high"]]
+    assert chosen["half"].iloc[0] == pytest.approx((high - low) / 2)
+    asked = {"try": SWEEP, "text": MARY, "word": "Mary", "method": "zero"}
+    with monkeypatch.context() as patched:
+        patched.setattr(effects.state, "params", lambda: asked)
+        to = effects.ablate_link([(0, 1), (1, 2)])
+    at = open_page(PAGE, **{key: value for key, (value,) in parse_qs(urlsplit(to).query).items()})
+    assert view(at)["off"] == ["1-2", "2-3"]
+    assert at.text_input(key="text").value == MARY
+
+
+def test_a_map_fills_in_whole_steps_from_the_last_layer_and_ends_complete():
+    every = np.arange(120.0).reshape(30, 4)
+    seen = []
+    for tried in range(31):
+        numbers_ = every.copy()
+        numbers_[: 30 - tried] = np.nan
+        found = effects.in_steps(Effects(("loss",), (0.0,), numbers_[..., None]).to_frame(), "effect")
+        shown = found.dropna(subset=["effect"])
+        assert sorted(set(shown["layer"])) == list(range(31 - len(shown) // 4, 31)), "the last layers"
+        assert len(shown) <= 4 * tried
+        seen.append(len(shown) // 4)
+    assert sorted(set(seen)) == [0, 5, 10, 15, 20, 25, 30]
+    assert seen[-1] == 30
 
 
 @pytest.mark.slow
@@ -272,19 +332,18 @@ def planted(method, n=12):
 
 
 def test_only_resample_ablation_names_heads_that_matter():
-    found = matter.map_of_prompts(planted("resample"), {})
-    assert found.listed == ((1, 0),)
-    assert "2-1" in found.finding
-    assert "lowers ` John` (copy suppression)" in found.finding
-    assert "1-2" not in found.finding
-    assert f"−3.00 ± {found.half[1, 0]:.2f} (n = 12" in found.finding
+    found = planted("resample")
+    text = matter.prompts_text(found, {})
+    assert "2-1" in text
+    assert "lowers ` John` (copy suppression)" in text
+    assert "1-2" not in text
+    assert f"−3.00 ± {found.half_width()[1, 0]:.2f} (n = 12" in text
     for method in ("zero", "mean"):
-        found = matter.map_of_prompts(planted(method), {})
-        assert found.listed is None
-        assert "matters" not in found.finding
+        text = matter.prompts_text(planted(method), {})
+        assert "matters" not in text
     noise = planted("resample")
     noise.after[:, 1, 0] = 0
-    assert matter.map_of_prompts(noise, {}).listed == ()
+    assert matter.prompts_text(noise, {}).startswith("No head's effect")
 
 
 @pytest.mark.slow
@@ -297,7 +356,7 @@ def test_a_sentence_with_two_names_is_swept_over_twelve_prompts_and_another_is_a
     key = trace("The key to the cabinets", smollm2)
     assert matter.prompts_of(key, smollm2, Word(" is", " are")) == ()
     one = last(every_head(key.tokens, smollm2, Word(" is", " are")))
-    assert matter.map_of_one(one, {}, "zero").finding.startswith("A single prompt's map")
+    assert matter.one_text(one, {}, "zero").startswith("A single prompt's map")
 
 
 @pytest.mark.slow
@@ -329,13 +388,11 @@ def test_taking_over_the_last_states_gives_the_other_sentence(minilm):
     at = open_page(PAGE, **{"try": PATCHING}, model="minilm", text=TIRED, map="layers and tokens")
     assert at.text_input(key="from").placeholder == WIDE
     at.button(key="begin-patch").click()
-    while not (boards := mounted(run(at), "tiles")) or np.isnan(boards[0]["numbers"]).any():
+    while not (drawn := figures(run(at))) or np.isnan(numbers(drawn[0]["data"][0]["z"])).any():
         time.sleep(0.1)
-    (board,) = boards
-    (block,) = board["blocks"]
-    share = board["numbers"].reshape(block["shape"])
-    assert block["shape"] == [16, 7]
-    wide = block["rows"].index("wide → tired")
+    share, rows = numbers(drawn[0]["data"][0]["z"]), drawn[0]["layout"]["yaxis"]["ticktext"]
+    assert share.shape == (16, 7)
+    wide = rows.index("wide → tired")
     assert minilm.tokenizer.encode(TIRED).pieces[wide].text == "tired"
     assert share[:, 0] == pytest.approx(np.eye(16)[wide], abs=1e-4), "only the embedding of what differs"
     assert 0 < share[:, -1].max() < 1, "no single last state is the whole mean"
@@ -354,7 +411,11 @@ def test_a_role_stands_only_for_the_tasks_that_random_heads_harm_less():
     assert "induction" in stands
     assert "sink" not in stands
     assert "sink" in falls
-    assert selective.table(rows).count("★") == 2, "one cell, and the caption"
+    frame = selectivity_frame(rows)
+    band, dots = random_sets(frame, title="", level=0.05).data[:2]
+    assert list(dots.x) == [9.0, 9.0]
+    assert list(dots.marker.symbol) == ["circle", "circle-open"], "filled where random heads harm less"
+    assert np.array(band.x)[[0, 1, 3, 4]].tolist() == [4.0, 4.0, 4.0, 9.5]
 
 
 # ---- inside
@@ -384,6 +445,19 @@ def test_inside_has_the_same_switch_on_its_heads(minilm):
 
 
 # ---- the parts without the page
+
+
+def test_the_pruning_chart_is_the_curves_and_the_levels_below_the_whole_model():
+    found = {
+        "by effect": Curve("next words right", 9, (0, 5, 9), (80.0, 79.5, 74.0)),
+        "at random": Curve("next words right", 9, (0, 5, 9), (80.0, 60.0, 40.0)),
+    }
+    frame = pd.concat([curve.to_frame().assign(order=name) for name, curve in found.items()])
+    figure = pruning.curves_figure(frame)
+    assert {line.name: (tuple(line.x), tuple(line.y)) for line in figure.data} == {
+        name: (curve.gone, curve.points) for name, curve in found.items()
+    }
+    assert [line.y0 for line in figure.layout.shapes] == [79.0, 75.0]
 
 
 def test_every_order_is_made_on_one_half_of_the_texts_and_followed_on_the_other(monkeypatch):

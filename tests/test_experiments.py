@@ -183,6 +183,11 @@ def test_every_head_in_turn_is_one_head_after_the_other(factor, base, llama):
         np.testing.assert_allclose(
             found.numbers[layer, head], measure(tokens, llama, WORD, (*base, one)), atol=1e-4
         )
+    rows = found.to_frame()
+    assert [(r.layer - 1, r.head - 1) for r in rows.itertuples()] == heads_of(llama)
+    np.testing.assert_allclose(rows.after - rows.before, rows.effect)
+    for i, name in enumerate(found.names[1:], start=1):
+        np.testing.assert_allclose(rows[name], found.numbers[..., i].ravel())
 
 
 # Patching
@@ -214,6 +219,7 @@ def test_patching_every_head_is_patching_one_after_the_other(positions, llama):
         np.testing.assert_allclose(found.numbers[layer, head], measure(into, llama, WORD, one), atol=1e-4)
     way = measure(source, llama, WORD)[0] - measure(into, llama, WORD)[0]
     np.testing.assert_allclose(found.recovered, found.effect / way, atol=1e-4)
+    np.testing.assert_allclose(found.to_frame().recovered, found.effect.ravel() / way, atol=1e-4)
 
 
 # What cannot be

@@ -9,7 +9,16 @@ from decoder_folders import random_decoder, write_decoder
 
 from mha_core import embedding, load_model
 from mha_core.cli import main
-from mha_core.experiments import Factor, Loss, Selectivity, Word, measure, next_words, selective
+from mha_core.experiments import (
+    Factor,
+    Loss,
+    Selectivity,
+    Word,
+    measure,
+    next_words,
+    selective,
+    selectivity_frame,
+)
 from mha_core.experiments.pruning import gate_gradient
 from mha_core.experiments.tasks import AGREEMENT, ORDINARY, Ready, gates_without, mean_loss, share_right
 
@@ -90,6 +99,13 @@ def test_a_role_is_compared_with_random_heads_of_its_own_layers(model, monkeypat
     assert loss.stands  # no other three do as much; and a loss is better low
     assert agreement.p == 1
     assert not agreement.stands
+    row = selectivity_frame([loss]).iloc[0]
+    assert (row.heads, row.without, row.low, row.high) == (
+        "6-1, 6-2, 6-3",
+        3,
+        min(loss.draws),
+        max(loss.draws),
+    )
 
 
 @pytest.mark.parametrize(
@@ -162,13 +178,13 @@ def test_ablate_says_what_changes(command, folder):
         measure(tokens, model, Word(" the", " it"), chosen) for chosen in ((), (Factor(((0, 1), (2, 0))),))
     )
     assert found["effect"] == pytest.approx(after[0] - before[0], abs=1e-5)
-    assert found["after"]["probability of ' the'"] == pytest.approx(after[1], abs=1e-6)
+    rows = {(row["run"], row["what"]): row["value"] for row in found["rows"]}
+    assert rows["after", "probability of ' the'"] == pytest.approx(after[1], abs=1e-6)
     for run_of, how in (("before", ()), ("after", (Factor(((0, 1), (2, 0))),))):
-        words = [(one["token"], one["probability"], one["logit"]) for one in found[run_of]["next"]]
+        words = [(one["token"], one["probability"], one["logit"]) for one in found["next"][run_of]]
         assert words == [(w.text, w.probability, w.logit) for w in next_words(tokens, model, how, 5)]
-    assert found["before"]["next"] != found["after"]["next"]
+    assert found["next"]["before"] != found["next"]["after"]
     code, out, _ = command("ablate", "the cat", "--every", *asked)
-    effects = np.array(json.loads(out)["effects"])
-    assert effects.shape == (3, 5)
+    effects = np.array([row["effect"] for row in json.loads(out)["rows"]]).reshape(3, 5)
     one = measure(tokens, model, Word(" the", " it"), (Factor(((0, 1),)),))[0]
     assert effects[0, 1] == pytest.approx(one - before[0], abs=1e-4)

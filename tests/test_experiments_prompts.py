@@ -169,6 +169,7 @@ def test_intervals_are_scipy_s_and_a_head_matters_only_with_the_corrected_one_cl
     values[:, 5, 2] += 1.0
     found = effects_of(values)
     low, high = scipy.stats.t.interval(0.95, 11, values.mean(0), scipy.stats.sem(values, 0))
+    intervals = np.stack([low, high])
     np.testing.assert_allclose(found.mean - found.half_width(), low)
     np.testing.assert_allclose(found.mean + found.half_width(), high)
     assert ((low > 0) | (high < 0)).sum() > 2, "chance alone passes some uncorrected intervals"
@@ -176,6 +177,10 @@ def test_intervals_are_scipy_s_and_a_head_matters_only_with_the_corrected_one_cl
     clear = {tuple(place) for place in np.argwhere((low > 0) | (high < 0)).tolist()}
     assert set(found.named) == clear
     assert found.named[0] == (3, 1)
+    rows = found.to_frame()
+    assert {(r.layer - 1, r.head - 1) for r in rows[rows.matters].itertuples()} == clear
+    np.testing.assert_allclose(rows[["low", "high"]], intervals.reshape(2, -1).T)
+    np.testing.assert_allclose(rows.after, 3 + values.mean(0).ravel())
     for method in ("zero", "mean"):
         assert effects_of(values, method).named == ()
 
@@ -220,7 +225,7 @@ def test_the_command_sweeps_a_file_of_prompts_by_three_methods(decoder, tmp_path
     lines = [f"{text}\tthe\tit" for text in TEXTS]
     for method in ("resample", "mean", "zero"):
         found = last(sweep_prompts(read_prompts(lines, model), model, method))
-        effects = [row[f"{method} effect"] for row in data["heads"]]
+        effects = [row["effect"] for row in data["rows"] if row["method"] == method]
         np.testing.assert_allclose(effects, found.mean.ravel(), atol=1e-4)
     file.write_text("the cat it\tthe\n")
     assert main([*asked]) != 0

@@ -3,13 +3,15 @@
 import csv
 import io
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from mha_core import grid_of, load_model, trace
 from mha_core.heads.measures import importance
-from pages.parts.explore import export
+from pages.parts.explore import export, export_both
+from pages.parts.explore.export_both import Comparison
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
 
@@ -79,10 +81,99 @@ def test_the_json_has_all_that_is_needed_to_get_it_again(record, model):
 )
 def test_the_python_lines_run_and_reach_the_same_grid(request_, model, capsys):
     space: dict = {}
-    exec(compile(export.python_of(request_, Selection((3, 1), (1,))), "shown", "exec"), space)  # noqa: S102
     used = load_model(trained=request_.trained)
     traced = trace(request_.text, used, pair=request_.pair)
     drawn = importance(traced.tokens, used, request_.measure).weights
     wanted = grid_of(traced, drawn, request_.words, request_.specials)
+    lines = export.python_of(wanted, request_, Selection((3, 1), (1,)), "http://h/?x", "bars", 12.0)
+    exec(compile(lines, "shown", "exec"), space)  # noqa: S102
     assert np.array_equal(space["grid"].weights, wanted.weights)
+    np.testing.assert_array_equal(space["picture"].data[0].x, wanted.weights[3, 1, 1])
     assert wanted.labels[1] in capsys.readouterr().out
+
+
+def test_a_word_that_stands_twice_is_plotted_from_where_it_was_chosen(model):
+    grid = trace("The cat saw the cat.", model).grid()
+    lines = export.python_of(grid, Request("The cat saw the cat."), Selection((3, 1), (5,)), "", "bars", 12.0)
+    space: dict = {}
+    exec(compile(lines, "shown", "exec"), space)  # noqa: S102
+    np.testing.assert_array_equal(space["picture"].data[0].x, grid.weights[3, 1, 5])
+
+
+# ---- two runs
+OTHER = "The animal quickly didn't cross the road because it was too tired."
+
+
+@pytest.fixture(scope="module")
+def runs(record, model):
+    other = trace(OTHER, model)
+    sides = (Request(TEXT, other=Request(OTHER)), Request(OTHER))
+    query = export.query_of_both(*sides, "sentence")
+    return Comparison((record, other), (record.grid(), other.grid()), sides, VIEW, query, "http://h/?x")
+
+
+def beside(runs):
+    """Places in A and in B of the words that both have: B has one more after "animal"."""
+    a, b = runs.grids
+    assert b.labels[3] == "quickly"
+    return np.arange(len(a)), np.array([i for i in range(len(b)) if i != 3])
+
+
+def test_the_csv_of_two_runs_has_a_row_for_every_pair_of_words_that_both_have(runs):
+    rows = list(csv.DictReader(io.StringIO(export_both.csv_of(runs))))
+    here, there = beside(runs)
+    a, b = (grid.weights[3, 1] for grid in runs.grids)
+    shown = {side: np.array([row[side] for row in rows], dtype=np.float32) for side in export_both.SIDES}
+    np.testing.assert_array_equal(shown["A"], a.ravel())
+    np.testing.assert_array_equal(shown["B"], b[np.ix_(there, there)].ravel())
+    np.testing.assert_array_equal(shown["A minus B"], (a - b[np.ix_(there, there)]).ravel())
+    assert [(int(row["query"]), int(row["key"])) for row in rows] == [(q, k) for q in here for k in here]
+    assert {(row["layer"], row["head"]) for row in rows} == {("4", "2")}
+    assert {row["query_text"] for row in rows if row["query"] == "8"} == {"street / road"}
+    assert [rows[0][name] for name in ("text A", "text B", "model", "link")] == [
+        TEXT,
+        OTHER,
+        "MiniLM",
+        "http://h/?x",
+    ]
+    assert not rows[1]["text A"]
+
+
+def test_what_a_side_cannot_see_has_no_number_in_the_csv(model):
+    traced = trace("It said so.", model)
+    plain = traced.grid()
+    seen = np.tri(len(plain), dtype=bool)[None].repeat(len(plain.weights), 0)
+    grids = (plain, replace(plain, visible=seen))
+    sides = (Request("It said so."), Request("It said so."))
+    runs = Comparison((traced, traced), grids, sides, Selection((0, 0)), {}, "")
+    rows = list(csv.DictReader(io.StringIO(export_both.csv_of(runs))))
+    hidden = [row for row in rows if int(row["key"]) > int(row["query"])]
+    assert {(row["B"], row["A minus B"]) for row in hidden} == {("", "")}
+    assert all(float(row["A"]) >= 0 for row in hidden)
+
+
+def test_the_json_of_two_runs_has_both_and_what_they_are(runs):
+    content = json.loads(export_both.json_of_both(runs))
+    for side, grid, record in zip("AB", runs.grids, runs.records, strict=True):
+        assert content[side]["text"] == record.tokens.text
+        assert content[side]["model_details"]["digest"] == record.model.digest
+        assert np.array_equal(np.array(content[side]["weights"], dtype=np.float32), grid.weights[3, 1])
+    assert (content["head"], content["pinned"], content["to"], content["link"]) == (
+        "4-2",
+        [10],
+        2,
+        "http://h/?x",
+    )
+    assert content["pairs"] == np.transpose(beside(runs)).tolist()
+
+
+@pytest.mark.parametrize("side", export_both.SIDES)
+def test_the_lines_of_a_comparison_draw_the_figure_of_that_side(runs, side):
+    space: dict = {}
+    exec(compile(export_both.python_of(runs, side, "matrix", 12.0), "shown", "exec"), space)  # noqa: S102
+    _, there = beside(runs)
+    a, b = (grid.weights[3, 1] for grid in runs.grids)
+    wanted = {"A": a, "B": b, "A minus B": a - b[np.ix_(there, there)]}[side]
+    np.testing.assert_array_equal(space["picture"].data[0].z, wanted)
+    (framed,) = {shape.y0 + 0.5 for shape in space["picture"].layout.shapes}
+    assert space["picture"].data[0].customdata[int(framed), 0].startswith("it looks")

@@ -7,7 +7,19 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from boards import Walked, assert_spectra, boards, flat, found, matrix, one, prose, words_of
+from boards import (
+    Walked,
+    assert_spectra,
+    boards,
+    charts,
+    flat,
+    found,
+    matrix,
+    numbers_in,
+    one,
+    prose,
+    words_of,
+)
 from streamlit.testing.v1 import AppTest
 from visit import link, unopened
 
@@ -143,14 +155,53 @@ def test_the_parts_of_the_heads_are_the_records(page):
     at, model = page
     record = trace(TIRED, model)
     truth = layer_details(record.tokens, model, 1)
-    block, _ = one(at, "heads")
-    output = truth.output[4]
-    for row, part in zip(block["rows"], [*truth.contributions[:, 4], truth.projections.b_o], strict=True):
-        assert row["norm"] == pytest.approx(np.linalg.norm(part), abs=1e-4)
-        assert row["share"] == pytest.approx(part @ output / (output @ output), abs=1e-4)
-    assert sum(row["share"] for row in block["rows"]) == pytest.approx(1, abs=1e-4)
-    assert [row["label"] for row in block["rows"]][:3] == ["2-1", "2-2", "2-3"]
-    assert block["total"] == pytest.approx(np.linalg.norm(output), abs=1e-4)
+    (table,) = (one.value for one in at.dataframe if "cosine" in one.value)
+    output, parts = truth.output[4], [*truth.contributions[:, 4], truth.projections.b_o]
+    lengths = [np.linalg.norm(part) for part in parts]
+    np.testing.assert_allclose(table["length"], lengths, atol=1e-4)
+    np.testing.assert_allclose(
+        table["share"], [part @ output / (output @ output) for part in parts], atol=1e-4
+    )
+    cosines = [part @ output / np.linalg.norm(part) / np.linalg.norm(output) for part in parts]
+    np.testing.assert_allclose(table["cosine"][:-1], cosines[:-1], atol=1e-4)
+    assert table["head"].tolist() == [f"2-{i + 1}" for i in range(model.n_heads)] + ["b_o"]
+    assert f"it is {np.linalg.norm(output):.3f} long" in prose(at)
+
+
+def test_the_tokens_stand_with_the_weights_of_the_one_that_is_followed(page):
+    at, model = page
+    record = trace(TIRED, model)
+    table = next(one.value for one in at.dataframe if "token" in one.value)
+    assert table["token"].tolist() == list(record.grid().labels)
+    np.testing.assert_allclose(table.iloc[:, 2], record.weights[1, 2, 4], atol=NEAR)
+
+
+def test_what_one_head_and_many_cost_is_what_is_counted():
+    (table,) = open_inside(part="One head or many", at="costs").dataframe
+    rows = table.value.set_index(table.value.columns[0])
+    assert rows.loc["parameters of W_q, W_k, W_v, W_o"].tolist() == [4 * 384**2] * 2
+    assert rows.loc["operations: all"].tolist() == rows.loc["operations, counted by torch"].tolist()
+
+
+def test_costs_are_those_of_the_known_models_and_of_the_readers_own():
+    at = open_inside(part="Sizes and costs", n="4096", d="8192", h="64", layers="80", kv="8")
+    table = at.dataframe[0].value.set_index("model")
+    # LLaMA-2-7B, 4,096 tokens in 16 bits: 2 GiB, as its users know.
+    assert table.loc["LLaMA-2-7B", "KV cache (MiB)"] == 2048
+    assert np.isnan(table.loc["BERT-base", "KV cache (MiB)"])
+    mine, llama = (
+        table.loc[name].drop(["parameters", "parameters per layer"]) for name in ("yours", "LLaMA-2-70B")
+    )
+    assert mine.tolist() == llama.tolist()
+    (chart,) = charts(at)
+    for trace_, power in zip(chart["data"], (4, 2), strict=True):
+        tokens, kept = numbers_in(trace_["x"]), numbers_in(trace_["y"])
+        np.testing.assert_allclose(tokens[1:] / tokens[:-1], 2)
+        np.testing.assert_allclose(kept[1:] / kept[:-1], power, err_msg=trace_["name"])
+    assert (
+        numbers_in(chart["data"][1]["y"])[numbers_in(chart["data"][1]["x"]) == 4096]
+        == table.loc["yours", "KV cache (MiB)"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -388,11 +439,8 @@ def test_an_empty_text_is_answered_in_a_sentence():
 def test_ranks_are_those_of_the_head_and_layer_that_are_shown_whatever_was_shown_before():
     model = load_model()
     for layer, head in ((0, 2), (4, 2), (4, 7), (1, 2)):
-        block, numbers = one(
-            open_inside(part="One head or many", at="ranks", head=f"{layer + 1}-{head + 1}"), "curve"
-        )
-        used = projections_of(model, layer)
-        assert_spectra(block, numbers, used, head)
+        at = open_inside(part="One head or many", at="ranks", head=f"{layer + 1}-{head + 1}")
+        assert_spectra(at, projections_of(model, layer), head)
 
 
 def test_cross_attention_is_to_the_sentence_of_the_link_or_else_to_the_second_text():
@@ -438,10 +486,29 @@ def test_in_a_layer_with_a_window_only_what_is_near_is_counted_and_drawn():
     assert "layer 1 sees 3 tokens to either side: hatched cells lie further away." in prose(at)
     labels = trace(TIRED, model).grid().labels
     at = open_inside(model="classroom", head="1-3", pin="6", part="One head or many", at="hulls")
-    for block in (block for block, _ in found(at) if block["type"] == "plane"):
-        assert block["labels"] == list(labels[3:10])
-        assert len(block["points"]) == 7
-        np.testing.assert_allclose(block["weights"], truth.weights[2, 6, 3:10], atol=1e-5)
-    (places,) = {tuple(block["values"]) for block, _ in found(at) if block["type"] == "choosing"}
-    assert places == tuple(range(3, 10))
+    near = truth.weights[2, 6, 3:10]
+    for chart in charts(at):
+        hull, points, mark = chart["data"]
+        assert points["hovertext"] == list(labels[3:10])
+        np.testing.assert_allclose(
+            np.square((numbers_in(points["marker"]["size"]) - 8) / 18), near, atol=1e-5
+        )
+        (x, y), corners = (np.array([numbers_in(one[axis]) for axis in "xy"]) for one in (points, hull))
+        assert {tuple(corner) for corner in corners.T} <= set(zip(x, y, strict=True))
+        of_the_mark = [numbers_in(mark[axis])[0] for axis in "xy"]
+        if mark["text"] == ["z"]:
+            np.testing.assert_allclose(of_the_mark, [near @ x, near @ y], atol=1e-4)
+    assert [chart["data"][2]["text"] for chart in charts(at)] == [["z"], ["all heads"]]
     assert "either side" not in prose(open_inside(model="classroom", head="2-3", at="scaled"))
+
+
+def test_the_numbers_of_a_matrix_open_as_a_table():
+    at = unopened("pages/inside.py", at="weights", head="2-3", pin="4")
+    at.session_state["inside-picture-walk-numbers"] = True
+    at.run()
+    assert not at.exception, at.exception[0].message
+    (table,) = (one.value for one in at.dataframe)
+    record = trace(TIRED, load_model())
+    np.testing.assert_allclose(table, record.weights[1, 2], atol=NEAR)
+    names = [f"{i + 1} {label}" for i, label in enumerate(record.grid().labels)]
+    assert (table.index.tolist(), table.columns.tolist()) == (names, names)

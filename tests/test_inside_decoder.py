@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from boards import matrix, one, prose
+from boards import charts, matrix, numbers_in, one, prose
 from decoder_folders import random_decoder, write_decoder
 from test_inside import NEAR, open_inside, walk
 from visit import link
@@ -284,3 +284,32 @@ def test_a_number_of_shared_keys_is_put_back_from_any_head_that_shares_them(page
     at = here(head="2-3", edits="2-3:W_q:1:2:4,2-4:W_q:1:2:3")
     told(at, "inside-origin-walk", "edit", ["W_q", 0, 1, None])
     assert link(at)["edits"] == "2-4:W_q:1:2:3", "each head has queries of its own"
+
+
+def test_the_cache_of_the_page_is_the_one_that_grew(page, grouped):
+    at = page(part="Sizes and costs", at="cache")
+    grown = growth(grouped.tokenizer.encode(TEXT), grouped)
+    shared, alone = charts(at)[0]["data"]
+    np.testing.assert_allclose(numbers_in(shared["y"]), np.array(grown.n_bytes) / 1024)
+    np.testing.assert_allclose(numbers_in(alone["y"]), np.array(grown.n_bytes) / 1024 * 6 / 3)
+    assert numbers_in(shared["x"]).tolist() == list(range(1, grown.n + 1))
+    at.number_input(key="cache-read").set_value(3).run()
+    table = at.dataframe[0].value.set_index("after 3 tokens")["bytes"]
+    assert table["kept, measured"] == table["by the formula"] == grown.n_bytes[2]
+    assert table["new with this token"] == grown.n_bytes[0]
+    assert table["with 6 key heads"] == 2 * grown.n_bytes[2]
+
+
+def test_the_same_distance_has_the_same_product_on_the_page(page, truth):
+    at = page(at="distance")
+    table = at.dataframe[0].value
+    i = truth.n - 1
+    j = int(truth.weights[3, i].argmax())
+    assert table[["query", "key"]].iloc[0].tolist() == [i, j]
+    assert table["q · k"][0] == pytest.approx(truth.q[3, i] @ truth.k[1, j], abs=1e-4)
+    assert np.ptp(table["q · k"][table["distance"] == i - j]) < 1e-3
+    before, after = ([numbers_in(one[axis])[1] for axis in "xy"] for one in charts(at)[0]["data"])
+    pair = truth.rotary.n_turned // 8
+    half = truth.rotary.d_k // 2
+    np.testing.assert_allclose(before, truth.q_unrotated[3, i, [pair, pair + half]], atol=1e-5)
+    np.testing.assert_allclose(after, truth.q[3, i, [pair, pair + half]], atol=1e-5)

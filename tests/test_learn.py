@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 import pytest
 import torch
-from boards import assert_spectra, boards, found, matrix, one, prose
+from boards import assert_spectra, boards, charts, found, matrix, numbers_in, one, prose
 from streamlit.testing.v1 import AppTest
 from visit import unopened
 
@@ -27,7 +27,7 @@ from pages.parts.learn.honest import DRAWN
 from pages.parts.learn.plan import rows
 from pages.parts.learn.progress import known_answers
 from pages.parts.learn.teacher import TITLES
-from pages.parts.learn.views import VIEWS
+from pages.parts.learn.views import TABLES, VIEWS
 
 TIRED = "The animal didn't cross the street because it was too tired."
 NEAR = 2e-5
@@ -177,7 +177,7 @@ def test_the_softmax_of_the_lesson_is_the_softmax():
 def test_the_lesson_holds_together():
     keys = [key for step in steps() for key in (step.key, *step.was)]
     assert len(set(keys)) == len(keys)
-    assert {view for step in steps() for view in step.views} == {*VIEWS, *DRAWN}
+    assert {view for step in steps() for view in step.views} == {*VIEWS, *TABLES, *DRAWN}
     for step in steps():
         assert step.station in (*KEYS, "")
         assert all(key in exercises() for key in asked_in(step))
@@ -298,13 +298,13 @@ def test_the_pictures_of_the_lesson_are_the_models_numbers():
     given = layer_details(record.tokens, load_model(), 2).hidden
     np.testing.assert_allclose(before, given[10], atol=NEAR)
     at = open_learn(step="tells", head="4-2", pin="10")
-    bars = next(b for b, _ in found(at) if b["type"] == "bars")
-    labels = list(record.grid().labels)
-    places = [labels.index(row["label"]) for row in bars["rows"]]
-    seen = np.array([row["values"] for row in bars["rows"]])
-    np.testing.assert_allclose(seen[:, 0], record.weights[3, 1, 10][places], atol=NEAR)
-    arrives = record.weights[3, 1, 10] * np.linalg.norm(truth.v[1] @ truth.projections.W_o[1], axis=-1)
-    np.testing.assert_allclose(seen[:, 1], (arrives / arrives.sum())[places], atol=NEAR)
+    (chart,) = charts(at)
+    shown = [numbers_in(trace_["x"]) for trace_ in chart["data"]]
+    looks = record.weights[3, 1, 10]
+    arrives = looks * np.linalg.norm(truth.v[1] @ truth.projections.W_o[1], axis=-1)
+    expected = np.stack([looks, arrives / arrives.sum()])
+    most = np.sort(expected.sum(axis=0).argsort()[-len(shown[0]) :])
+    np.testing.assert_allclose(shown, expected[:, most], atol=NEAR)
     at = open_learn(step="budget", head="4-2", pin="10")
     block, values = next((b, n) for b, n in found(at) if b["type"] == "budget")
     size = len(block["labels"]) * block["width"]
@@ -319,9 +319,8 @@ def test_the_ranks_of_the_lesson_are_those_of_the_head_and_layer_that_are_shown(
     for layer, head in ((0, 2), (4, 2), (4, 7)):
         used = projections_of(model, layer)
         at = open_learn(step="split", head=f"{layer + 1}-{head + 1}")
-        block, numbers = next((b, n) for b, n in found(at) if b["type"] == "curve")
-        assert_spectra(block, numbers, used, head)
-        narrow, wide = (line["label"].rpartition(" ")[2] for line in block["lines"])
+        assert_spectra(at, used, head)
+        narrow, wide = (line["name"].rpartition(" ")[2] for line in charts(at)[0]["data"])
         assert narrow != wide
         assert f"of layer {layer + 1}: rank {narrow} of 384." in prose(at).replace("*", "")
         assert f"one form of rank {wide}." in prose(at).replace("*", "")

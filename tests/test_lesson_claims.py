@@ -4,13 +4,13 @@ import json
 import os
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from boards import prose
 from streamlit.testing.v1 import AppTest
-from visit import bodies, open_page, plain, unopened
+from visit import open_page, unopened
 
 from mha_core import load_model, trace
 from mha_core.heads.make import find_roles
@@ -35,16 +35,16 @@ def percents(text: str) -> list[str]:
     return re.findall(r"\d+%", text)
 
 
-def rows_of(at: AppTest) -> list[list[str]]:
-    """The first table on the page, a row a list of cells as a reader sees them."""
-    body = next(body for body in bodies(at) if "hs-kinds" in body)
-    rows = re.findall(r"<tr>(.*?)</tr>", body)[1:]
-    return [[plain(cell) for cell in re.findall(r"<t[hd].*?>(.*?)</t[hd]>", row)] for row in rows]
+def rows_of(at: AppTest) -> pd.DataFrame:
+    """The table on the page, heads by their names in the links."""
+    table = at.dataframe[0].value
+    return table.assign(head=table["head"].str.extract(r"head=(\d+-\d+)"))
 
 
-def as_shown(row) -> list[str]:
-    """Head, score, baseline and n of a row of the table's frame."""
-    return [f"{row.layer}-{row['head']}", f"{row.score:.0%}", f"{row.baseline_score:.0%}", f"{row.n:,}"]
+def assert_as_shipped(shown, row) -> None:
+    """Head, score, baseline and n are those of the row of the table's frame."""
+    assert (shown["head"], shown["n"]) == (f"{row.layer}-{row['head']}", row.n)
+    assert [shown["score"], shown["baseline"]] == pytest.approx([100 * row.score, 100 * row.baseline_score])
 
 
 def test_tired_and_wide_are_read_by_the_model():
@@ -62,23 +62,25 @@ def test_every_kind_of_role_shows_the_head_that_comes_closest_to_it(table, monke
     first = frame.assign(place=place, cases=-frame.n * frame.score).sort_values(["place", "cases"])
     best = first.groupby("role").head(1).set_index("question")
     shown = rows_of(open_page("pages/learn.py", step="heads"))
-    assert {keys[title.rpartition(": ")[2]] for title, *_ in shown} == set(best.index)
-    for title, *numbers, verdict in shown:
-        row = best.loc[keys[title.rpartition(": ")[2]]]
-        assert numbers == as_shown(row)
-        assert (verdict == "beats every baseline") == (row.verdict == "role")
+    titles = shown["role in MiniLM"].str.rpartition(": ")[2]
+    assert {keys[title] for title in titles} == set(best.index)
+    for title, (_, line) in zip(titles, shown.iterrows(), strict=True):
+        row = best.loc[keys[title]]
+        assert_as_shipped(line, row)
+        assert (line["verdict"] == "beats every baseline") == (row.verdict == "role")
 
 
 def test_what_the_head_does_besides_is_the_tables(table):
     frame = table.to_frame().set_index(["question", "layer", "head"], drop=False)
     keys = {answer.question.title: answer.key for answer in table.answers}
     shown = rows_of(open_page("pages/learn.py", step="truth"))
-    assert {row[1] for row in shown} == {"4-2", "2-4"}
-    for title, head, *numbers, verdict, hard in shown:
-        row = frame.loc[keys[title], *map(int, head.split("-"))]
-        assert [head, *numbers] == as_shown(row)
-        assert (verdict == "below a baseline") == (row.verdict == "tracks")
+    assert set(shown["head"]) == {"4-2", "2-4"}
+    for _, line in shown.iterrows():
+        row = frame.loc[keys[line["looks for"]], *map(int, line["head"].split("-"))]
+        assert_as_shipped(line, row)
+        assert (line["verdict"] == "below a baseline") == (row.verdict == "tracks")
         if row.n_all_wrong:
+            hard = line["where every baseline is wrong"]
             assert percents(hard) == [f"{row.right_where_all_wrong:.0%}", f"{row.chance_there:.0%}"]
             assert f"of {row.n_all_wrong:,}" in hard
 
@@ -127,7 +129,7 @@ def test_few_pronouns_counted_anew_are_what_is_shipped():
     if not file:
         pytest.skip("GAP_VALIDATION names no copy of gap-validation.tsv")
     few = json.loads((LESSON / "gap.json").read_text())
-    found = find_roles(load_model(), [Path(file)])
+    found = find_roles(load_model(), [file])
     answer = found.by_key[few["question"]]
     counted = {
         "digest": found.digest, "n": answer.n, "verdict": answer.word[MINE],

@@ -12,10 +12,10 @@ import pixels
 import pytest
 
 from mha_core import trace
+from mha_core.figures.attention import figure
 from mha_core.figures.colours import PALETTE, page
 from mha_core.picture.bundle import SCRIPTS
 from pages.parts.frame.shell import css_variables
-from pages.parts.picture import figures
 
 ROOT = Path(__file__).parent.parent
 VALUES = [0.0, 0.07, 0.25, 0.4, 0.5, 0.66, 0.75, 0.9, 1.0]
@@ -53,9 +53,9 @@ def rgb(colours: str) -> np.ndarray:
     return np.array([[int(n) for n in found] for found in re.findall(r"rgb\((\d+), (\d+), (\d+)\)", colours)])
 
 
-def test_the_heatmap_of_plotly_has_the_browser_s_colours(scheme, browser, model):
-    figure = figures.heatmap(trace("It rained.", model).grid(), (0, 0), dark=scheme == "dark")
-    places, colours = zip(*figure["data"][0]["colorscale"], strict=True)
+def test_the_figures_have_the_browser_s_colours(scheme, browser, model):
+    drawn = figure(trace("It rained.", model).grid(), heads=[(0, 0)], dark=scheme == "dark")
+    places, colours = zip(*drawn.layout.coloraxis.colorscale, strict=True)
     stops = rgb(" ".join(colours))
     drawn = np.stack([np.interp(VALUES, places, stops[:, channel]) for channel in range(3)], axis=-1)
     np.testing.assert_allclose(drawn, browser["weights"], atol=2)

@@ -1,6 +1,5 @@
 """The page Roles: no head has a role that its own evidence withdraws, and every number is the table's."""
 
-import html
 import re
 
 import pytest
@@ -12,7 +11,7 @@ from mha_core.heads.table import read_roles
 from mha_core.wording import head_name
 from pages.parts.frame import head_facts
 from pages.parts.frame.selection import parse_head
-from pages.parts.roles import card, choice, head_map
+from pages.parts.roles import card, choice, head_map, sheet
 
 SHIPPED = [table for name in head_facts.SHIPPED if (table := read_roles(name)) is not None]
 TABLES = [*SHIPPED, *(table.untrained for table in SHIPPED if table.untrained is not None)]
@@ -31,18 +30,12 @@ def body(at: AppTest) -> str:
     return visit.unbroken("\n".join(visit.bodies(at)))
 
 
-def cells(markup: str) -> dict[str, str]:
+def verdicts(shown: choice.Choice) -> dict[str, str]:
     """The verdict that the map shows of every head."""
-    map_of = markup[markup.index('aria-label="All heads') :]
-    return {
-        label.split(",")[0].removeprefix("Head "): word
-        for word, label in re.findall(r'class="(\w+)" data-shows="[^"]*" title="([^"]*)"', map_of)
-    }
-
-
-def evidence(markup: str) -> dict[str, str]:
-    rows = re.findall(r'<tr><th scope="row">([^<]*)</th><td>([^<]*)</td></tr>', markup)
-    return {html.unescape(name): html.unescape(value) for name, value in rows}
+    frame = head_map.scores(shown)
+    return dict(
+        zip(frame["layer"].astype(str) + "-" + frame["head"].astype(str), frame["verdict"], strict=True)
+    )
 
 
 def percent(value: float) -> str:
@@ -71,7 +64,7 @@ def test_every_verdict_of_the_map_and_the_card_is_the_tables(known):
     for answer in known.answers:
         shown, refused = choice.choice(known, {"question": answer.key})
         assert not refused
-        words = cells(head_map.head_map(shown, {}))
+        words = verdicts(shown)
         assert words == {head_name(head): str(answer.word[head]) for head in known.heads}, answer.key
         for head in known.heads:
             says_so = card.verdict(answer, head).startswith("Has the role")
@@ -84,7 +77,7 @@ def test_every_verdict_of_the_map_and_the_card_is_the_tables(known):
 def test_the_list_counts_the_heads_that_the_map_fills(known):
     for kind, n in choice.counts(known).items():
         shown, _ = choice.choice(known, {"role": kind})
-        filled = [name for name, word in cells(head_map.head_map(shown, {})).items() if word == "role"]
+        filled = [name for name, word in verdicts(shown).items() if word == "role"]
         assert len(filled) == n
         if n:
             assert head_name(shown.head) in filled, "the head that is shown first has the role"
@@ -109,36 +102,66 @@ def test_a_role_opens_its_best_head_with_score_n_and_baseline(table):
 
 def test_a_head_alone_opens_in_a_role_that_it_has(table):
     for head in ("1-3", "2-9"):
-        markup = body(open_page(head=head))
+        at = open_page(head=head)
+        markup = body(at)
         assert f"<h2>Head {head} <small>L0H2" in markup or f"<h2>Head {head} <small>L1H8" in markup
-        assert cells(markup)[head] == "role"
+        colours, marks = visit.figures(at)[0]["data"]
+        layer, number = parse_head(head)
+        assert marks["text"][12 * layer + number] == "●"
+        score = max(one.score[layer, number] for one in table.answers if one.word[layer, number] == "role")
+        assert visit.numbers(colours["z"])[layer, number] == pytest.approx(score)
 
 
 def test_a_question_and_a_head_show_that_heads_evidence(table):
     answer, head = table.by_key["det"], parse_head("3-2")
-    found = evidence(body(open_page(question="det", head="3-2")))
-    assert (
-        found["Score"]
-        == f"{percent(answer.score[head])} of {answer.n:,} cases in {answer.documents:,} documents"
-    )
-    assert found["95% interval"] == f"{percent(answer.low[head])} to {percent(answer.high[head])}"
-    assert found["Best baseline"] == f"{percent(answer.rules[0].score)}, {answer.rules[0].name}"
-    assert found["Control"].startswith(f"{percent(answer.control[head])}, ")
-    wrong = found[f"Where that baseline is wrong ({answer.n_apart:,})"]
-    assert wrong.startswith(
-        f"right {percent(answer.gold[head])}, the baseline's answer {percent(answer.rule[head])}"
-    )
-    every = found[f"Where every baseline is wrong ({answer.n_hard:,})"]
-    assert every == f"right {percent(answer.hard[head])}, chance {percent(answer.chance)}"
+    at = open_page(question="det", head="3-2")
+    found = card.evidence(answer, head).set_index("label")
+    wanted = {
+        "Score": answer.score[head],
+        "Best baseline": answer.rules[0].score,
+        "Control": answer.control[head],
+        "Baseline wrong": answer.gold[head],
+        "… its answer": answer.rule[head],
+        "All wrong": answer.hard[head],
+        "… chance": answer.chance,
+    }
+    assert found["share"].to_dict() == pytest.approx(wanted)
+    assert found.loc["Score", ["low", "high"]].tolist() == [answer.low[head], answer.high[head]]
+    sizes = {"Score": answer.n, "Baseline wrong": answer.n_apart, "All wrong": answer.n_hard}
+    assert found["n"][list(sizes)].to_dict() == sizes
+    drawn = visit.figures(at)[1]
+    assert [visit.numbers(one["x"])[0] for one in drawn["data"]] == pytest.approx(list(wanted.values()))
+    assert drawn["layout"]["yaxis"]["ticktext"] == [f"{name} {share:.0%}" for name, share in wanted.items()]
+    said = body(at)
+    assert answer.rules[0].name in said
+    assert f"Control: {answer.question.control}." in said
 
 
-def test_every_head_of_the_map_leads_to_its_card_in_the_same_role():
-    markup = body(open_page(head="5-6"))
-    map_of = markup[markup.index('aria-label="All heads') : markup.index("<h2>Head")]
-    links = visit.asked_by_links(map_of)
-    assert [one["head"][0] for one in links] == [f"{i}-{j}" for i in range(1, 7) for j in range(1, 13)]
-    assert all(one["role"] == ["agreement"] for one in links)
-    assert f"<h2>Head {links[40]['head'][0]} " in body(open_page(role="agreement", head=links[40]["head"][0]))
+def test_a_head_is_chosen_in_the_list_in_the_same_role():
+    at = open_page(head="5-6")
+    names = at.selectbox(key="role-map-head").options
+    assert names == [f"{i}-{j}" for i in range(1, 7) for j in range(1, 13)]
+    at.selectbox(key="role-map-head").set_value("4-5").run()
+    assert visit.link(at) == {"head": "4-5", "role": "agreement"}
+    assert "<h2>Head 4-5 " in body(at)
+    assert visit.figures(at)[0]["layout"]["shapes"][0]["x0"] == 4.5
+
+
+def test_the_table_of_rows_is_of_the_chosen_head_and_question_or_of_the_selected_heads(table):
+    shown, _ = choice.choice(table, {"question": "det", "head": "3-2"})
+    found = sheet.rows(shown, [])
+    assert set(found["head"]) == {head_name(head) for head in table.heads}
+    assert set(found[found["head"] != "3-2"]["question"]) == {"det"}
+    assert len(found[found["head"] == "3-2"]) == len(table.answers)
+    some = sheet.rows(shown, [(0, 0), (5, 11)])
+    assert set(some["head"]) == {"1-1", "6-12"}
+    assert len(some) == 2 * len(table.answers)
+    links = visit.asked_by_links(
+        "".join(f'<a href="{to}">' for to in sheet.with_links(some, {"model": "x"})["head"])
+    )
+    assert [(one["head"][0], one["question"][0], one["model"][0]) for one in links] == [
+        (row.head, row.question, "x") for row in some.itertuples()
+    ]
 
 
 def test_another_question_is_chosen_in_the_list_and_opens_its_best_head(table):
@@ -179,7 +202,7 @@ def test_the_table_lists_every_question_with_its_best_head(table):
     at = open_page()
     shown = at.dataframe[0].value
     assert list(shown["title"]) == [answer.question.title for answer in table.answers]
-    assert list(shown["head"]) == [head_name(answer.best) for answer in table.answers]
+    assert visit.shown_heads(shown["head"]) == [head_name(answer.best) for answer in table.answers]
 
 
 def test_random_weights_show_their_own_numbers():

@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import re
 
 import pytest
 from test_show import content_of
@@ -11,7 +10,7 @@ from test_tokens import SCRIPTS
 
 from mha_core import show, trace
 from mha_core.export import weights_csv, weights_json
-from mha_core.figures import Design, figure
+from mha_core.figures import figure
 
 LEFTWARD = ("Arabic", "Hebrew")
 
@@ -24,11 +23,6 @@ def script(request):
 @pytest.fixture
 def record(script, model):
     return trace(SCRIPTS[script], model)
-
-
-def places(svg, word):
-    """Where a word is drawn, its x in points."""
-    return [float(x) for x in re.findall(rf'<text x="([-\d.]+)"[^>]*>{re.escape(word)}</text>', svg)]
 
 
 def test_the_words_are_what_was_typed_in_record_file_and_page(script, record):
@@ -46,13 +40,11 @@ def test_the_words_are_what_was_typed_in_record_file_and_page(script, record):
 
 @pytest.mark.parametrize("kind", ["arcs", "lines"])
 def test_a_figure_runs_as_the_text_does(kind, script, record):
-    grid = record.grid(words=True, specials="hidden")
-    svg = figure(grid, Design(kind, heads=((0, 0),), width=25), pins=(0,))
-    if kind == "lines":  # the queries stand where the text begins, the one that looks in bold
-        word = re.escape(grid.labels[0])
-        (looks,) = re.findall(rf'<text x="([-\d.]+)"[^>]*font-weight="650"[^>]*>{word}</text>', svg)
-        (seen,) = {x for x in places(svg, grid.labels[0]) if x != float(looks)}
-        first, last = float(looks), seen
+    grid = record.grid(words=True)  # [CLS] has no say
+    drawn = figure(grid, kind, heads=((0, 0),), queries=(0,), width_cm=30)
+    texts = [trace for trace in drawn.data if trace.mode == "text" and len(trace.text) == len(grid)]
+    if kind == "lines":  # the queries stand where the text begins
+        first, last = (trace.x[0] for trace in texts)
     else:
-        first, last = (places(svg, grid.labels[i])[0] for i in (0, -1))
+        first, last = texts[0].x[0], texts[0].x[-1]
     assert (first > last) == (script in LEFTWARD)

@@ -92,5 +92,4 @@ def test_of_two_texts_the_source_comes_first_and_every_weight_is_the_records():
     np.testing.assert_allclose(cells_of(kept), record.weights.ravel(), atol=8e-6)
     best = np.unravel_index(record.weights[:, :, 2, 5].argmax(), (2, 3))
     assert found["view"]["selection"] == {"head": list(best), "pins": [6 + 2], "to": 5}
-    assert kept["columns"]["text"] == record.tokens.text
-    assert kept["columns"]["source"] == record.keys.text
+    assert kept["title"] == f"{record.keys.text} → {record.tokens.text}"

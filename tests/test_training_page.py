@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from boards import found
+from boards import charts, numbers_in
 from streamlit.testing.v1 import AppTest
 from visit import unopened
 
@@ -211,14 +211,30 @@ def test_a_finished_training_opens_from_its_link_with_the_same_numbers(short, mo
     assert gone["jobs"] == right["without"][1]["jobs"], "taken away by hand or one by one, it is the same"
     assert "Without 1-2 `" in shown or "Without 1-2" in shown
     assert np.isclose(gone["accuracy"], right["without"][1]["accuracy"])
-    (table,) = [block for block, _ in found(at) if block.get("id") == "taken-away"]
-    for job, before, later, change in table["rows"]:
-        shares = right["curve"][-1]["jobs"][job], gone["jobs"][job]
-        assert [before, later] == [f"{100 * share:.1f} %" for share in shares]
-        assert float(change.replace("−", "-")) == pytest.approx(100 * (shares[1] - shares[0]), abs=0.06)
+    table = at.dataframe[0].value.set_index("share of")
+    for job, before in right["curve"][-1]["jobs"].items():
+        assert table.loc[job, ["all heads", "without"]].tolist() == pytest.approx([before, gone["jobs"][job]])
+        assert table.loc[job, "points"] == pytest.approx(100 * (gone["jobs"][job] - before))
+    scores = at.dataframe[1].value.set_index("head")
+    for head, without in zip(right["heads"], right["without"], strict=True):
+        line = scores.loc[head["head"]]
+        assert line[["previous token", "first token"]].tolist() == pytest.approx(
+            [head["previous"], head["first"]]
+        )
+        assert line["without: repeat"] == pytest.approx(without["jobs"]["repeat"])
+    drawn = {trace["name"]: trace for chart in charts(at)[:2] for trace in chart["data"]}
+    for job in right["curve"][-1]["jobs"]:  # the right model's chart is the last with that name
+        np.testing.assert_allclose(
+            numbers_in(drawn[job]["y"]), [row["jobs"][job] for row in rows if row["run"]]
+        )
+    (loss,) = charts(at)[2:]
+    for run, trace in enumerate(loss["data"]):
+        own = [row for row in rows if row["run"] == run]
+        np.testing.assert_allclose(numbers_in(trace["x"]), [row["step"] for row in own])
+        np.testing.assert_allclose(numbers_in(trace["y"]), [row["loss"] for row in own], rtol=1e-6)
     del at.query_params["without"]
     at.run()
-    assert not [block for block, _ in found(at) if block.get("id") == "taken-away"], "Back puts it back"
+    assert len(at.dataframe) == 1, "Back puts it back"
     (heads,) = (one for one in at.get("button_group") if str(one.key).startswith("training-away"))
     heads.set_value(["1-1"]).run()
     assert at.query_params["without"] == "1-1"

@@ -1,5 +1,6 @@
 """A page opened without a browser, and what it drew read back: sentences, tables, pictures as NumPy arrays."""
 
+import base64
 import html
 import io
 import json
@@ -172,6 +173,24 @@ def opened(record: bytes) -> dict[str, Any]:
             first, high = first + 256 * np.frombuffer(high[:size], "u1").astype("u2"), high[size:]
         text["rest"][name] = first
     return text["rest"]
+
+
+def figures(at: AppTest) -> list[dict[str, Any]]:
+    """Every Plotly figure of the page, as the browser reads it."""
+    return [json.loads(element.proto.spec) for element in at.get("plotly_chart")]
+
+
+def numbers(column: Any) -> np.ndarray:
+    """A column of a figure, which is a list or packed."""
+    if isinstance(column, list):
+        return np.array(column, float)
+    found = np.frombuffer(base64.b64decode(column["bdata"]), column["dtype"])
+    return found.reshape([int(n) for n in column["shape"].split(",")]) if "shape" in column else found
+
+
+def shown_heads(column: Any) -> list[str]:
+    """The heads that a column of links names, and leads to."""
+    return [parse_qs(urlsplit(link).query)["head"][0] for link in column]
 
 
 def roles_of(record: dict[str, Any]) -> dict[str, dict[str, str]]:

@@ -99,12 +99,11 @@ export class Address {
     if (to.origin !== this.page.location.origin || link.hasAttribute("download") || link.target === "_blank") return;
     event.preventDefault();
     event.stopImmediatePropagation();
-    const { carries, shows } = link.dataset;
+    const { carries } = link.dataset;
     const elsewhere = to.pathname !== this.page.location.pathname;
     // The menu's link to the page that is open leads to its top.
     if (elsewhere || !carries || link.dataset.to.includes("?")) this.go(to.href);
-    if (shows) this.page.document.querySelector(shows)?.scrollIntoView({ block: "start" });
-    else if (elsewhere || (carries && !link.dataset.to.includes("?"))) this.page.document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0);
+    if (elsewhere || (carries && !link.dataset.to.includes("?"))) this.page.document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0);
   }
 
   // The link that an event is about. Those of the menu take along what is chosen (`*`: all of the address), also where
@@ -142,6 +141,15 @@ export function changed(here, changes) {
   const to = new URL(here);
   for (const [key, value] of Object.entries(changes)) value ? to.searchParams.set(key, value) : to.searchParams.delete(key);
   return to.href;
+}
+
+// The head that a link names where this one is chosen: a picture that mixes heads has none of its own, and keeps what the
+// address says of them.
+export function headInLink({ per = "head" }, head, here) {
+  const asked = /^([1-9]\d{0,2})-([1-9]\d{0,2})$/.exec(new URL(here).searchParams.get("head") ?? "");
+  if (per === "head" || !asked) return head;
+  const [layer, other] = [asked[1] - 1, asked[2] - 1];
+  return per === "model" ? [layer, other] : [head[0], other];
 }
 
 export function isStep(before, now) {

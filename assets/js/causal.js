@@ -1,4 +1,4 @@
-// What cannot be seen, said in words, hatched on a canvas and in SVG, and left out of small pictures.
+// What cannot be seen, said in words, hatched on a canvas, and left out of small pictures.
 import { css } from "./colour.js";
 import { kindOf } from "./record.js";
 import { unseen } from "./seen.js";
@@ -71,23 +71,6 @@ export function hatch(context, absent, [nq, nk], { left, top, size, high }, colo
   context.restore();
 }
 
-// The same as one path of SVG: every line cut to the cells that are not there.
-export function hatchPath(absent, [nq, nk], { x, y, size, high = (size * nq) / nk }) {
-  const [cw, ch] = [size / nk, high / nq];
-  const parts = [];
-  for (const { q, from, to } of gaps(absent, nq, nk)) {
-    const [x1, x2, y1, y2] = [from * cw, to * cw, q * ch, (q + 1) * ch];
-    // A line keeps the sum of its x and y, a multiple of the step.
-    for (let sum = Math.ceil((x1 + y1) / HATCH) * HATCH; sum < x2 + y2; sum += HATCH) {
-      const [start, end] = [Math.max(x1, sum - y2), Math.min(x2, sum - y1)];
-      if (end > start) parts.push(`M${r(x + start)} ${r(y + sum - start)}L${r(x + end)} ${r(y + sum - end)}`);
-    }
-  }
-  return parts.join("");
-}
-
-const r = (v) => Math.round(v * 100) / 100;
-
 // The line around what is there in a small picture, outside of its cells: two sides and the stairs. at: edges of the cells.
 export function stairs(context, x, y, at, colour, width) {
   const [n, out] = [at.length - 1, width / 2];
@@ -105,11 +88,9 @@ export function stairs(context, x, y, at, colour, width) {
 }
 
 // ---- what the page says of it
-export const MASKED = "hatched: comes later, cannot be seen";
-
 export function maskNote(record) {
   if (record.reach) return " · hatched: outside what this layer sees";
-  return record.causal ? ` · ${MASKED}` : "";
+  return record.causal ? " · hatched: comes later, cannot be seen" : "";
 }
 
 export function triangleNote(record) {

@@ -5,15 +5,13 @@ import { drawMeasure } from "./measure.js";
 import { meeting } from "./compare/change.js";
 import { drawHero, drawMatrices } from "./compare/drawn.js";
 import { describe, diffOf, isHere, matricesOf, rowsFor, seenIn, spanOf } from "./compare/rows.js";
-import { drawRanking, drawWords, tableNow } from "./compare/said.js";
-import { svgFile } from "./compare/saving.js";
+import { drawRanking, drawWords } from "./compare/said.js";
 import { notMine } from "./explore/look.js";
-import { percent, points } from "./format.js";
+import { percent } from "./format.js";
 import { mix, STEPS } from "./numbers.js";
 import { legend } from "./parts.js";
-import { allHeads, exactOf, headIndex, kindOf, titleOf } from "./record.js";
+import { allHeads, headIndex, kindOf, titleOf } from "./record.js";
 import { nameAll } from "./sheet.js";
-import { drawTable } from "./table.js";
 
 const TWEEN_BOTH = 150;
 
@@ -23,7 +21,7 @@ export class Compare {
     this.emit = emit;
     this.askMeasure = draw;
     this.retype = retype;
-    this.state = { head: [0, 0], pins: [], to: null, panel: "matrix" };
+    this.state = { head: [0, 0], pins: [], to: null };
     this.hovered = { column: null, q: null, k: null };
     this.before = null;
     this.mine = {};
@@ -57,12 +55,10 @@ export class Compare {
       this.ranking.fill(a.named);
     }
     this.offers = view.offers ?? [];
+    this.link = view.link ?? "";
     this.present = Boolean(view.present);
     this.titles.textContent = [view.ready, `A: ${view.titles[0]} · B: ${view.titles[1]}`].filter(Boolean).join(" ");
     this.duo.offer(view.ready);
-    this.titlesNow = view.titles;
-    this.link = view.link;
-    this.query = view.query ?? {};
     this.measures = view.measures ?? null;
     this.note.textContent = `row = query, looks at column = key${maskNote(this.common)}`;
     this.fillSheetLater = true;
@@ -74,16 +70,10 @@ export class Compare {
     this.state.head = [Math.min(layer, this.common.layers - 1), Math.min(head, this.common.heads - 1)];
     this.state.pins = selection.pins.filter(inside);
     this.state.to = inside(selection.to) && this.state.pins.length ? selection.to : null;
-    this.state.panel = selection.look?.tab === "table" ? "table" : "matrix";
-  }
-
-  // What the link says of how it is shown: the tab, where it is not the first one.
-  look() {
-    return this.state.panel === "table" ? { tab: "table" } : {};
   }
 
   get chosen() {
-    return { head: this.state.head, pins: this.state.pins, to: this.state.to, look: this.look() };
+    return { head: this.state.head, pins: this.state.pins, to: this.state.to };
   }
 
   tell() {
@@ -93,10 +83,6 @@ export class Compare {
   // As in Explore.
   get complete() {
     return this.records.every((record) => record.full);
-  }
-
-  get filesMissing() {
-    return this.records.some((record) => !exactOf(record, this.state.head));
   }
 
   select(change) {
@@ -126,12 +112,6 @@ export class Compare {
     else if (pins.includes(unit)) this.select({ pins: pins.filter((pin) => pin !== unit), to: null });
     else if (pins.length && to === null && !row) this.select({ to: unit });
     else this.select({ pins: [unit], to: null });
-  }
-
-  setPanel(panel) {
-    this.state.panel = panel;
-    this.update(false);
-    this.tell();
   }
 
   hover(hovered, aloud = false) {
@@ -191,13 +171,9 @@ export class Compare {
     this.sheet.mark(this.state.head);
     drawWords(this);
     drawRanking(this);
-    this.root.dataset.panel = this.state.panel;
-    this.trio.hidden = this.state.panel !== "matrix";
     this.trio.lastChild.hidden = !this.both.length;
-    for (const tab of this.tabs.children) tab.setAttribute("aria-pressed", String(tab.dataset.panel === this.state.panel));
     this.headTitle.textContent = titleOf(this.common, this.state.head);
     drawMeasure(this);
-    if (this.state.panel === "table") drawTable(this.table, tableNow(this), (value, column) => (column === 3 ? points : percent)(value));
     this.animate(moving);
   }
 
@@ -247,9 +223,5 @@ export class Compare {
     }
     this.update(false);
     this.sheet.draw(this.paint.change, (head) => this.pictureOf(head));
-  }
-
-  saveSvg() {
-    return svgFile(this);
   }
 }

@@ -66,7 +66,7 @@ export class Duo {
       this.columns.forEach((column, i) => (column.tabIndex = i === this.focus ? 0 : -1));
       this.columns[this.focus].focus();
     } else if (event.key === "F2") this.editHere();
-    else if (types(event) && event.key !== "s") this.editHere(event.key);
+    else if (types(event)) this.editHere(event.key);
     else if (event.key === "Enter" || event.key === " ") this.actions.choose(this.focus, event.shiftKey);
     else return;
     event.preventDefault();

@@ -5,13 +5,12 @@ import { build } from "./explore/build.js";
 import { describe, drawRanking, fillSheet } from "./explore/heads.js";
 import { hasTwo, lookFrom, lookOf, notMine } from "./explore/look.js";
 import { drawTabs, drawUsual, drawWords, sentenceShown } from "./explore/said.js";
-import { svgFile } from "./explore/saving.js";
 import { linesSpec, matrixSpec, shownLinks } from "./explore/shown.js";
 import { percent } from "./format.js";
 import { NextWords } from "./next.js";
 import { STEPS } from "./numbers.js";
 import { spokenOnce } from "./parts.js";
-import { allHeads, exactOf, hasHead, matrixOf, pairAllows } from "./record.js";
+import { allHeads, hasHead, matrixOf, pairAllows } from "./record.js";
 import { headName } from "./words.js";
 
 const TWEEN = 150;
@@ -51,7 +50,7 @@ export class Explore {
     this.usual = view.usual ?? null;
     this.evidence = view.evidence ?? null;
     this.next.fill(view.next);
-    this.link = view.link;
+    this.link = view.link ?? "";
     this.measures = view.measures ?? null;
     this.opening = view.opening ?? null;
     this.openGhost(view.ghost);
@@ -82,7 +81,6 @@ export class Explore {
     this.state.to = inside(selection.to) && this.state.pins.length ? selection.to : null;
     const { head: here } = this.state;
     Object.assign(this.state, lookFrom(selection.look, here, this.record));
-    if (this.present && this.state.panel === "table") this.state.panel = "matrix";
     this.least.value = Math.round(this.state.least * 100);
     this.leastSaid.textContent = `${this.least.value} %`;
     this.pairs.value = this.state.pair;
@@ -210,11 +208,6 @@ export class Explore {
     return Boolean(this.record.full) && !this.state.brings && this.next.holds(this.state.pins);
   }
 
-  // Whether the numbers that files are made of are yet to come.
-  get filesMissing() {
-    return !exactOf(this.record, this.state.head) || !this.record.about;
-  }
-
   // ---- what follows from the state
   allowed = (q, k) => pairAllows(this.record, this.state.pair, q, k);
 
@@ -299,9 +292,5 @@ export class Explore {
     if (!this.record || !this.paint) return;
     if (anew) this.sheet.stale = true;
     this.update(false);
-  }
-
-  saveSvg() {
-    return svgFile(this);
   }
 }

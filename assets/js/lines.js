@@ -64,8 +64,7 @@ export class Lines {
     const several = shown.heads.length > 1 && !shown.summed;
     this.placeStrokes(shown, paint, { y, pitch, several });
     this.tags = several ? this.numbers() : [];
-    this.placeTexts(shown, y);
-    this.show(shown);
+    this.show(shown, y);
   }
 
   placeStrokes(shown, paint, { y, pitch, several }) {
@@ -80,31 +79,22 @@ export class Lines {
     });
   }
 
-  placeTexts(shown, y) {
-    this.texts = [];
-    const put = (side, i, x, anchor, on) => this.texts.push({ side, i, x, y: y(i), anchor, on, text: shown.names[i] });
-    shown.names.forEach((_, i) => {
-      if (!shown.keys || i >= shown.keys) put("query", i, this.size.left - 10, "end", shown.from.includes(i) || shown.hovered[0] === i);
-      if (!shown.keys || i < shown.keys) put("key", i, this.size.right + 10, "start", shown.to === i || shown.hovered[1] === i);
-    });
-  }
-
-  show(shown) {
+  show(shown, y) {
     const { width, height, font, left, right } = this.size;
     this.picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
     this.picture.setAttribute("height", height);
     this.picture.setAttribute("aria-label", shown.label);
+    const token = (side, unit, x, anchor, on) =>
+      vector("text", { x, y: y(unit), "text-anchor": anchor, "dominant-baseline": "central", "font-size": font, class: on ? "token on" : "token", "data-unit": unit, "data-side": side, text: shown.names[unit], direction: "ltr" });
+    const units = [...shown.names.keys()];
+    const keys = shown.keys || shown.names.length; // the first so many are looked at
     this.picture.replaceChildren(
       vector("text", { x: left - 10, y: 14, "text-anchor": "end", class: "side", text: "looks (query)" }),
       vector("text", { x: right + 10, y: 14, "text-anchor": "start", class: "side", text: "looked at (key)" }),
       ...this.strokes.map((s) => vector("path", { d: s.d, fill: "none", stroke: s.colour, "stroke-width": s.width.toFixed(2), "stroke-dasharray": s.dash })),
       ...this.tags.map(numberOn),
-      ...this.texts.map((t) =>
-        vector("text", {
-          x: t.x, y: t.y, "text-anchor": t.anchor, "dominant-baseline": "central", "font-size": font, class: t.on ? "token on" : "token",
-          "data-unit": t.i, "data-side": t.side, text: t.text, direction: "ltr",
-        }),
-      ),
+      ...units.slice(shown.keys ?? 0).map((i) => token("query", i, left - 10, "end", shown.from.includes(i) || shown.hovered[0] === i)),
+      ...units.slice(0, keys).map((i) => token("key", i, right + 10, "start", shown.to === i || shown.hovered[1] === i)),
     );
   }
 

@@ -10,7 +10,8 @@ const TALL = 1.04;
 export class Matrix {
   constructor(actions, label) {
     this.actions = actions;
-    this.canvas = make("canvas", { tabindex: 0, role: "img", "aria-label": label });
+    // A screen reader leaves the arrow keys to an application: each cell that they lead to is read out.
+    this.canvas = make("canvas", { tabindex: 0, role: "application", "aria-roledescription": "matrix, read by the arrow keys", "aria-label": label });
     this.tip = make("div", { class: "tip", hidden: true });
     this.root = make("div", { class: "matrix" }, this.canvas, this.tip);
     this.cursor = null;

@@ -21,16 +21,6 @@ export function meanRow(matrix, n, pins) {
   return row;
 }
 
-// The shortest decimal that is this number in 32 bits, as the engine's own files write it.
-export function digits(value) {
-  const wanted = Math.fround(value);
-  for (let places = 1; places < 10; places++) {
-    const short = Number(wanted.toPrecision(places));
-    if (Math.fround(short) === wanted) return short;
-  }
-  return wanted;
-}
-
 // The strongest entries of a row: by weight, then by position, so that two languages agree on ties.
 export function strongest(row, limit, least = 0, allowed = () => true) {
   const found = [];

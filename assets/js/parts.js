@@ -1,5 +1,6 @@
 // Small pieces of the page that Explore and Compare share: legends, sentences, lines of words.
 import { make, spoken } from "./dom.js";
+import { placeName } from "./record.js";
 
 // What the shades mean.
 export function legend(low, high, kind) {
@@ -13,12 +14,15 @@ export function spokenOnce(node, sentence) {
   spoken(node, sentence);
 }
 
-export function wrapped(text, limit) {
-  const lines = [""];
-  for (const word of text.split(" ")) {
-    const last = lines[lines.length - 1];
-    if (last && last.length + word.length + 1 > limit) lines.push(word);
-    else lines[lines.length - 1] = last ? `${last} ${word}` : word;
-  }
-  return lines;
+// What a file of its own says of its numbers, and where the app draws them.
+export function fillFacts(node, records, head, link) {
+  node.hidden = globalThis.headscope?.live !== false;
+  if (node.hidden) return;
+  const said = records.map((record, side) => {
+    const model = record.digest ? `${record.model} (${record.digest})` : record.model;
+    const facts = [model, placeName(record, head), record.measureSaid ?? "Raw attention", record.words ? "words" : "pieces", record.normalised];
+    return `${records.length > 1 ? `${"AB"[side]}: ` : ""}${facts.filter(Boolean).join(" · ")}`;
+  });
+  const open = link ? [" ", make("a", { href: link, target: "_blank", rel: "noopener", text: "Open in HeadScope" })] : [];
+  node.replaceChildren(said.join("; "), ...open);
 }

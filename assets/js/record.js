@@ -15,9 +15,7 @@ export function openRecord(data) {
     roles: rolesOf(data.roles ?? []),
     full: data.packing === "full" ? squared(data, column(data.weights)) : null,
     small: data.packing === "small" ? column(data.weights) : null,
-    whole: data.exact ? column(data.exact) : null,
     opened: new Map(),
-    kept: new Map(),
     links: null,
     missing: new Set(data.absent ?? []),
     layer: 0, // the one that is shown
@@ -55,23 +53,12 @@ export function matrixOf(record, head) {
   return record.opened.get(at) ?? null;
 }
 
-// A head as the engine computed it. Of a long text it is also what is drawn: nothing else has come of it in full.
+// A head of a long text, of which nothing else has come in full.
 export function keepOpened(record, head, matrix, limit = 6) {
   const at = headIndex(record, head);
-  const keep = (map, value) => {
-    map.delete(at);
-    map.set(at, value);
-    while (map.size > limit) map.delete(map.keys().next().value);
-  };
-  keep(record.kept, squared(record, matrix));
-  if (!record.full) keep(record.opened, quantise(matrix));
-}
-
-// The engine's own numbers of a head, or null while they are not here.
-export function exactOf(record, head) {
-  const cells = record.n * record.n;
-  const at = headIndex(record, head);
-  return record.whole ? record.whole.subarray(at * cells, (at + 1) * cells) : record.kept.get(at) ?? null;
+  record.opened.delete(at);
+  record.opened.set(at, quantise(matrix));
+  while (record.opened.size > limit) record.opened.delete(record.opened.keys().next().value);
 }
 
 // What a picture is of, and what its numbers are called: some measures mix the heads of a layer, some the layers too.
@@ -82,6 +69,8 @@ const KINDS = {
 };
 
 export const kindOf = (record) => KINDS[record.per ?? "head"];
+// "head 4-2", "layer 4", "all layers": as Python names it.
+export const placeName = (record, head) => ((record.per ?? "head") === "head" ? `head ${headName(head)}` : kindOf(record).short(head));
 export const titleOf = (record, head) => kindOf(record).one(head);
 
 // The picture of a head for the contact sheet: {cells, side, top} where top is the step that means 1; `high` rows if not as many.

@@ -11,7 +11,7 @@ export function unseen(record, q, k, layer = record.layer ?? 0) {
   return (reach ? k < reach[0] || k > reach[1] : Boolean(record.causal) && k > q) || apart(record, q, k);
 }
 
-// absent(q, k) for a matrix and its files; null where every cell is there.
+// absent(q, k) for a matrix; null where every cell is there.
 export const mask = (record) => (record.causal || record.reach ? (q, k) => unseen(record, q, k) : null);
 
 // A unit that sees itself alone looks at itself, whatever it is: its row says nothing.

@@ -9,8 +9,8 @@ const DRAWN = 14;
 const FAINT = 0.02;
 const PRESENTED = 0.4; // of the screen's height
 const SMALLEST_PRESENTED = 22;
-export const STEPPED_BACK = 0.3;
-export const DASHES = "5 5"; // of the arcs before a word was changed
+const STEPPED_BACK = 0.3;
+const DASHES = "5 5"; // of the arcs before a word was changed
 const LOW = 800; // a screen on which the arcs stay flat, so that all heads are seen below them
 const FLATTEST = 110;
 const BRINGS_ROOM = 86; // pixels of a label that says both
@@ -73,17 +73,12 @@ export class Sentence {
     this.actions.redraw?.();
   }
 
-  // The key S saves what is pointed at below, also while a word has the focus.
-  saves(event) {
-    return event.key === "s" && this.root.closest(".headscope")?.matches(":hover") && !this.root.matches(":hover");
-  }
-
   key(event) {
     const step = arrowStep(event.key, 1);
     const here = this.units[this.focus];
     if (step) this.goTo(this.focus + step);
     else if (event.key === "F2" || (event.key === "Enter" && !event.shiftKey && this.pins.includes(this.focus))) this.editAt(here);
-    else if (types(event) && !this.saves(event)) this.editAt(here, event.key);
+    else if (types(event)) this.editAt(here, event.key);
     else if (event.key === "Enter" || event.key === " ") this.actions.choose(this.focus, event.shiftKey);
     else return;
     event.preventDefault();
@@ -255,12 +250,12 @@ export class Sentence {
       }));
     // What a link brings arrives at the word that looks, where its arc begins; its weight stands where it looks.
     for (const shape of this.shapes) shape.band = shape.ends === null ? null : ribbon(shape.d, shape.ends, shape.width);
-    this.traces = (shown.ghost?.links ?? [])
+    const traces = (shown.ghost?.links ?? [])
       .slice(0, DRAWN)
       .filter((link) => this.boxes[link.from] && this.boxes[link.to])
       .map((link) => ({ d: arcPath(this.boxes[link.from], this.boxes[link.to], LOWER, this.most, this.roomy ? this.size * 0.14 + 20 : null), width: Math.max(1, strokeWithin(link, this.boxes, scale) * 0.4), colour: css(paint.trace) }));
     this.arcs.replaceChildren(
-      ...this.traces.map((s) => vector("path", { class: "trace", d: s.d, fill: "none", stroke: s.colour, "stroke-width": s.width.toFixed(2), "stroke-dasharray": DASHES })),
+      ...traces.map((s) => vector("path", { class: "trace", d: s.d, fill: "none", stroke: s.colour, "stroke-width": s.width.toFixed(2), "stroke-dasharray": DASHES })),
       ...this.shapes.filter((s) => s.band).map((s) => vector("path", { class: "band", d: s.band, fill: s.colour, opacity: s.faded ? STEPPED_BACK : null })),
       ...this.shapes.filter((s) => !s.band).map((s) => vector("path", { d: s.d, fill: "none", stroke: s.colour, "stroke-width": s.width.toFixed(2), "stroke-linecap": "butt", opacity: s.faded ? STEPPED_BACK : null })),
       ...this.shapes.filter((s) => s.tip).map((s) => vector("polygon", { points: arrowTip(s.d, tipOf(s.width)), fill: s.colour })),

@@ -1,28 +1,14 @@
 // The picture in a file of its own: the same code, the numbers from base64, choices stay in the page.
+import { revived } from "./portable.js";
 import { Headscope } from "./view.js";
-
-const TYPES = { uint8: Uint8Array, int8: Int8Array, uint16: Uint16Array, float32: Float32Array };
-
-function bytesOf(text) {
-  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-}
-
-function revived(payload) {
-  const typed = ({ type, base64 }) => {
-    const array = new TYPES[type](bytesOf(base64).buffer);
-    return { getChildAt: () => ({ toArray: () => array }) };
-  };
-  return Object.fromEntries(Object.entries(payload).map(([name, value]) => [name, value?.base64 !== undefined ? typed(value) : value]));
-}
 
 const content = JSON.parse(document.getElementById("data").textContent);
 const headscope = new Headscope(content.css);
 headscope.live = false;
 headscope.framed = parent !== globalThis; // in a notebook
 globalThis.headscope = headscope;
-headscope.useFonts(content.fonts.map(([base64, range]) => ({ bytes: bytesOf(base64).buffer, range })));
 content.records.forEach((record) => headscope.keep(revived(record)));
-const component = { data: revived(content.view), key: "file", parentElement: document.getElementById("picture"), setStateValue() {} };
+const component = { data: revived(content.view), key: "file", parentElement: document.getElementById("picture") };
 headscope.mount(component);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => headscope.mount(component));
 

@@ -1,4 +1,4 @@
-// A board draws matrices, token rows, one followed query and bars, out of blocks that Python describes.
+// A board draws matrices, token rows and one followed query, out of blocks that Python describes.
 // In: data.blocks (a tree) and data.numbers (one flat column that blocks point into by `at`). Out: state
 // `query` (a chosen token) and `cells` (edited numbers). Text goes in as text, never as markup.
 import { css } from "./colour.js";
@@ -7,26 +7,21 @@ import { make } from "./dom.js";
 import { readTheme } from "./theme.js";
 import { arcs } from "./tiles/arcs.js";
 import { budget } from "./tiles/budget.js";
-import { curve, groups, plane, ruler } from "./tiles/charts.js";
 import { choosing } from "./tiles/choosing.js";
 import { choose, whenChosen } from "./tiles/chosen.js";
-import { keyboard, pager, tokens, undo } from "./tiles/controls.js";
-import { course } from "./tiles/course.js";
-import { curves } from "./tiles/curves.js";
-import { fields } from "./tiles/fields.js";
+import { keyboard, pager, tokens } from "./tiles/controls.js";
 import { follow } from "./tiles/follow.js";
+import { groups } from "./tiles/groups.js";
 import { matrix } from "./tiles/matrix.js";
 import { numberTiles } from "./tiles/number_tiles.js";
 import { change, softmaxRow, sum } from "./tiles/origin.js";
-import { code, op, paragraph } from "./tiles/prose.js";
+import { op, paragraph } from "./tiles/prose.js";
 import { route } from "./tiles/route.js";
 import { sheets } from "./tiles/sheets.js";
-import { bars, gridTable, heads } from "./tiles/tables.js";
-import { turn } from "./tiles/turn.js";
 
 const KINDS = {
-  row: group, column: group, undo, code, op, paragraph, tokens, matrix, tiles: numberTiles, follow, heads, ruler, sheets, plane, groups, bars,
-  arcs, budget, choosing: choosing(draw), fields, grid: gridTable, route, pager, sum, softmax: softmaxRow, change, course, curve, curves, turn: (_, given) => turn(given),
+  row: group, column: group, op, paragraph, tokens, matrix, tiles: numberTiles, follow, sheets, groups, arcs,
+  budget, choosing: choosing(draw), route, pager, sum, softmax: softmaxRow, change,
 };
 const boards = new WeakMap();
 
@@ -57,7 +52,7 @@ export default function tiles(component) {
 function boardIn(parentElement) {
   let board = boards.get(parentElement);
   if (!board) {
-    board = { root: make("div", { class: "board" }), open: new Set(), stop: null };
+    board = { root: make("div", { class: "board" }), stop: null };
     board.onChosen = (listener) => board.listeners.push(listener);
     parentElement.appendChild(board.root);
     boards.set(parentElement, board);

@@ -1,14 +1,15 @@
 // The door: records arrive once, views mount and update, fonts are handed to the page. One per browser tab.
+import { headInLink } from "./address.js";
 import { column } from "./column.js";
 import { Compare } from "./compare.js";
 import { make } from "./dom.js";
-import { chosenIn, headInLink } from "./files.js";
 import { Experiment } from "./experiment.js";
 import { Explore } from "./explore.js";
 import { keepOpened, openRecord } from "./record.js";
 import { retyped } from "./retype.js";
 import { unsealed } from "./sealed.js";
 import { applyTheme, readTheme } from "./theme.js";
+import { headName } from "./words.js";
 
 const KEPT = 8;
 const KINDS = { compare: Compare, experiment: Experiment };
@@ -21,9 +22,8 @@ export class Headscope {
     this.address = address;
     this.records = new Map();
     this.mounted = new Map();
-    this.fonts = [];
-    document.addEventListener("keydown", (event) => this.pressed(event));
-    for (const kind of ["pointerdown", "keydown", "focusin"]) document.addEventListener(kind, (event) => this.bringFiles(event), true);
+    // Words are measured in the typeface, which may come after them.
+    document.fonts?.addEventListener("loadingdone", () => this.mounted.forEach((entry) => entry.view && this.draw(entry, true)));
     globalThis.addEventListener?.("resize", () => this.mounted.forEach((entry) => this.redraw(entry)));
   }
 
@@ -51,7 +51,7 @@ export class Headscope {
     return record;
   }
 
-  mount({ data, key, parentElement, setStateValue, setTriggerValue }) {
+  mount({ data, key, parentElement, setTriggerValue }) {
     let entry = this.mounted.get(parentElement);
     if (!entry) {
       entry = { key, root: make("div", { class: "headscope" }) };
@@ -60,12 +60,10 @@ export class Headscope {
       entry.resize = new ResizeObserver(() => this.redraw(entry));
       entry.resize.observe(entry.root);
     }
-    const after = (act) => {
+    entry.ask = (asked) => {
       this.address?.write();
-      act();
+      setTriggerValue("ask", asked);
     };
-    entry.ask = (asked) => after(() => setTriggerValue("ask", asked));
-    entry.bring = (records) => after(() => setStateValue?.("files", records));
     this.show(entry, data);
   }
 
@@ -73,8 +71,9 @@ export class Headscope {
   emit(entry, selection) {
     if (!this.address) return;
     const shown = Object.fromEntries(SHOWN.map((key) => [key, selection.look?.[key]]));
-    const head = headInLink(entry.view.record, selection.head, location.href);
-    this.address.look({ ...shown, ...chosenIn(selection, head) }, !entry.view.complete);
+    const head = headName(headInLink(entry.view.record, selection.head, location.href));
+    const { pins, to } = selection;
+    this.address.look({ ...shown, head, pin: pins.join() || "none", to: to === null ? "" : String(to) }, !entry.view.complete);
   }
 
   retype(entry, change) {
@@ -102,7 +101,6 @@ export class Headscope {
     const subject = data.mode === "compare" ? wanted : wanted[0];
     this.receive(wanted, data);
     const fresh = entry.view.record !== wanted[0];
-    entry.saves = data.saves;
     entry.typed = data.typed ?? null;
     entry.view.open(subject, data);
     if (data.selection) this.choose(entry, data, fresh);
@@ -131,7 +129,6 @@ export class Headscope {
       const matrix = data[part.column];
       if (matrix) keepOpened(wanted[part.record], part.head, column(matrix));
     }
-    Object.assign(wanted[0] ?? {}, data.files);
     if (data.ghost) data.ghost.record = this.records.get(data.ghost.of);
     if (data.moves) data.moves.cells = column(data.move_cells);
     if (data.links) {
@@ -170,42 +167,5 @@ export class Headscope {
     entry?.resize.disconnect();
     entry?.view?.next?.fill(null);
     this.mounted.delete(parentElement);
-  }
-
-  // Who opens a picture's menu of files is brought the numbers for them.
-  bringFiles(event) {
-    const path = event.composedPath();
-    for (const entry of this.mounted.values()) {
-      const opens = path.includes(entry.root) && path.some((node) => node.classList?.contains("save"));
-      if (!opens || this.live === false || !entry.view?.filesMissing || entry.brought === entry.saves) continue;
-      entry.brought = entry.saves;
-      entry.bring?.(entry.saves);
-    }
-  }
-
-  // S saves the picture under the pointer as it stands, with what is pointed at.
-  pressed(event) {
-    const typing = event.composedPath().some((node) => node.matches?.("input, textarea, select, [contenteditable]"));
-    if (event.key !== "s" || event.ctrlKey || event.metaKey || event.altKey || typing) return;
-    for (const entry of this.mounted.values()) if (entry.root.matches(":hover")) entry.view?.menu?.run(() => entry.view.saveSvg(), false);
-  }
-
-  async useFonts(faces) {
-    for (const { bytes, range } of faces) {
-      const face = new FontFace("HeadScope", bytes, { weight: "400 650", unicodeRange: range });
-      this.fonts.push({ bytes, range });
-      document.fonts.add(await face.load());
-    }
-    for (const entry of this.mounted.values()) if (entry.view) this.draw(entry, true);
-  }
-
-  // The font inside a picture: an image may not use the page's.
-  fontStyle() {
-    const rules = this.fonts.map(({ bytes, range }) => {
-      let binary = "";
-      for (const byte of new Uint8Array(bytes)) binary += String.fromCharCode(byte);
-      return `@font-face{font-family:HeadScope;font-weight:400 650;unicode-range:${range};src:url(data:font/woff2;base64,${btoa(binary)})}`;
-    });
-    return rules.length ? `<style>${rules.join("")}</style>` : "";
   }
 }

@@ -60,17 +60,6 @@ export function pairInWords(head, names, pins, to, weight, entries, kind = { sho
   return `${link}, ${first} of ${entries.length} ${kind.many}; ${other}.`;
 }
 
-export function slug(text, limit = 40) {
-  const plain = text.normalize("NFKD").replace(/[\u0300-\u036f]/g, "").toLowerCase();
-  const parts = plain.match(/[\p{L}\p{N}]+/gu) ?? [];
-  let out = "";
-  for (const part of parts) {
-    if (out && out.length + part.length + 1 > limit) break;
-    out = out ? `${out}-${part}` : [...part].slice(0, limit).join("");
-  }
-  return out || "text";
-}
-
 // The kinds of roles that heads have, in the order in which they arrived: [{kind, colour, heads: how many}].
 export function kindsOf(roles) {
   const kinds = new Map();

@@ -44,7 +44,7 @@ from mha_core.experiments.pruning import (
     prune_curve,
     pruning_texts,
 )
-from mha_core.experiments.selective import Selectivity, selective
+from mha_core.experiments.selective import Selectivity, selective, selectivity_frame
 from mha_core.experiments.sweep import Effects, Place, every_head, patch_heads, patch_states
 from mha_core.experiments.tasks import TASKS, Task
 
@@ -96,6 +96,7 @@ __all__ = [
     "pruning_texts",
     "read_prompts",
     "selective",
+    "selectivity_frame",
     "spaced",
     "state_cosines",
     "sweep_prompts",

@@ -2,23 +2,24 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 from mha_core.command_io import (
     STDIN,
-    Write,
-    add_digest,
+    Answer,
     add_format,
+    add_model,
     add_texts,
     at_terminal,
-    form_of,
+    give,
+    give_many,
+    model_asked,
     one_text,
     positive,
     texts_of,
     told,
-    written,
+    warn_if_cut,
 )
 from mha_core.errors import InputError
 from mha_core.experiments.interventions import (
@@ -34,9 +35,8 @@ from mha_core.experiments.outcomes import Outcome, Word, bind, default_outcome
 from mha_core.experiments.parts import Part
 from mha_core.experiments.prompt_sweep import METHODS, sweep_prompts
 from mha_core.experiments.prompts import USUAL, Prompt, read_prompts, with_other_names
-from mha_core.experiments.report import Answer, Asked, listed, once_answer, prompts_answer, sweep_answer
+from mha_core.experiments.report import Asked, once_answer, prompts_answer, sweep_answer
 from mha_core.experiments.sweep import every_head, patch_heads, patch_states
-from mha_core.export import json_of
 from mha_core.model import Model
 from mha_core.shelf import DECODER
 from mha_core.tokens import Tokens
@@ -44,8 +44,6 @@ from mha_core.wording import Head, head_name
 
 T = TypeVar("T")
 Commands = Any  # argparse keeps the type of its subparsers to itself
-Load = Callable[[argparse.Namespace], Model]
-Warn = Callable[[int, Model], None]  # of so many tokens that a model leaves out
 NO_HEADS = "Name the heads with --heads 19-7,18-4, or sweep all of them with --every."
 NO_PATCH = "Name the heads to patch with --heads 19-7,18-4, or choose --every heads or --every layers."
 MANY = (
@@ -55,8 +53,8 @@ MANY = (
 )
 
 
-def add_experiment_parsers(commands: Commands, load: Load, write: Write, warn: Warn, note: str) -> None:
-    """Add `ablate` and `patch` to the command line, which loads models and writes results as it always does."""
+def add_experiment_parsers(commands: Commands, note: str) -> None:
+    """Add `ablate` and `patch` to the command line."""
     ablate = commands.add_parser(
         "ablate", help="ablate heads: what changes in what the model says", epilog=f"{MANY} {note}"
     )
@@ -72,7 +70,7 @@ def add_experiment_parsers(commands: Commands, load: Load, write: Write, warn: W
     ablate.add_argument(
         "--prompts", type=positive, default=USUAL, metavar="N", help="prompts to make (%(default)s)"
     )
-    ablate.set_defaults(run=partial(_run_ablate, load, write, warn))
+    ablate.set_defaults(run=_run_ablate)
     patch = commands.add_parser(
         "patch", help="activation patching: run one text with heads or states of another", epilog=note
     )
@@ -84,14 +82,13 @@ def add_experiment_parsers(commands: Commands, load: Load, write: Write, warn: W
         choices=("heads", "layers"),
         help="one head at a time, or the state of every layer and token",
     )
-    patch.set_defaults(run=partial(_run_patch, load, write, warn))
+    patch.set_defaults(run=_run_patch)
     for parser in (ablate, patch):
         _add_options(parser)
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--model", default=DECODER, help="shelf name, hub id or folder (%(default)s)")
-    add_digest(parser)
+    add_model(parser, DECODER)
     parser.add_argument(
         "--target", metavar="WORD", help="the word whose logit is measured, ' Mary' with its space"
     )
@@ -99,27 +96,25 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--top", type=positive, default=5, help="how many words and heads to list (%(default)s)"
     )
-    parser.add_argument("--untrained", action="store_true", help="the same shape with random weights")
     add_format(parser)
-    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or mps (%(default)s)")
-    parser.add_argument("--precision", help="float32 (default), float64, bfloat16 or float16")
 
 
-def _run_ablate(load: Load, write: Write, warn: Warn, options: argparse.Namespace) -> int:
+def _run_ablate(options: argparse.Namespace) -> int:
     if not options.heads and not options.every:
         raise InputError(NO_HEADS)
     texts = texts_of(options)
-    model = load(options)
+    model = model_asked(options)
     heads = heads_from(options.heads or "", model.n_layers, model.n_heads)
     if not heads and not options.every:
         raise InputError(NO_HEADS)
     if prompts := _prompts(texts, model, options):
         methods = METHODS if options.method is None else (options.method,)
         effects = [_finished(sweep_prompts(prompts, model, method), method) for method in methods]
-        found = [prompts_answer(model.info, effects, options.top)]
+        give(options, prompts_answer(model.info, effects, options.top))
+    elif len(texts) == 1:
+        give(options, _ablated(texts[0], model, heads, options))
     else:
-        found = [_ablated(text, model, heads, options, warn) for _, text in told(texts)]
-    _write(write, options, found, numbered=len(found) > 1)
+        give_many(options, (_ablated(text, model, heads, options) for _, text in told(texts)))
     return 0
 
 
@@ -135,11 +130,9 @@ def _prompts(texts: Sequence[str], model: Model, options: argparse.Namespace) ->
     return with_other_names(Prompt(texts[0], outcome.target, outcome.against), model, options.prompts)
 
 
-def _ablated(
-    text: str, model: Model, heads: tuple[Head, ...], options: argparse.Namespace, warn: Warn
-) -> Answer:
+def _ablated(text: str, model: Model, heads: tuple[Head, ...], options: argparse.Namespace) -> Answer:
     """One text, with the heads ablated together or one at a time."""
-    tokens, outcome = _begin(text, model, options, warn)
+    tokens, outcome = _begin(text, model, options)
     factor = None if options.mean else options.factor or 0.0
     chosen: tuple[Intervention, ...] = ()
     if heads:
@@ -151,15 +144,15 @@ def _ablated(
     return sweep_answer(asked, effects, options.top)
 
 
-def _run_patch(load: Load, write: Write, warn: Warn, options: argparse.Namespace) -> int:
+def _run_patch(options: argparse.Namespace) -> int:
     if bool(options.heads) == bool(options.every):
         raise InputError(NO_PATCH)
     if options.source == options.text == STDIN:
         raise InputError("Standard input can be read once: one of the two texts can be -.")
-    model = load(options)
-    tokens, outcome = _begin(one_text(options.text), model, options, warn)
+    model = model_asked(options)
+    tokens, outcome = _begin(one_text(options.text), model, options)
     source = model.tokenizer.encode(one_text(options.source))
-    warn(source.n_cut, model)
+    warn_if_cut(source.n_cut, model)
     same_length(source, tokens)
     heads = heads_from(options.heads or "", model.n_layers, model.n_heads)
     asked = Asked(tokens, model.info, outcome, _named(heads), "patch", source)
@@ -170,7 +163,7 @@ def _run_patch(load: Load, write: Write, warn: Warn, options: argparse.Namespace
         found = _once(options, asked, model, (PatchHeads(heads, source.text),))
     else:
         raise InputError(NO_PATCH)
-    _write(write, options, [found])
+    give(options, found)
     return 0
 
 
@@ -178,10 +171,10 @@ def _named(heads: Sequence[Head]) -> str:
     return ", ".join(map(head_name, heads))
 
 
-def _begin(text: str, model: Model, options: argparse.Namespace, warn: Warn) -> tuple[Tokens, Outcome]:
+def _begin(text: str, model: Model, options: argparse.Namespace) -> tuple[Tokens, Outcome]:
     """The text and what is measured: known to be sound before anything is tried."""
     tokens = model.tokenizer.encode(text)
-    warn(tokens.n_cut, model)
+    warn_if_cut(tokens.n_cut, model)
     outcome = default_outcome(tokens, model, options.target, options.against)
     bind(outcome, tokens, model)
     return tokens, outcome
@@ -206,17 +199,3 @@ def _finished(parts: Iterator[Part[T]], name: str = "") -> T:
             sys.stderr.write(f"\r{name} {100 * part.fraction:3.0f} %" + ("\n" if part.fraction >= 1 else ""))
             sys.stderr.flush()
     return part.result
-
-
-def _write(
-    write: Write, options: argparse.Namespace, found: Sequence[Answer], numbered: bool = False
-) -> None:
-    """JSON is everything; CSV and lines of JSON are the rows alone, `numbered` by their text."""
-    form = form_of(options, "jsonl" if numbered else "table")
-    data = [one.data for one in found]
-    if form == "json":
-        write(json_of(data if numbered else data[0], indent=1), options.out)
-        return
-    rows = listed(found, numbered)
-    texts = [f"{one.data['text']}\n{one.text}\n" if numbered else one.text for one in found]
-    write(written(form, rows, list(rows[0]), data, lambda: "".join(texts)), options.out)

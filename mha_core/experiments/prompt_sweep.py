@@ -11,7 +11,7 @@ Sources: Chan et al. 2022 (causal scrubbing) for resampling; Wang et al. 2022, s
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import torch
@@ -27,6 +27,9 @@ from mha_core.experiments.sweep import before_change, mean_ablated, try_heads
 from mha_core.heads.words import FloatArray
 from mha_core.model import Model
 from mha_core.wording import Head
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Method = Literal["resample", "mean", "zero"]
 METHODS: tuple[Method, ...] = ("resample", "mean", "zero")
@@ -71,6 +74,44 @@ class PromptEffects:
         n = len(self.prompts)
         found: FloatArray = stdtrit(n - 1, 1 - level / 2) * self.effects.std(0, ddof=1) / np.sqrt(n)
         return found
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row a head, layer and head from 1: means over the prompts, `effect` with its 95% interval.
+
+        `before`: the mean outcome without a change. `target` and `against`: the mean change of that answer's logit.
+        `matters`: see `named`.
+        """
+        import pandas as pd
+
+        mean, half, named = self.mean, self.half_width(), set(self.named)
+        layer, head = np.indices(mean.shape).reshape(2, -1)
+        answers = dict(
+            zip(("target", "against"), self.changes.mean(0).reshape(mean.size, -1).T, strict=False)
+        )
+        return pd.DataFrame(
+            {
+                "layer": layer + 1,
+                "head": head + 1,
+                "method": self.method,
+                "before": self.outcome,
+                "after": self.outcome + mean.ravel(),
+                "effect": mean.ravel(),
+                "low": (mean - half).ravel(),
+                "high": (mean + half).ravel(),
+                **answers,
+                "matters": [place in named for place in np.ndindex(mean.shape)],
+            }
+        )
+
+    @property
+    def measure(self) -> str:
+        """What the outcome is called."""
+        return "logit difference" if self.before.shape[1] > 1 else "logit"
+
+    @property
+    def outcome(self) -> float:
+        """The mean logit difference without a change; the mean logit, where one answer is named."""
+        return float((self.before[:, 0] - (self.before[:, 1] if self.before.shape[1] > 1 else 0)).mean())
 
     @property
     def named(self) -> tuple[Head, ...]:

@@ -7,6 +7,7 @@ their finding, for other models.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -25,6 +26,9 @@ from mha_core.tokens import Tokens
 from mha_core.trace import batch_of
 from mha_core.wording import Head
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 CHOSEN_ON = 8  # texts that an order is made on
 COUNTED_ON = 30  # built-in sentences that a curve is counted on, beside a decoder's passages
 POINTS = 20  # of a curve, about: close together at its beginning, where it is decided what can go
@@ -40,6 +44,12 @@ class Curve:
     n: int
     gone: tuple[int, ...]
     points: tuple[float, ...]
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row a point: `gone`, how many heads are, and `points` of 100 that are left."""
+        import pandas as pd
+
+        return pd.DataFrame({"gone": self.gone, "points": self.points})
 
     def loses(self, points: float) -> int | None:
         """The first number of heads after which so many points are lost; None if they never are."""

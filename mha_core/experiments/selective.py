@@ -10,8 +10,9 @@ p value Phipson & Smyth 2010.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,7 +21,10 @@ from mha_core.experiments.interventions import check_heads
 from mha_core.experiments.parts import Part
 from mha_core.experiments.tasks import Task, gates_without, ready_tasks
 from mha_core.model import Model
-from mha_core.wording import Head
+from mha_core.wording import Head, head_name
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 DRAWS = 40
 LEVEL = 0.05
@@ -50,6 +54,29 @@ class Selectivity:
     def stands(self) -> bool:
         """Does the task need the role's heads more than random ones, at p < 0.05?"""
         return self.p < LEVEL
+
+
+def selectivity_frame(found: Sequence[Selectivity]) -> "pd.DataFrame":
+    """Return one row a role and task: `without` the role's heads, `low` and `high` of the random sets, and `p`."""
+    import pandas as pd
+
+    rows = [
+        {
+            "role": one.role,
+            "heads": ", ".join(map(head_name, one.heads)),
+            "task": one.task.title,
+            "unit": one.task.unit,
+            "better": one.task.better,
+            "n": one.n,
+            "intact": one.intact,
+            "without": one.without,
+            "low": min(one.draws),
+            "high": max(one.draws),
+            "p": one.p,
+        }
+        for one in found
+    ]
+    return pd.DataFrame(rows)
 
 
 def selective(

@@ -11,6 +11,7 @@ Sources: Michel et al. 2019, section 3.2 (one head at a time); Wang et al. 2022 
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -25,6 +26,9 @@ from mha_core.heads.words import FloatArray
 from mha_core.model import Model
 from mha_core.tokens import Tokens
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 RUN_TOKENS = 4096  # that go through the model together
 PART_TOKENS = 512  # after which a sweep over many prompts says how far it is
 Place = tuple[int, int]
@@ -37,13 +41,14 @@ class Effects:
     """The numbers of an outcome after one change at a time: `numbers` (row, column, measure), NaN where a place has
     not been tried yet. Rows and columns are layers and heads, or states and positions; measures are `names`.
 
-    `before`: without a change. `source`: of patching, in the text that is taken from.
+    `before`: without a change. `source`: of patching, in the text that is taken from. `axes` names rows and columns.
     """
 
     names: tuple[str, ...]
     before: tuple[float, ...]
     numbers: FloatArray
     source: tuple[float, ...] | None = None
+    axes: tuple[str, str] = ("layer", "head")
 
     @property
     def after(self) -> FloatArray:
@@ -62,6 +67,22 @@ class Effects:
         whole = float("nan") if self.source is None else self.source[0] - self.before[0]
         share: FloatArray = self.effect / (whole or float("nan"))
         return share
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row a place: layers and heads from 1, states and tokens from 0, then `before`, `after`, `effect`.
+
+        Of patching also `recovered`, the share of the effect; then the other measures after the change, by their names.
+        """
+        import pandas as pd
+
+        places = np.indices(self.after.shape).reshape(2, -1) + (self.axes[1] == "head")
+        found: dict[str, Any] = dict(zip(self.axes, places, strict=True))
+        found |= {"before": self.before[0], "after": self.after.ravel(), "effect": self.effect.ravel()}
+        if self.source is not None:
+            found["recovered"] = self.recovered.ravel()
+        return pd.DataFrame(
+            found | {name: self.numbers[..., i].ravel() for i, name in enumerate(self.names) if i}
+        )
 
     def strongest(self, k: int = 8) -> tuple[tuple[Place, float], ...]:
         """The k places with the largest effect in either direction, of those tried."""
@@ -146,7 +167,7 @@ def patch_states(source: Tokens, into: Tokens, model: Model, outcome: Outcome) -
     kept, other = kept_of([into], model), kept_of([source], model)
     before = _final(kept, model, bound)
     numbers = np.full((model.n_layers + 1, len(into), len(bound.names)), np.nan)
-    found = Effects(bound.names, before, numbers, _final(other, model, bound))
+    found = Effects(bound.names, before, numbers, _final(other, model, bound), ("state", "token"))
     for index in range(model.n_layers, -1, -1):
         own, theirs = kept.states[index][0], other.states[index][0]
         numbers[index] = before

@@ -1,20 +1,25 @@
-"""Figures for papers and slides, drawn as SVG from the weights alone: no browser, no screen.
-
-In: a grid (layer, head, query, key) and a `Design`. Out: one SVG of a stated width, its typeface inside.
+"""Figures for pages, slides and papers, drawn with Plotly: where heads look, and charts of numbers.
 
     from mha_core import load_model, trace
-    from mha_core.figures import Design, figure
-    grid = trace("The cat sat on the mat.", load_model("minilm")).grid()
-    svg = figure(grid, Design("matrix", heads=((3, 1), (4, 6)), width=8.5))
-    save(svg, "heads.pdf")
-    save(all_heads(grid), "all.png")
+    record = trace("The cat sat because it was tired.", load_model("minilm"))
+    record.plot("arcs", "4-2", "it", width_cm=12).write_html("arcs.html")
+
+`figure` draws a grid, `record.plot` calls it; `mha_core.figures.charts` draws tables. Plotly is imported with the first
+figure.
 """
 
-from mha_core.figures.caption import caption
-from mha_core.figures.design import Design
-from mha_core.figures.drawing import figure
-from mha_core.figures.every_head import all_heads
-from mha_core.figures.files import save
-from mha_core.figures.panels import Panel, panels
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["Design", "Panel", "all_heads", "caption", "figure", "panels", "save"]
+if TYPE_CHECKING:
+    from mha_core.figures.attention import figure
+
+__all__ = ["figure"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import Plotly when a figure is asked for, not with the colours."""
+    if name != "figure":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from mha_core.figures.attention import figure
+
+    return figure

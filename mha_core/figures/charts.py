@@ -16,6 +16,9 @@ from mha_core.figures.style import CLEAR, DASHES, SYMBOLS, differences_scale, te
 from mha_core.wording import head_name
 
 ROW = 26  # pixels of a bar or a head, with the space around it
+FAINT, CROWDED = 0.04, 10  # a weight, and points in a plane
+DARK = 0.5  # of the largest value: from here on a mark in a cell is written in the page's own colour
+LOW_ROW, MANY = 18, 16  # of a head where there are more layers than these
 ABOVE, BELOW = 66, 44  # the margins of the template
 
 
@@ -77,9 +80,11 @@ def head_map(
 
     `frame` has a row a head with `layer` and `head` from 1, its `value` (shares where `percent`; nan is drawn empty),
     its hover text in the column `text`, and a letter or sign to draw in the cell in the column `mark`. `chosen`
-    (layer, head from 0) is framed. `signed`: values below zero have a colour of their own. `name` titles the colours.
+    (layer, head from 0) is framed, and so are selected heads. `signed`: values below zero have a colour of their own.
+    `name` titles the colours.
     """
     layers, heads = int(frame["layer"].max()), int(frame["head"].max())
+    row = ROW if layers <= MANY else LOW_ROW
     values = np.full((layers, heads), np.nan)
     values[frame["layer"] - 1, frame["head"] - 1] = frame[value]
     top = float(np.nanmax(np.abs(values))) if np.isfinite(values).any() else 1.0
@@ -98,12 +103,22 @@ def head_map(
         hoverinfo="skip",
     )
     names = [head_name((la - 1, h - 1)) for la, h in zip(frame["layer"], frame["head"], strict=True)]
+    ground = np.where(frame[value].abs() > DARK * (top or 1.0), "paper", "ink")
     said = [f"{head}: {v:{number}}" for head, v in zip(names, frame[value], strict=True)]
     figure.add_scatter(
         x=frame["head"],
         y=frame["layer"],
         mode="markers+text" if mark else "markers",
-        marker={"size": ROW, "symbol": "square", "color": CLEAR},
+        marker={
+            "size": row,
+            "symbol": "square",
+            "color": CLEAR,
+            "opacity": 0,
+            "line": {"width": 3, "color": page(dark=dark)["accent"]},
+        },
+        selected={"marker": {"opacity": 1}, "textfont": {"color": page(dark=dark)["accent"]}},
+        unselected={"marker": {"opacity": 0}},
+        textfont={"color": [page(dark=dark)[on] for on in ground]},
         text=None if mark is None else [_plain(each) for each in frame[mark]],
         customdata=frame[["layer", "head"]],
         hovertext=said if text is None else [_plain(each) for each in frame[text]],
@@ -125,10 +140,11 @@ def head_map(
     figure.update_yaxes(title_text="layer", range=(layers + 0.5, 0.5), **ticks, **_every(layers))
     # A click selects a head, Shift adds one; the box is a tool of the bar. Dragging would eat a finger's scrolling.
     return figure.update_layout(
-        height=ROW * layers + ABOVE + 34,
+        height=row * layers + ABOVE + 34,
         margin={"t": ABOVE + 24, "b": 10},
         dragmode=False,
         clickmode="event+select",
+        hoverdistance=-1,  # a press anywhere in a cell is its head
     )
 
 
@@ -165,8 +181,11 @@ def bars(
         tickvals=at, ticktext=[_plain(each) for each in frame[label]], autorange="reversed", showgrid=False
     )
     figure.update_xaxes(title_text=x_title, **({"tickformat": ".0%"} if percent else {}))
-    if len(frame) and frame[list(values)].to_numpy().min() >= 0:  # room for the number after the longest bar
-        figure.update_xaxes(range=(0, 1.18 * float(np.nanmax(frame[list(values)])) or 1.0))
+    numbers = frame[list(values)].to_numpy(dtype=float)
+    if np.isfinite(numbers).any():  # room for the number after the longest bar, to either side
+        low, high = min(float(np.nanmin(numbers)), 0.0), max(float(np.nanmax(numbers)), 0.0)
+        pad = 0.18 * (high - low) or 1.0
+        figure.update_xaxes(range=(low - pad if low < 0 else 0, high + pad if high > 0 or not low else 0))
     height = ROW * len(frame) * max(1, len(values)) + ABOVE + BELOW
     return figure.update_layout(height=height, barmode="group", bargap=0.25)
 
@@ -213,7 +232,8 @@ def plane(
 ) -> go.Figure:
     """Draw points `x`, `y` with their `label`, sized by `weight` (0 to 1) where there is one; both axes have one scale.
 
-    `hull` (point, 2): corners of an area to shade. `marks`: points `x`, `y`, `label` that stand out.
+    Where there are many, points of little weight have their name under the pointer only. `hull` (point, 2): corners of
+    an area to shade. `marks`: points `x`, `y`, `label` that stand out.
     """
     figure = _figure(title, dark=dark)
     if hull is not None and len(hull) > 1:
@@ -228,16 +248,19 @@ def plane(
             hoverinfo="skip",
             showlegend=False,
         )
-    weights = frame["weight"] if "weight" in frame else pd.Series(0.0, index=frame.index)
+    weights = frame["weight"] if "weight" in frame else pd.Series(1.0, index=frame.index)
+    labels = np.array([_plain(each) for each in frame["label"]], object)
     figure.add_scatter(
         x=frame["x"],
         y=frame["y"],
         mode="markers+text",
-        text=[_plain(each) for each in frame["label"]],
+        cliponaxis=False,
+        text=np.where((weights >= FAINT) | (len(frame) < CROWDED), labels, ""),
         textposition="top center",
-        marker={"size": 8 + 18 * np.sqrt(weights)},
+        marker={"size": 8 + 18 * np.sqrt(weights) if "weight" in frame else 8},
         customdata=np.arange(len(frame)),
-        hovertemplate="%{text}<extra></extra>",
+        hovertext=labels,
+        hovertemplate="%{hovertext}<extra></extra>",
         showlegend=False,
     )
     if marks is not None:
@@ -245,6 +268,7 @@ def plane(
             x=marks["x"],
             y=marks["y"],
             mode="markers+text",
+            cliponaxis=False,
             text=[_plain(each) for each in marks["label"]],
             textposition="bottom center",
             marker={"size": 14, "symbol": "cross", "color": page(dark=dark)["accent"]},
@@ -259,6 +283,27 @@ def plane(
     figure.update_xaxes(showticklabels=False, showgrid=False, zeroline=False)
     figure.update_yaxes(showticklabels=False, showgrid=False, zeroline=False, scaleanchor="x")
     return figure.update_layout(height=380)
+
+
+def turned(
+    before: tuple[float, float], after: tuple[float, float], *, title: str, dark: bool = False
+) -> go.Figure:
+    """Draw a pair of numbers as an arrow in a plane, before and after a turn."""
+    figure = _figure(title, dark=dark)
+    for name, (x, y), dash in (("before", before, "dash"), ("after", after, "solid")):
+        figure.add_scatter(
+            x=[0, x],
+            y=[0, y],
+            name=name,
+            mode="lines+markers",
+            line={"dash": dash, "width": 3},
+            marker={"symbol": "arrow", "size": [0, 14], "angleref": "previous"},
+            hovertemplate=f"{name} %{{x:.3f}}, %{{y:.3f}}<extra></extra>",
+        )
+    reach = 1.15 * max(map(abs, (*before, *after))) or 1.0
+    figure.update_xaxes(range=(-reach, reach))
+    figure.update_yaxes(range=(-reach, reach), scaleanchor="x")
+    return figure.update_layout(height=280)
 
 
 def cells(

@@ -24,7 +24,6 @@ LAB = np.array([
     [1.9779984951, -2.428592205, 0.4505937099],
     [0.0259040371, 0.7827717662, -0.808675766],
 ])  # fmt: skip
-LEVELS = 256
 Floats = NDArray[np.float64]
 
 
@@ -44,11 +43,6 @@ def ramp(
     return [rgb(start + (stop - start) * t + bend * np.sin(np.pi * t)) for t in places]
 
 
-def steps(paper: str) -> list[str]:
-    """The ramp on that paper in LEVELS steps, as `#rrggbb`."""
-    return [hexed(colour) for colour in ramp([i / (LEVELS - 1) for i in range(LEVELS)], paper)]
-
-
 def oklab(colour: str) -> Floats:
     """Lightness and two hues of a colour `#rrggbb`."""
     c = np.array(list(bytes.fromhex(colour[1:]))) / 255
@@ -62,8 +56,3 @@ def rgb(lab: Floats) -> tuple[int, int, int]:
     c = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
     red, green, blue = np.floor(255 * c + 0.5).astype(int).tolist()
     return red, green, blue
-
-
-def hexed(colour: tuple[int, int, int]) -> str:
-    """`#rrggbb`."""
-    return "#" + bytes(colour).hex()

@@ -1,133 +1,171 @@
-"""What every kind of figure is drawn on: names of the words, sizes in points, one scale, colours."""
+"""What a figure of attention is drawn from: the weights of its heads, the names of rows and columns, sizes in pixels.
 
+In: a grid, the heads, the rows that are looked from. Out: a `Sheet`, which every kind of figure reads.
+"""
+
+import unicodedata
 from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from typing import Any
 
 import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+from plotly.colors import sample_colorscale
 
-from mha_core.figures.lettering import width
-from mha_core.figures.panels import Floats, Panel
-from mha_core.figures.svg import number, tag, words
-from mha_core.grid import Mask
-from mha_core.wording import percent
+from mha_core.figures.colours import page
+from mha_core.figures.style import Scale, differences_scale, weights_scale
+from mha_core.grid import SINK, Grid
+from mha_core.picture.text import visible
+from mha_core.wording import Head, head_name
 
-LEAST = 0.01  # links below are not drawn
-LINKS = 12  # a word's links that are drawn at most
-STRONGEST = 5  # links that are drawn where no word is chosen
+Floats = NDArray[np.floating]
+INCH = 96  # pixels
+SCREEN, PRINT = 14.0, 8 / 72 * INCH  # size of type: on a screen, and 8 points on paper
+NARROW, BROAD = "iljtfrI.,;:'’!|()[] ", "mwMW@%—…"
 
 
 @dataclass(frozen=True, eq=False)
 class Sheet:
-    """In points: `width` of the figure, `size` of its type. `top` is the weight at which the scale ends.
+    """What is drawn: `heads` (layer, head) from 0, the rows `queries` that are looked from, `width` in pixels."""
 
-    `key_names` and `key_special` are those of the columns where they are another text's (cross-attention).
-    """
-
-    names: tuple[str, ...]
-    special: tuple[bool, ...]
-    visible: Mask | None
-    pins: tuple[int, ...]
-    width: float
-    size: float
-    top: float
-    ramp: tuple[str, ...]
-    ink: str
-    quiet: str
-    accent: str
-    key_names: tuple[str, ...] | None = None
-    key_special: tuple[bool, ...] | None = None
+    grid: Grid
+    heads: tuple[Head, ...]
+    queries: tuple[int, ...]
+    width: float | None
+    signed: bool
+    dark: bool
 
     @property
-    def keys(self) -> tuple[str, ...]:
-        """The names of the columns."""
-        return self.names if self.key_names is None else self.key_names
+    def size(self) -> float:
+        """The size of the type, in pixels."""
+        return SCREEN if self.width is None else PRINT
+
+    @cached_property
+    def weights(self) -> Floats:
+        """(head, query, key), nan where a query cannot see; a learned sink is the last key."""
+        layers, heads = (list(each) for each in zip(*self.heads, strict=True))
+        weights = self.grid.weights[layers, heads]
+        if self.grid.visible is not None:
+            weights = np.where(self.grid.visible[layers], weights, np.float32(np.nan))
+        if self.grid.heads is not None:
+            weights = np.where(self.grid.heads[layers, heads][:, None, None], weights, np.float32(np.nan))
+        if self.grid.sink is not None:
+            weights = np.concatenate([weights, self.grid.sink[layers, heads][..., None]], axis=-1)
+        return weights
+
+    @cached_property
+    def rows(self) -> list[str]:
+        """The words that look, as Plotly writes them."""
+        return [escape(visible(label), quote=False) for label in self.grid.labels]
 
     @property
-    def n_keys(self) -> int:
-        """How many columns there are."""
-        return len(self.keys)
+    def marked(self) -> list[str]:
+        """The same with those that are looked from in bold."""
+        bold = '<b style="color:' + page(dark=self.dark)["accent"] + '">'
+        return [f"{bold}{row}</b>" if i in self.queries else row for i, row in enumerate(self.rows)]
 
     @property
-    def n(self) -> int:
-        """How many units there are."""
-        return len(self.names)
+    def keys(self) -> list[str]:
+        """The words that are looked at, and the sink."""
+        sink = () if self.grid.sink is None else (SINK,)
+        return [*map(visible, self.grid.key_labels), *sink]
+
+    @cached_property
+    def columns(self) -> list[str]:
+        """The same, as Plotly writes them."""
+        return [escape(key, quote=False) for key in self.keys]
 
     @property
-    def room(self) -> float:
-        """What the longest name needs."""
-        return max(width(name, self.size) for name in (*self.names, *self.keys)) + 0.5 * self.size
+    def names(self) -> list[str]:
+        """The heads as a person reads them."""
+        return [f"Head {head_name(head)}" for head in self.heads]
 
-    def share(self, weight: float) -> float:
-        """A weight as a share of the scale, 0 to 1."""
-        return min(max(weight / self.top, 0.0), 1.0)
+    @property
+    def scale(self) -> Scale:
+        """The colours of the weights."""
+        return differences_scale(dark=self.dark) if self.signed else weights_scale(dark=self.dark)
 
-    def shade(self, weight: float) -> str:
-        """The colour of a weight."""
-        return self.ramp[int(self.share(weight) * (len(self.ramp) - 1) + 0.5)]
+    @property
+    def number(self) -> str:
+        """How a weight is written."""
+        return "+.1%" if self.signed else ".1%"
 
-    def stroke(self, weight: float) -> tuple[float, str]:
-        """How thick a link is and its colour; even the weakest is seen."""
-        share = self.share(weight)
-        colour = self.ramp[int((0.3 + 0.7 * share) * (len(self.ramp) - 1) + 0.5)]
-        return self.size * (0.06 + 0.6 * share), colour
+    @cached_property
+    def links(self) -> NDArray[np.object_]:
+        """(query, key): "it looks at animal"."""
+        said = [[f"{row} looks at {column}" for column in self.columns] for row in self.rows]
+        return np.array(said, dtype=object)
 
-    def bold(self, unit: int) -> dict[str, object]:
-        """How the name of a unit is set: one that is looked from stands out."""
-        return {"font_weight": 650, "fill": self.accent} if unit in self.pins else {"fill": self.ink}
+    def share(self, weight: float, digits: int = 1) -> str:
+        """A weight as a person reads it: "67.7%", of a difference "−3.1%"."""
+        return f"{weight:{'+' * self.signed}.{digits}%}".replace("-", "−")
 
-    def links(self, weights: Floats) -> list[tuple[int, int, float]]:
-        """The links to draw, (query, key, weight): of the words that are looked from, else the strongest ones between
-        two words."""
-        if self.pins:
-            rows = [(q, np.argsort(-weights[q], kind="stable")[:LINKS]) for q in self.pins]
-            return [
-                (q, int(k), float(weights[q, k])) for q, keys in rows for k in keys if weights[q, k] >= LEAST
-            ]
-        columns = self.special if self.key_special is None else self.key_special
-        kept = np.where(np.logical_or.outer(self.special, columns), 0.0, weights)
-        if self.key_names is None:
-            np.fill_diagonal(kept, 0.0)
-        if self.visible is not None:
-            kept[self.visible.sum(axis=-1) == 1] = 0.0
-        best = [(q, int(kept[q].argmax()), float(kept[q].max())) for q in range(self.n)]
-        return sorted((link for link in best if link[2] >= LEAST), key=lambda link: -link[2])[:STRONGEST]
+    def colour_axis(self, height: float) -> dict[str, object]:
+        """The one scale of all panels, with a bar beside a figure so many pixels high."""
+        top = float(np.nanmax(np.abs(self.weights), initial=0)) or 1.0
+        small = {"size": 0.9 * self.size}
+        return {
+            "colorscale": self.scale,
+            "cmin": -top if self.signed else 0,
+            "cmax": top,
+            "colorbar": {
+                "title": {"text": "change" if self.signed else "weight", "font": small},
+                "tickformat": ".0%",
+                "tickfont": small,
+                "nticks": 6,
+                "thickness": 10,
+                "outlinewidth": 0,
+                "lenmode": "pixels",
+                "len": min(height, 14 * self.size),
+                "y": 1,
+                "yanchor": "top",
+            },
+        }
 
-    def title(self, panel: Panel, x: float, y: float) -> str:
-        """A panel's title."""
-        return words(panel.title, x, y, self.size, font_weight=650, fill=self.ink)
+    @cached_property
+    def top(self) -> float:
+        """The largest weight of the rows that are looked from, which has the thickest stroke."""
+        drawn = self.weights[:, list(self.queries)] if self.queries else self.weights
+        return float(np.nanmax(np.abs(drawn), initial=0)) or 1.0
 
-    def colour_bar(self, x: float, y: float, high: float) -> str:
-        """What the shades mean, upright; `colour_bar_room` wide."""
-        wide, count = 0.9 * self.size, 64
-        step = high / count
-        cells, ends, small = [], [], 0.9 * self.size
-        for i in range(count):
-            shade = self.shade((i + 0.5) / count * self.top)
-            cells.append(
-                tag("rect", x=x, y=y + high - (i + 1) * step, width=wide, height=step * 1.05, fill=shade)
-            )
-        for part in (0.0, 0.5, 1.0):
-            said, at = percent(self.top * part), y + high * (1 - part)
-            ends.append(words(said, x + wide + 0.4 * self.size, at, small, fill=self.quiet))
-        frame = tag(
-            "rect", x=x, y=y, width=wide, height=high, fill="none", stroke=self.quiet, stroke_width=0.4
+    def stroke(self, weight: float, size: float) -> dict[str, Any]:
+        """How thick a link is, and its colour; even the weakest is seen."""
+        share = abs(weight) / self.top
+        place = 0.3 + 0.7 * share
+        if self.signed:
+            place = 0.5 + (place if weight > 0 else -place) / 2
+        (colour,) = sample_colorscale(list(map(list, self.scale)), [place])
+        return {"width": size * (0.06 + 0.5 * share), "color": colour}
+
+    @property
+    def leftward(self) -> bool:
+        """Whether the text runs from right to left: the first letter of its words with a direction decides."""
+        strong = (
+            unicodedata.bidirectional(sign)
+            for unit in self.grid.units
+            if not unit.special
+            for sign in unit.label
         )
-        return tag("g", tag("g", *cells, shape_rendering="crispEdges"), frame, *ends)
+        return next((kind for kind in strong if kind in ("L", "R", "AL")), "L") != "L"
 
-    @property
-    def colour_bar_room(self) -> float:
-        """How wide the bar of colours is with its numbers."""
-        return 2.4 * self.size + width("100.0 %", 0.9 * self.size)
+    def canvas(self, width: float, height: float) -> go.Figure:
+        """An empty figure whose axes count pixels: to the right from 0, and up from -height to 0."""
+        figure = go.Figure()
+        figure.update_xaxes(visible=False, range=(0, width), automargin=False)
+        figure.update_yaxes(visible=False, range=(-height, 0), automargin=False)
+        return figure.update_layout(width=width + 20, height=height + 10, margin={"l": 10, "r": 10, "b": 10})
 
-    def stroke_bar(self, y: float) -> str:
-        """What the thickness of a link means, in one line."""
-        x, found = 0.0, []
-        for part in (0.1, 0.5, 1.0):
-            thick, colour = self.stroke(self.top * part)
-            said = percent(self.top * part)
-            long = 2 * self.size
-            found.append(
-                tag("path", d=f"M{number(x)} {number(y)}h{number(long)}", stroke=colour, stroke_width=thick)
-            )
-            found.append(words(said, x + long + 0.4 * self.size, y, 0.9 * self.size, fill=self.quiet))
-            x += long + width(said, 0.9 * self.size) + 1.6 * self.size
-        return tag("g", *found)
+
+def text_width(text: str, size: float) -> float:
+    """Return about how wide a text is in a serif face; which one, is known only where it is shown."""
+    return size * sum(_em(sign) for sign in text)
+
+
+def _em(sign: str) -> float:
+    if unicodedata.combining(sign):
+        return 0.0
+    if unicodedata.east_asian_width(sign) in "WF":
+        return 1.0
+    return 0.38 if sign in NARROW else 0.95 if sign in BROAD else 0.75 if sign.isupper() else 0.6

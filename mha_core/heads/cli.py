@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mha_core.command_io import add_digest, add_format, at_terminal, give_frame, positive, warn_if_unpinned
+from mha_core.command_io import Answer, add_format, add_model, at_terminal, give, model_asked, positive
 from mha_core.console import STOPPED, UNUSABLE
 from mha_core.errors import HeadScopeError, InputError
 from mha_core.heads.atlas.cli import add_atlas_parser
@@ -25,17 +25,16 @@ from mha_core.heads.make import find_roles, kind_of
 from mha_core.heads.similarity import SimilarityLog
 from mha_core.heads.survey import HasTokens, Options, Progress, TextItem, survey
 from mha_core.heads.table import RoleTable, read_roles
-from mha_core.load import load_model
-from mha_core.model import Model
 from mha_core.wording import counted
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Stop = Callable[[], bool]
-SHOWN = [
+SHOWN = (
     "question",
     "role",
+    "layer",
     "head",
     "n",
     "score",
@@ -44,8 +43,9 @@ SHOWN = [
     "high",
     "baseline",
     "baseline_score",
+    "control",
     "verdict",
-]
+)
 
 
 def add_roles_parsers(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -66,11 +66,8 @@ def add_roles_parsers(commands: "argparse._SubParsersAction[argparse.ArgumentPar
         "file", type=Path, metavar="FILE", nargs="?", help="texts (.txt) or a treebank (.conllu)"
     )
     for parser, run in ((roles, _roles), (similarity, _similarity)):
-        parser.add_argument("--model", default="minilm", help="a name of the list, a hub id or a folder")
-        add_digest(parser)
-        parser.add_argument("--untrained", action="store_true", help="the same model with random weights")
+        add_model(parser, "minilm")
         parser.add_argument("--limit", type=positive, help="no more texts of each kind than that")
-        parser.add_argument("--device", default="auto", help="auto, cpu, cuda, mps")
         parser.add_argument("--progress", action="store_true", help="say how far it is")
         add_format(parser)
         parser.set_defaults(run=partial(_run, answer=run))
@@ -100,11 +97,11 @@ def _roles(args: argparse.Namespace, stop: Stop) -> int:
         return STOPPED
     if not table.answers:
         raise InputError("There are too few cases to answer any question.")
-    frame, columns = _chosen(args, table)
+    frame = _chosen(args, table)
     about = {"model": table.model, "digest": table.digest, "command": table.command, "tried": table.tried}
     about["corpora"] = [corpus.__dict__ for corpus in table.corpora.values()]
     about |= {"left_out": reading.n_skipped, "unused": reading.n_unused}
-    give_frame(args, frame, about, columns)
+    give(args, Answer(frame, about, shown=frame[[name for name in SHOWN if name in frame]]))
     return 0
 
 
@@ -123,7 +120,7 @@ def _asked(args: argparse.Namespace, reading: Reading, stop: Stop) -> RoleTable:
     missing = next((path for path in args.corpus if not path.is_file()), None)
     if missing is not None:
         raise InputError(f"There is no file {missing.name}.")
-    model = _load(args)
+    model = model_asked(args, args.seed)
     options = Options(limit=args.limit, stop=stop, progress=_report if _shows(args) else None)
     table = find_roles(model, args.corpus, options=options, reading=reading, say=_say, seed=args.seed)
     empty = next((corpus for corpus in table.corpora.values() if not corpus.n_texts), None)
@@ -132,10 +129,10 @@ def _asked(args: argparse.Namespace, reading: Reading, stop: Stop) -> RoleTable:
     return table
 
 
-def _chosen(args: argparse.Namespace, table: RoleTable) -> "tuple[pd.DataFrame, list[str] | None]":
-    """The rows that were asked for, and the columns that a person is shown."""
+def _chosen(args: argparse.Namespace, table: RoleTable) -> "pd.DataFrame":
+    """The rows that were asked for."""
     if not (args.all or args.head or args.question):
-        return table.questions(), SHOWN
+        return table.questions()
     frame = table.to_frame()
     if args.question:
         if args.question not in table.by_key:
@@ -150,22 +147,11 @@ def _chosen(args: argparse.Namespace, table: RoleTable) -> "tuple[pd.DataFrame, 
             raise InputError(
                 f"There is no head “{args.head[:20]}”; {table.model} has {table.shape[0]} layers of {table.shape[1]}."
             )
-    return frame, [
-        "question",
-        "layer",
-        "head",
-        "n",
-        "score",
-        "low",
-        "high",
-        "baseline_score",
-        "control",
-        "verdict",
-    ]
+    return frame
 
 
 def _similarity(args: argparse.Namespace, stop: Stop) -> int:
-    model = _load(args)
+    model = model_asked(args)
     if model.n_layers * model.n_heads == 1:
         raise InputError(f"{model.title} has one head, and there is no other to compare it with.")
     reading = Reading()
@@ -179,16 +165,9 @@ def _similarity(args: argparse.Namespace, stop: Stop) -> int:
     if not done.n_texts:
         raise InputError("There is no text to measure.")
     about = {"model": model.name, "digest": model.digest, "n_texts": done.n_texts, "unit": "nats"}
-    give_frame(args, log.to_frame(), about, ["head", "cluster", "nearest", "nats", "x", "y"])
+    frame = log.to_frame()
+    give(args, Answer(frame, about, shown=frame[["head", "cluster", "nearest", "nats", "x", "y"]]))
     return STOPPED if done.stopped else 0
-
-
-def _load(args: argparse.Namespace) -> Model:
-    trained = not args.untrained
-    seed = getattr(args, "seed", 0)
-    model = load_model(args.model, trained=trained, seed=seed, device=args.device, sha256=args.sha256)
-    warn_if_unpinned(model)
-    return model
 
 
 @contextmanager

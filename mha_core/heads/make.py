@@ -114,7 +114,7 @@ def _quiet(line: str) -> None:
 
 def find_roles(
     model: Model,
-    files: Sequence[Path] = (),
+    files: Sequence[str | Path] = (),
     *,
     options: Options | None = None,
     reading: Reading | None = None,
@@ -128,9 +128,10 @@ def find_roles(
     Raises InputError for files that cannot be used.
     """
     options, reading = options or Options(), reading or Reading()
+    paths = [Path(file) for file in files]
     asked, corpora = list[Measured](), dict[str, Corpus]()
-    for key in dict.fromkeys(kind_of(file).key for file in files):
-        ours = [file for file in files if kind_of(file).key == key]
+    for key in dict.fromkeys(kind_of(file).key for file in paths):
+        ours = [file for file in paths if kind_of(file).key == key]
         lines = [Lines(file) for file in ours]
         read = replace(options, fraction=partial(_fraction, lines))
         measured, done = _of_files(model, key, zip(ours, lines, strict=True), read, reading)
@@ -154,7 +155,7 @@ def find_roles(
         model.digest,
         bool(model.info.trained),
         None if model.info.trained else seed,
-        _command(model, files, seed, options, reading),
+        _command(model, paths, seed, options, reading),
         datetime.datetime.now(datetime.UTC).date().isoformat(),
         shape,
         tried,

@@ -7,17 +7,18 @@ import argparse
 import sys
 from pathlib import Path
 
-from mha_core.command_io import add_format, form_of, put, written
+from mha_core.command_io import Answer, add_format, give
 from mha_core.device import use_one_thread
 from mha_core.errors import InputError
 from mha_core.export import model_of
 from mha_core.learning.classroom import report
-from mha_core.learning.classroom.evaluation import evaluate
+from mha_core.learning.classroom.evaluation import RIGHT, WRONG, evaluate
 from mha_core.learning.classroom.pairs import N_PAIRS
 from mha_core.learning.classroom.shipped import save_model
 from mha_core.learning.classroom.shipping import recipe_of, ship, trained
 from mha_core.load import load_model
 from mha_core.shelf import CLASSROOM_FOLDERS
+from mha_core.wording import percent
 
 
 def add_classroom_parsers(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -64,13 +65,21 @@ def run_train(options: argparse.Namespace) -> int:
 
 def run_evaluate(options: argparse.Namespace) -> int:
     """Evaluate, and write what was found."""
+    import pandas as pd
+
     use_one_thread()
     model = load_model(options.model, trained=not options.untrained, device="cpu")
     if model.config.model_type != "classroom":
         raise InputError(f"{model.title} is no classroom model; its words and its tasks are others.")
     found = evaluate(model.encoder, options.pairs)
-    card = {"model": model_of(model.info)} | report.card(found)
-    put(written(form_of(options), [card], None, card, lambda: report.table(found)), options.out)
+    card, low, high = report.card(found), *map(percent, found.interval)
+    frame = pd.json_normalize(card, sep=" ")  # one row
+    said = (
+        f"{card['head']} passes {percent(found.passed)} of {found.n} pairs (95 %: {low} to {high}): in both texts at "
+        f"least {percent(RIGHT)} on the right noun and at most {percent(WRONG)} on the other.\n"
+    )
+    shown = frame.select_dtypes("float").T.rename_axis("measure").rename(columns={0: "share"})
+    give(options, Answer(frame, {"model": model_of(model.info)}, said, shown))
     return 0
 
 

@@ -5,13 +5,11 @@ In: arguments. Out: the curve, every head's scores, and what is left without eac
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping
 from typing import Any
 
-from mha_core.command_io import add_format, at_terminal, form_of, put
+from mha_core.command_io import Answer, add_format, at_terminal, give
 from mha_core.console import check_file
 from mha_core.device import use_one_thread
-from mha_core.export import json_of
 from mha_core.learning import report
 from mha_core.learning.classroom_cli import add_classroom_parsers
 from mha_core.learning.train import Setup, Snapshot
@@ -24,12 +22,6 @@ VERBS = {
     "induction": "go on with a repeated random text, two layers",
 }
 LAYERS = {"jobs": 1, "induction": 2}
-WRITERS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
-    "table": report.table,
-    "json": json_of,
-    "jsonl": lambda found: "".join(json_of(row) for row in found["curve"]),
-    "csv": report.curve_csv,
-}
 
 
 def add_learn_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -50,15 +42,30 @@ def add_learn_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentPa
 
 
 def run(options: argparse.Namespace) -> int:
-    """Train and write what was found; csv and jsonl are the curve alone."""
+    """Train and write what was found: the rows are the curve, and a person is shown the heads."""
     setup = Setup(options.task, options.layers, options.heads, options.seed, options.steps)
     check_file(options.out)
     use_one_thread()
     found = report.trained(setup, _tell if at_terminal() else None)
     if at_terminal():
         sys.stderr.write("\n")
-    put(WRITERS[form_of(options)](found), options.out)
+    give(options, _answer(found))
     return 0
+
+
+def _answer(found: dict[str, Any]) -> Answer:
+    import pandas as pd
+
+    curve = [report.flat(snapshot) for snapshot in found["curve"]]
+    last = curve[-1]
+    said = (
+        f"After {counted(last['step'], 'step')}: accuracy {percent(last['accuracy'])}, loss {last['loss']:.3f} nats "
+        f"(n = {found['answers']:,} answers, on texts held out).\n"
+    )
+    heads = pd.DataFrame([report.flat(head) for head in found["heads"]]).drop(columns=["layer", "number"])
+    without = [effect["accuracy"] for effect in found["without"]]
+    about = {name: value for name, value in found.items() if name != "curve"}
+    return Answer(pd.DataFrame(curve), about, said, heads.assign(**{"accuracy without it": without}))
 
 
 def _tell(now: Snapshot) -> None:

@@ -1,6 +1,6 @@
 """What came out of a training, as it leaves the program: the curve, every head, and what each is worth.
 
-In: a training that is over. Out: one mapping for JSON, a table for a person. Layers and heads count from 1.
+In: a training that is over. Out: one mapping. Layers and heads count from 1.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from mha_core.export import csv_of
 from mha_core.heads.words import FloatArray
-from mha_core.learning.scores import MEASURES, effects, head_scores, mean_masses
+from mha_core.learning.scores import effects, head_scores, mean_masses
 from mha_core.learning.tasks import task_called
 from mha_core.learning.train import Setup, Snapshot, Training, answers_of, examine, revived
-from mha_core.wording import Head, counted, head_name, percent
+from mha_core.wording import Head, head_name
 
 
 def report(training: Training, curve: Sequence[Snapshot]) -> dict[str, Any]:
@@ -54,24 +53,6 @@ def taken_away(setup: Setup, parameters: Mapping[str, FloatArray], heads: Sequen
     }
 
 
-def table(found: Mapping[str, Any]) -> str:
-    """The end of the curve, and a line a head: where it looks, its role, what is left without it."""
-    last = found["curve"][-1]
-    lines = [
-        f"After {counted(last['step'], 'step')}: accuracy {percent(last['accuracy'])}, loss {last['loss']:.3f} nats "
-        f"(n = {found['answers']:,} answers{' a job' if 'jobs' in last else ''}, on texts held out)."
-    ]
-    lines += [f"  {job}: {percent(share)}" for job, share in last.get("jobs", {}).items()]
-    for head, effect in zip(found["heads"], found["without"], strict=True):
-        masses = {**{name: head[name] for name in MEASURES}, **head.get("jobs", {})}
-        lines.append(
-            f"{head['head']:5} "
-            + "  ".join(f"{name} {percent(value):>7}" for name, value in masses.items())
-            + f"  without it {percent(effect['accuracy']):>7}  {head['role'] or 'no role'}"
-        )
-    return "\n".join(lines) + "\n"
-
-
 def flat(row: Mapping[str, Any]) -> dict[str, Any]:
     """A line whose inner mappings become columns ("jobs" of "mirror": "mirror")."""
     found: dict[str, Any] = {}
@@ -81,8 +62,3 @@ def flat(row: Mapping[str, Any]) -> dict[str, Any]:
         else:
             found[name] = value
     return found
-
-
-def curve_csv(found: Mapping[str, Any]) -> str:
-    """The curve as CSV."""
-    return csv_of([flat(row) for row in found["curve"]])

@@ -1,13 +1,12 @@
-"""What the numbers of a picture are, as the browser says it and as every file saved from it does.
+"""What the numbers of a picture are, as the picture says it and as every file does.
 
 In: a record and its grid. Out: plain values.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from mha_core.export import NORMALISED, described
+from mha_core.export import NORMALISED
 from mha_core.grid import Grid
 from mha_core.record import AttentionRecord
 from mha_core.summary import layers_without
@@ -69,27 +68,12 @@ def title_of(record: AttentionRecord) -> str:
     return model.title if model.is_ours else f"{model.title}, computed by {model.computed_by}"
 
 
-def about(
-    record: AttentionRecord,
-    grid: Grid,
-    *,
-    measure: Measured = RAW,
-    query: Mapping[str, str] | None = None,
-    file: str = "weights",
-) -> dict[str, Any]:
-    """What the browser needs to say of these numbers in a file of its own: see `record_payload`.
-
-    `query`: the link to this view but for what is chosen; `file`: letters for the names of files.
-    """
+def about(record: AttentionRecord, grid: Grid, measure: Measured = RAW) -> dict[str, Any]:
+    """What the picture says of these numbers: see `record_payload`."""
     return {
-        "measure": measure.key,
         "measureSaid": measure.label,
         "per": measure.per,
         "digest": record.model.short_digest,
         "normalised": normalised(grid, measure.key),
-        "about": described(record, grid) | {"measure": measure.key, "per": measure.per},
-        "columns": columns(record, grid, measure.key),
-        "query": dict(query or {}),
         **({"without": without} if (without := layers_without(record)) else {}),
-        "file": file,
     }

@@ -12,7 +12,7 @@ import numpy as np
 from mha_core.errors import SizeError
 from mha_core.grid import Grid
 from mha_core.picture.about import about, title_of
-from mha_core.picture.payload import Payload, digest_of, not_there, opened
+from mha_core.picture.payload import Payload, digest_of, not_there
 from mha_core.picture.selection import Selection
 from mha_core.picture.text import indexed, marks, spelled
 from mha_core.record import AttentionRecord
@@ -31,7 +31,6 @@ def cross_payload(record: AttentionRecord, grid: Grid, selection: Selection) -> 
     n_keys = len(grid.key_labels)
     chosen = replace(selection, pins=tuple(pin + n_keys for pin in selection.pins))
     view: Payload = {"mode": "explore", "records": [kept["id"]], "present": False}
-    view |= opened(grid, 0, chosen.head)
     return {"records": [kept], "view": view, "selection": chosen.as_json()}
 
 

@@ -7,11 +7,12 @@ from pathlib import Path
 from uuid import uuid4
 
 from mha_core.errors import InputError
-from mha_core.grid import Specials
+from mha_core.grid import Grid, Specials
 from mha_core.picture.about import about, title_of
 from mha_core.picture.crossed import cross_payload
 from mha_core.picture.opening import opening
 from mha_core.picture.payload import Payload, compare_payload, explore_payload
+from mha_core.picture.selection import Selection
 from mha_core.picture.standalone import standalone_html
 from mha_core.record import AttentionRecord
 from mha_core.wording import head_name
@@ -96,6 +97,23 @@ def show(
     words asked for are those of the first. Cross-attention has the source above the target: `word` is one of the
     target, `to` one of the source. Raises InputError for what is no record, and for a head or word that is not there.
     """
+    payload, _, chosen = picture_of(record, other, head, word, to, words, specials)
+    title = f"HeadScope: {record.tokens.text}"[:TITLE]
+    said = f"Picture of {'cross-attention, ' if record.is_cross else ''}head {head_name(chosen.head)}"
+    page = standalone_html(payload, title=title)
+    return Shown(page, title, said if other is None else f"{said} in two runs")
+
+
+def picture_of(
+    record: AttentionRecord,
+    other: AttentionRecord | None,
+    head: str | None,
+    word: str | None,
+    to: str | None,
+    words: bool,
+    specials: Specials,
+) -> tuple[Payload, Grid, Selection]:
+    """What `show` draws: the payload, the grid of the first record, and what it opens with. Errors: see `show`."""
     _check(record, alone=other is None)
     if other is not None:
         _check(other, alone=False)
@@ -103,10 +121,8 @@ def show(
     if not len(grid):
         raise InputError("Nothing of this text is left to draw.")
     chosen = opening(grid, head, word, to)
-    title = f"HeadScope: {record.tokens.text}"[:TITLE]
     if record.is_cross:
-        page = standalone_html(cross_payload(record, grid, chosen), title=title)
-        return Shown(page, title, f"Picture of cross-attention, head {head_name(chosen.head)}")
+        return cross_payload(record, grid, chosen), grid, chosen
     if other is None:
         payload: Payload = explore_payload(
             grid,
@@ -116,9 +132,7 @@ def show(
             about=about(record, grid),
             full_bytes=FULL_BYTES,
         )
-        return Shown(
-            standalone_html(payload, title=title), title, f"Picture of head {head_name(chosen.head)}"
-        )
+        return payload, grid, chosen
     second = other.grid(words, specials)
     payload = compare_payload(
         grid,
@@ -130,8 +144,7 @@ def show(
         abouts=[about(record, grid), about(other, second)],
         full_bytes=FULL_BYTES,
     )
-    said = f"Picture of head {head_name(chosen.head)} in two runs"
-    return Shown(standalone_html(payload, title=title), title, said)
+    return payload, grid, chosen
 
 
 def _title(record: AttentionRecord) -> str:

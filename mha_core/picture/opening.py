@@ -7,7 +7,7 @@ import numpy as np
 
 from mha_core.errors import InputError
 from mha_core.grid import Grid, head_from
-from mha_core.listing import strongest_heads, strongest_words, unit_named
+from mha_core.listing import ranked_heads, strongest_words, unit_named
 from mha_core.picture.selection import Selection
 from mha_core.wording import Head
 
@@ -25,8 +25,8 @@ def opening(grid: Grid, head: str | None, word: str | None, to: str | None) -> S
     pin = None if word is None else unit_named(grid, word)
     target = None if to is None else unit_named(grid, to, among_keys=True)
     if pin is not None and target is not None:
-        best = strongest_heads(grid, pin, target)[0]
-        found: Link | None = ((best.layer, best.head), pin, target)
+        best = ranked_heads(grid, pin, target).iloc[0]
+        found: Link | None = (head_from(best["name"], *grid.weights.shape[:2]), pin, target)
     else:
         found = _strongest(grid, pin)
     chosen = head_from(head, *grid.weights.shape[:2]) if head is not None else (found[0] if found else (0, 0))

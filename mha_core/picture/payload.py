@@ -26,15 +26,6 @@ from mha_core.wording import Head, head_name
 FULL_BYTES = 680_000
 SIDE = 64
 PACKED = "packed"
-# What numbers are where nobody says more.
-RAW_WEIGHTS: dict[str, Any] = {
-    "measure": "raw",
-    "per": "head",
-    "about": {},
-    "columns": {},
-    "query": {},
-    "file": "weights",
-}
 
 Pairs = tuple[tuple[int | None, int | None], ...]
 Offers = Sequence[tuple[int, str]]  # positions in A with the words of a button
@@ -56,38 +47,24 @@ def explore_payload(
     roles: Mapping[Head, Role] | None = None,
     present: bool = False,
     about: Payload | None = None,
-    exact: bool = False,
     full_bytes: int = FULL_BYTES,
 ) -> Payload:
     """Everything the browser needs for one text: {records, view, selection}. Pure.
 
-    The records are big and stay for a text; the view is small and changes with the selection. `exact` brings the
-    weights of all heads in full, for a file that nobody can ask again. `full_bytes`: up to this size every head comes,
-    in steps of 1/65535.
+    The records are big and stay for a text; the view is small and changes with the selection. `full_bytes`: up to
+    this size every head comes, in steps of 1/65535.
     """
     record = record_payload(grid, tokens, model_title, roles, about=about, full_bytes=full_bytes)
-    if exact and record["packing"] == "full":
-        record["exact"] = grid.weights.ravel()
     view = explore_view_payload(grid, record, selection=selection, present=present)
     return {"records": [record], "view": view, "selection": selection.inside(grid.weights.shape).as_json()}
 
 
-def explore_view_payload(
-    grid: Grid,
-    record: Payload,
-    *,
-    selection: Selection,
-    present: bool,
-    exact: bool = True,
-) -> Payload:
-    """The small, often changing part of `explore_payload`. Without `exact` the chosen head does not come as the engine
-    computed it, where it is in the record in steps: only files need that."""
+def explore_view_payload(grid: Grid, record: Payload, *, selection: Selection, present: bool) -> Payload:
+    """The small, often changing part of `explore_payload`; of a long text with the chosen head in full."""
     selection = selection.inside(grid.weights.shape)
     view: Payload = {"mode": "explore", "records": [record["id"]], "present": present}
-    if exact or record["packing"] != "full":
-        view |= opened(grid, 0, selection.head)
     if record["packing"] == "small":
-        view |= _links(grid, selection)
+        view |= opened(grid, 0, selection.head) | _links(grid, selection)
     return view
 
 
@@ -120,7 +97,7 @@ def record_payload(
         **named,
         "indexed": indexed(named["names"]),
         **marks(grid, tokens),
-        **(about or RAW_WEIGHTS),
+        **(about or {}),
         "segments": [unit.segment for unit in grid.units],
         "specials": [int(unit.special) for unit in grid.units],
         "roles": _roles(roles),
@@ -207,9 +184,8 @@ def compare_view_payload(
     selection: Selection,
     present: bool,
     offers: Offers = (),
-    exact: bool = True,
 ) -> Payload:
-    """The small, often changing part of `compare_payload`; `exact` as in `explore_view_payload`."""
+    """The small, often changing part of `compare_payload`."""
     selection, pairs = selection.inside(a.weights.shape), align(a, b)
     view: Payload = {
         "mode": "compare",
@@ -221,7 +197,7 @@ def compare_view_payload(
         "opened": [],
     }
     for number, grid in enumerate((a, b)):
-        if not exact and records[number]["packing"] == "full":
+        if records[number]["packing"] == "full":
             continue
         part = opened(grid, number, selection.inside(grid.weights.shape).head)
         view |= part | {"opened": view["opened"] + part["opened"]}
@@ -296,7 +272,7 @@ def align(a: Grid, b: Grid) -> Pairs:
 
 
 def opened(grid: Grid, record: int, head: Head) -> Payload:
-    """One head in full, as the engine computed it, for the record of that number."""
+    """One head in full for the record of that number."""
     name = f"opened_{record}"
     return {
         "opened": [{"record": record, "head": list(head), "column": name}],

@@ -12,10 +12,15 @@ from typing import Any
 import numpy as np
 
 from mha_core.figures.colours import page as page_colours
-from mha_core.figures.lettering import FACES, FOLDER, faces_for
 from mha_core.picture.bundle import ASSETS, bundle, style
+from mha_core.resources import asset
 
 Payload = dict[str, Any]
+FOLDER = asset("fonts")
+FACES = {
+    "headscope-latin.woff2": "U+0-FF, U+131, U+152-153, U+2000-206F, U+20AC, U+2122, U+2212",
+    "headscope-latin-ext.woff2": "U+100-130, U+132-151, U+154-17F, U+218-21B, U+1E9E",
+}
 
 
 def standalone_html(payload: Payload, *, title: str, link: str = "") -> str:
@@ -24,11 +29,8 @@ def standalone_html(payload: Payload, *, title: str, link: str = "") -> str:
     `link` is the address of the same view in the app; the file says it.
     """
     content = {
-        "records": [_portable(record) for record in payload["records"]],
-        "view": _portable(payload["view"] | {"n": 1, "selection": payload["selection"], "link": link}),
-        "fonts": [
-            [_base64((FOLDER / name).read_bytes()), FACES[name]] for name in faces_for(_written(payload))
-        ],
+        "records": [portable(record) for record in payload["records"]],
+        "view": portable(payload["view"] | {"n": 1, "selection": payload["selection"], "link": link}),
         "css": style(),
     }
     data = json.dumps(content, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
@@ -36,7 +38,7 @@ def standalone_html(payload: Payload, *, title: str, link: str = "") -> str:
     page = (ASSETS / "js" / "standalone.html").read_text(encoding="utf-8")
     source = bundle("standalone").replace("</script", "<\\/script")
     parts = {"TITLE": html.escape(title), "DATA": data, "SOURCE": source}
-    parts |= {"LIGHT": _theme(dark=False), "DARK": _theme(dark=True)}
+    parts |= {"FACES": _typeface(_written(payload)), "LIGHT": theme(dark=False), "DARK": theme(dark=True)}
     return re.sub("@@([A-Z]+)@@", lambda match: parts[match[1]], page)
 
 
@@ -48,14 +50,25 @@ def _written(payload: Payload) -> str:
     return "".join((*drawn, *map(str, payload["view"].get("titles", ()))))
 
 
-def _theme(*, dark: bool) -> str:
+def _typeface(letters: str) -> str:
+    """The faces that these letters need, as a style sheet with the files inside."""
+    latin, extended = FACES
+    files = [latin] + ([extended] if any("\u0100" <= letter <= "\u1e9e" for letter in letters) else [])
+    return "".join(
+        f"@font-face{{font-family:HeadScope;font-weight:400 650;unicode-range:{FACES[name]};"
+        f"src:url(data:font/woff2;base64,{_base64((FOLDER / name).read_bytes())}) format('woff2')}}"
+        for name in files
+    )
+
+
+def theme(*, dark: bool) -> str:
     """The variables that the app's pages have from Streamlit's theme."""
     colours = page_colours(dark=dark)
     named = {"background": colours["paper"], "text": colours["ink"], "primary": colours["accent"]}
     return " ".join(f"--st-{name}-color: {colour};" for name, colour in named.items())
 
 
-def _portable(payload: Payload) -> Payload:
+def portable(payload: Payload) -> Payload:
     """Numbers as base64 of their bytes, with their type."""
     return {
         name: {"type": value.dtype.name, "base64": _base64(np.ascontiguousarray(value).tobytes())}

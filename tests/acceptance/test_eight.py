@@ -57,7 +57,7 @@ def check(person, text: str, model) -> None:
     ]
     for name, percent in shares:
         assert_shown(percent, row[names.index(name)])
-    matrix = person.page.get_by_role("img", name="as a matrix")
+    matrix = person.page.get_by_role("application", name="as a matrix")
     for _ in range(3):
         matrix.press("ArrowRight")
         query, key, percent = CELL.match(seen(person, CELL)[0]).groups()

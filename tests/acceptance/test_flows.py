@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from pdf_text import text_of
+from axe import complaints
 from PIL import Image
 from playwright.sync_api import expect
 from running import start_app
@@ -27,7 +27,6 @@ DOG = CAT.replace("cat", "dog")
 SHORT = "Ann saw her dog."  # few words, hence large cells
 RANK = re.compile(rf"\s*(\d+-\d+)\s+{PERCENT}(?:\s+(\S+))?")
 LABELS = "all => all.map(e => e.ariaLabel)"
-CELLS = "all => all.map(row => [...row.cells].map(cell => cell.textContent))"
 DRAWN = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
@@ -82,10 +81,6 @@ def link(person: Any) -> dict[str, str]:
 
 def box(person: Any, label: str = "Your sentence") -> str:
     return person.page.get_by_label(label, exact=True).input_value()
-
-
-def rows(table: Any) -> list[list[str]]:
-    return table.get_by_role("row").evaluate_all(CELLS)[1:]
 
 
 def address(text: str, page: str = "/", **query: str) -> str:
@@ -145,13 +140,12 @@ def test_every_percentage_on_the_screen_is_the_engines_number_for_that_head_and_
     enter(person, CAT)
     press(person, person.word("tired"), person.head("3-9"))
     numbers_are_right(person, engine(CAT), "3-9", "tired")
-    press(person, button(person, "Matrix"))
     enter(person, SHORT)
     matrix_is_right(person, engine(SHORT), "3-9")
 
 
 def numbers_are_right(person: Any, truth: Engine, head: str, word: str) -> None:
-    """What is said of a head and a word, beside the words, of every head, in the ranking and in the table."""
+    """What is said of a head and a word, beside the words, of every head, and in the ranking."""
     looks_right(said(person), truth, head, word)
     labels_are_right(person, truth.row(head, word))
     cells = person.page.get_by_role("gridcell").evaluate_all(LABELS)
@@ -163,11 +157,6 @@ def numbers_are_right(person: Any, truth: Engine, head: str, word: str) -> None:
         assert key == truth.strongest(name, word)
         agrees(share, truth.weight(name, word, key), name)
     assert ranks == sorted(ranks, key=lambda rank: -float(rank[1]))
-    button(person, "Table").click()
-    table = rows(region(person, "chosen head").get_by_role("table"))
-    assert [key for key, _ in table] == truth.words
-    for key, share in table:
-        agrees(share, truth.weight(head, word, key), key)
 
 
 def labels_are_right(person: Any, row: np.ndarray) -> None:
@@ -186,7 +175,7 @@ def labels_are_right(person: Any, row: np.ndarray) -> None:
 
 def matrix_is_right(person: Any, truth: Engine, head: str) -> None:
     """What is said of a cell that is pointed at, and how dark it is: downward who looks, across at whom."""
-    picture = region(person, "chosen head").get_by_role("img").first
+    picture = region(person, "chosen head").get_by_role("application").first
     picture.scroll_into_view_if_needed()
     away(person)
     image = np.array(Image.open(io.BytesIO(picture.screenshot())).convert("L")).astype(float)
@@ -256,14 +245,9 @@ def test_a_changed_word_opens_as_a_comparison_whose_numbers_are_those_of_both_se
     for line in ranked(person).all_inner_texts():
         head, share, _ = RANK.match(line).groups()
         agrees(share, float(np.abs(a.row(head, "it") - b.row(head, "it")).sum() / 2), line)
-    press(person, person.head("6-12"), button(person, "Table"))
+    press(person, person.head("6-12"))
     asks(person, head="6-12")
     both_are_right(said(person), a, b, "6-12", "it")
-    table = rows(region(person, "chosen head").get_by_role("table"))
-    assert [line[0].split(" / ")[0] for line in table] == a.words
-    for (name, *shown), x, y in zip(table, a.row("6-12", "it"), b.row("6-12", "it"), strict=True):
-        for cell, number in zip(shown, (x, y, x - y), strict=True):
-            agrees(cell, float(number), name)
 
 
 @soon
@@ -361,14 +345,15 @@ def test_two_tabs_of_one_person_each_keep_their_own_view(reader):
 def test_the_same_view_is_there_again_after_a_reload_and_in_another_browser(reader):
     person = reader(address(SHORT))
     enter(person, CAT)
-    press(person, person.word("because"), person.head("5-4"), button(person, "Table"))
+    press(person, person.word("because"), person.head("5-4"), button(person, "Lines"))
     stands(person, CAT, "5-4", "because")
-    before = (link(person), said(person), rows(region(person, "chosen head").get_by_role("table")))
+    before = (link(person), said(person))
     copied = person.page.url.removeprefix(person.base)
     person.page.reload()
     for one in (person.settled(), reader(copied, fresh=True)):
         stands(one, CAT, "5-4", "because")
-        assert before == (link(one), said(one), rows(region(one, "chosen head").get_by_role("table")))
+        assert before == (link(one), said(one))
+        assert button(one, "Lines").get_attribute("aria-pressed") == "true"
 
 
 READABLE = """all => all.every(e => {
@@ -450,19 +435,6 @@ def focus_is_seen(page: Any, part: Any) -> None:
     part.evaluate("e => e.focus()")
 
 
-PRINTED = "window.print = () => { top.printed = document.documentElement.outerHTML; };"  # as the print dialog gets it
-
-
-def listed(person: Any, name: str) -> Callable[[], None]:
-    """The press of an entry of the picture's menu of files."""
-
-    def choose() -> None:
-        button(person, "Save").click()
-        person.page.get_by_role("menuitem", name=re.compile(name)).click()
-
-    return choose
-
-
 def saved(person: Any, press: Callable[[], Any], folder: Path) -> Path:
     """The file that a press saves."""
     with person.page.expect_download() as waiting:
@@ -476,41 +448,42 @@ def exported(person: Any, name: str) -> Callable[[], None]:
     return person.page.get_by_role("button", name=re.compile(f"^{name}")).click
 
 
-def pictures_are_whole(person: Any, chromium: Any, folder: Path, spoken: set[str]) -> None:
-    """The picture as SVG, PNG and PDF, with these words where it has letters."""
-    file = saved(person, listed(person, "SVG"), folder)
+def opened(person: Any, label: str) -> None:
+    """Open a box under the picture."""
+    person.page.get_by_role("group").filter(has_text=re.compile(label)).locator("summary").first.click()
+    person.settled()
+
+
+def pictures_are_whole(person: Any, folder: Path, spoken: set[str]) -> None:
+    """The figure by its camera as SVG and as PNG, 16 cm wide, with these words where it has letters."""
+    person.page.locator(".js-plotly-plot").hover()
+    camera = person.page.locator("[data-title^=Download]").click
+    file = saved(person, camera, folder)
     root = ElementTree.fromstring(file.read_text(encoding="utf-8"))  # noqa: S314 - our own file
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    assert float(root.get("width")) == pytest.approx(16 / 2.54 * 96, abs=1)
     assert spoken <= {word for text in root.itertext() for word in (text, *text.split())}
-    with Image.open(saved(person, listed(person, "PNG"), folder)) as image:
-        assert min(image.size) > 500
+    press(person, person.page.get_by_text("PNG", exact=True))
+    person.page.locator(".js-plotly-plot").hover()
+    with Image.open(saved(person, camera, folder)) as image:
+        assert image.width == pytest.approx(2 * 16 / 2.54 * 96, abs=2)
         assert len(image.convert("RGB").getcolors(1 << 24)) > 50, "something is drawn"
-    listed(person, "PDF")()
-    person.page.wait_for_function("() => window.printed")
-    sheet = chromium.new_context(offline=True).new_page()
-    sheet.set_content(person.page.evaluate("window.printed"))
-    content = sheet.pdf(prefer_css_page_size=True)
-    sheet.context.close()
-    assert content.startswith(b"%PDF")
-    letters = re.sub(r"\s", "", text_of(content))
-    assert all(word in letters for word in spoken)
 
 
-def test_every_file_that_explore_saves_holds_the_numbers_of_the_engine(reader, chromium, tmp_path):
-    person = reader(None)
-    person.page.add_init_script(PRINTED)
-    person.open(address(CAT, head="3-9", pin="10"))
+def test_every_file_that_explore_saves_holds_the_numbers_of_the_engine(reader, tmp_path):
+    person = reader(address(CAT, head="3-9", pin="10"))
+    loaded: list[str] = []
+    person.page.on("request", lambda request: loaded.append(request.url))
+    opened(person, "Table")
+    assert not [url for url in loaded if "Plotly" in url], "a table needs no charts"
+    opened(person, "Save")
+    assert [url for url in loaded if "Plotly" in url]
+    assert not complaints(person.page)
     truth = engine(CAT)
-    pictures_are_whole(person, chromium, tmp_path, {*truth.words, "3-9"})
-    table_is_right(lines_of(saved(person, listed(person, "CSV"), tmp_path)), truth, ["3-9"])
-    content = json.loads(saved(person, listed(person, "JSON"), tmp_path).read_text())
-    assert (content["head"], content["units"], content["pinned"]) == ("3-9", truth.words, [10])
-    np.testing.assert_allclose(np.squeeze(content["weights"]), truth.matrix("3-9"), atol=1e-6)
-    looks_right(content["said"], truth, "3-9", "tired")
-    press(person, person.page.get_by_text(re.compile("^Export")))
+    pictures_are_whole(person, tmp_path, {*truth.words, "3-9"})
     table_is_right(lines_of(saved(person, exported(person, "CSV"), tmp_path)), truth, truth.heads)
     content = json.loads(saved(person, exported(person, "JSON"), tmp_path).read_text())
-    assert (content["text"], content["units"]) == (CAT, truth.words)
+    assert (content["text"], content["units"], content["pinned"]) == (CAT, truth.words, [10])
     np.testing.assert_allclose(content["weights"], truth.weights, atol=1e-6)
     shown, python = person.page.get_by_role("code").all_inner_texts()
     assert {"text": CAT, "head": "3-9", "pin": "10"}.items() <= dict(parse_qsl(urlsplit(shown).query)).items()
@@ -522,14 +495,13 @@ def test_every_file_that_explore_saves_holds_the_numbers_of_the_engine(reader, c
         agrees(share, truth.weight("3-9", "tired", key))
 
 
-def test_every_file_that_compare_saves_holds_the_numbers_of_both_sentences(reader, chromium, tmp_path):
-    person = reader(None)
-    person.page.add_init_script(PRINTED)
-    person.open(address(CAT, "/compare", text2=DOG, head="4-2", pin="8"))
+def test_every_file_that_compare_saves_holds_the_numbers_of_both_sentences(reader, tmp_path):
+    person = reader(address(CAT, "/compare", text2=DOG, head="4-2", pin="8"))
+    opened(person, "Save")
     a, b = engine(CAT), engine(DOG)
-    pictures_are_whole(person, chromium, tmp_path, {*a.words, "dog", "4-2"})
-    lines = lines_of(saved(person, listed(person, "CSV"), tmp_path))
+    pictures_are_whole(person, tmp_path, {"cat / dog", "it", "4-2."})
     both = (a.matrix("4-2"), b.matrix("4-2"))
+    lines = lines_of(saved(person, exported(person, "CSV"), tmp_path))
     for line, (q, k) in zip(lines, np.ndindex(both[0].shape), strict=True):
         assert (line["layer"], line["head"], line["query"], line["key"]) == ("4", "2", str(q), str(k))
         assert line["query_text"].split(" / ")[0] == a.words[q]
@@ -537,16 +509,15 @@ def test_every_file_that_compare_saves_holds_the_numbers_of_both_sentences(reade
         x, y = (weights[q, k] for weights in both)
         shown = [float(line[name]) for name in ("A", "B", "A minus B")]
         np.testing.assert_allclose(shown, [x, y, x - y], atol=2e-6)
-    content = json.loads(saved(person, listed(person, "JSON"), tmp_path).read_text())
-    assert (content["head"], content["labels"]) == ("4-2", [a.words, b.words])
-    for name, weights in zip("AB", both, strict=True):
-        np.testing.assert_allclose(content[name], weights, atol=1e-6)
-    both_are_right(content["said"], a, b, "4-2", "it")
+    content = json.loads(saved(person, exported(person, "JSON"), tmp_path).read_text())
+    for name, truth in (("A", a), ("B", b)):
+        assert content[name]["units"] == truth.words
+        np.testing.assert_allclose(content[name]["weights"], truth.matrix("4-2"), atol=1e-6)
 
 
 def test_the_saved_page_answers_without_a_network(reader, tmp_path):
     person = reader(address(CAT, head="4-2", pin="8"))
-    press(person, person.page.get_by_text(re.compile("^Export")))
+    opened(person, "Save")
     file = saved(person, exported(person, "HTML"), tmp_path)
     alone = reader(None, offline=True)
     asked: list[str] = []
@@ -560,7 +531,21 @@ def test_the_saved_page_answers_without_a_network(reader, tmp_path):
     away(alone)
     assert pressed(alone) == ["mat"]
     numbers_are_right(alone, engine(CAT), "6-10", "mat")
+    cells_are_read_out(alone, engine(CAT), "6-10", "mat")
+    back = alone.page.get_by_role("link", name="Open in HeadScope").get_attribute("href")
+    assert dict(parse_qsl(urlsplit(back).query))["text"] == CAT
     assert [url for url in asked if not url.startswith(("data:", "blob:"))] == [file.as_uri()]
+
+
+def cells_are_read_out(person: Any, truth: Engine, head: str, word: str) -> None:
+    """Every weight of a word, in the order in which the arrow keys lead through its row."""
+    matrix = region(person, "chosen head").get_by_role("application").first
+    aloud = region(person, "sentence").locator("[aria-live=polite]")
+    for key in truth.words:
+        matrix.press("ArrowRight")
+        query, told, share = CELL.search(aloud.text_content()).groups()
+        assert (query, told) == (word, key)
+        agrees(share, truth.weight(head, word, key), key)
 
 
 SLOW = """window.WebSocket = class extends WebSocket {
@@ -608,7 +593,7 @@ def test_while_the_server_is_away_the_picture_goes_on_and_the_page_comes_back(re
     try:
         person.head("3-9").click()
         stands(person, CAT, "3-9", "it")
-        region(person, "chosen head").get_by_role("img").first.hover()
+        region(person, "chosen head").get_by_role("application").first.hover()
         tip = region(person, "chosen head").get_by_text(CELL).first.inner_text()
         query, key, share = CELL.search(tip).groups()
         agrees(share, engine(CAT).weight("3-9", query, key), tip)

@@ -34,5 +34,5 @@ def test_what_was_typed_and_pressed_is_there_again_after_back_and_a_reload(reade
     stands(person, DOG, "6-12", "sat")
     person.page.go_back()
     shows(person, CAT)
-    press(person, person.head("5-4"), person.word("cat"), button(person, "Table"))
+    press(person, person.head("5-4"), person.word("cat"), button(person, "Lines"))
     stands(person, CAT, "5-4", "cat")

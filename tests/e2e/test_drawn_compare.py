@@ -170,28 +170,3 @@ def test_heads_are_ranked_by_how_much_of_the_look_moved(picture):
     )
     picture.get_by_label("Heads ranked").locator("li button").last.click()
     assert said(picture).startswith(f"Head {named(order[-1])}: “it”")
-
-
-def test_the_table_has_a_line_a_place_with_both_numbers_and_their_difference(picture):
-    column(picture, IT).click()
-    picture.get_by_role("button", name="Table", exact=True).click()
-    lines = (
-        picture.get_by_label("The chosen head")
-        .locator("tr")
-        .evaluate_all("rows => rows.map(row => [...row.cells].map(cell => cell.textContent))")
-    )
-    a, b = (row(COREFERENCE, IT, side) for side in (0, 1))
-    assert lines[0] == ["looked at", "A", "B", "A − B, points"]
-    assert lines[1:] == [
-        [name, percent(x), percent(y), points(x - y)]
-        if None not in pair
-        else [
-            name,
-            *(
-                f"not in {side}" if at is None else percent(w)
-                for side, at, w in zip("AB", pair, (x, y), strict=True)
-            ),
-            "",
-        ]
-        for name, x, y, pair in zip(NAMES, a, b, PAIRS, strict=True)
-    ]

@@ -154,7 +154,6 @@ def test_the_pointer_reads_the_cell_it_is_on_and_a_click_asks_for_its_link(draw,
         assert_share(picture.labels()[k], weights[q, k])
         drawn = {(a, b): w for a, b, w, _ in picture.arcs()}
         assert drawn[q, k] == pytest.approx(float(weights[q, k]), abs=STROKE)
-    picture.point(6, 13, len(grid))
     picture.page.mouse.down()
     picture.page.mouse.up()
     picture.settle()

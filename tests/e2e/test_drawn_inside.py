@@ -71,7 +71,7 @@ def test_tiles_show_every_number_where_it_belongs_and_what_is_typed_is_told_with
     with own_page(chromium, scheme) as page:
         drawn(
             page, TABLE, block("tiles", TABLE, id="t", rows=ROWS, cols=COLUMNS),
-            block("tiles", TABLE, id="e", editable=True, first=8), cells={"e": {"13": 0.75}},
+            block("tiles", TABLE, id="e", editable=True), cells={"e": {"5": 0.75}},
         )  # fmt: skip
         grid = page.locator(".tiles[data-matrix=t] > div")
         texts = grid.all_inner_texts()
@@ -95,7 +95,7 @@ def test_tiles_show_every_number_where_it_belongs_and_what_is_typed_is_told_with
         assert box.input_value() == "−2.25"
         box.fill("−1,5")
         box.press("Enter")
-        assert told(page)[-1] == ["cells", {"e": {"13": 0.75, "19": -1.5}}]
+        assert told(page)[-1] == ["typed", {"e": {"5": 0.75, "11": -1.5}}]
         box.fill("no number")
         box.press("Enter")
         assert "wrong" in box.get_attribute("class")
@@ -156,98 +156,27 @@ def test_one_query_is_followed_through_every_key(page):
     np.testing.assert_allclose(bars[:4], [62 * weights[i] / weights.max() for i in shown], atol=0.01)
 
 
-def test_the_heads_parts_and_their_bars_stand_with_their_own_numbers(page):
-    rows = [
-        {"label": "4-1", "norm": 2.0, "share": 0.9, "cosine": 0.5, "chosen": False},
-        {"label": "4-2", "norm": 0.5, "share": -0.15, "cosine": -0.25, "chosen": True},
-        {"label": "b_o", "norm": 1.0, "share": 0.25, "cosine": None},
-    ]
-    bars = {"type": "bars", "id": "b", "series": ["before", "now"], "rows": [
-        {"label": "dog", "values": [0.6, 0.15], "chosen": True},
-        {"label": "cat", "values": [0.1, 0.3], "chosen": False},
-    ]}  # fmt: skip
-    drawn(page, [], {"type": "heads", "rows": rows, "total": 2.5}, bars)
-    assert cells(page, "table[data-matrix=heads]") == [
-        ["head", "length", "share", "cosine"], ["4-1", "2.000", "90.0 %", "0.50"], ["4-2", "0.500", "−15.0 %", "−0.25"],
-        ["bo", "1.000", "25.0 %", ""], ["sum", "2.500 = length of the output", "100.0 %", ""],
-    ]  # fmt: skip
-    assert page.locator("tr.chosen td:first-child").all_inner_texts() == ["4-2", "dog"]
-    assert cells(page, "table[data-matrix=b]") == [
-        ["", "before", "now"], ["dog", "60.0 %", "15.0 %"], ["cat", "10.0 %", "30.0 %"],
-    ]  # fmt: skip
-    wide = page.locator(".barline i").evaluate_all("all => all.map(e => parseFloat(e.style.width))")
-    np.testing.assert_allclose(wide, [62, 15.5, 31, 62, 15.5, 62 / 6, 31], atol=0.01)
-
-
 def test_small_sheets_keep_to_their_own_head_and_one_scale(chromium, scheme):
     stack = np.random.default_rng(2).normal(size=(3, 2, 4))
     with own_page(chromium, scheme) as page:
         drawn(
             page,
             stack,
-            {"type": "sheets", "name": "q", "shape": [3, 2, 4], "at": 2, "chosen": 1, "pick": "Choose"},
-        )
+            {
+                "type": "choosing", "select": "figure", "tells": "picked", "values": [0, 1, 2], "now": 1, "line": 1,
+                "labels": ["Choose head 1", "Choose head 2", "Choose head 3"],
+                "item": {
+                    "type": "sheets", "name": "q", "shape": [3, 2, 4], "at": 2, "chosen": 1, "wide": 52, "high": 32,
+                },
+            },
+        )  # fmt: skip
         for head in range(3):
             rgb = pixels.of_canvas(page.locator("canvas").nth(head))
             shown = pixels.changes(rgb, pixels.THEMES[scheme]) * np.abs(stack).max()
             np.testing.assert_allclose(shown, stack[head], atol=0.06)
         assert page.locator("figure.chosen").inner_text() == "head 2"
-        page.get_by_role("radio", name="Choose head 3").click()
+        page.get_by_role("button", name="Choose head 3").click()
         assert told(page) == [["picked", 2]]
-
-
-def attributes(page, picture: str, tag: str, *names: str) -> list[list[float]]:
-    """Numbers that shapes of a picture carry."""
-    shapes = page.get_by_role("img", name=picture).locator(tag)
-    return shapes.evaluate_all(
-        "(all, names) => all.map(e => names.map(n => +e.getAttribute(n)))", list(names)
-    )
-
-
-def test_a_plane_puts_values_where_they_are_and_sizes_them_by_weight(page):
-    plane = {
-        "type": "plane", "points": [[0, 0], [4, 0], [0, 2]], "hull": [[0, 0], [4, 0], [0, 2]], "marks": [[4, 2]],
-        "labels": ["low", "right", "up"], "markLabels": ["z"], "weights": [0.09, 0.81, 0.1], "describe": "plane",
-    }  # fmt: skip
-    drawn(page, [], plane)
-    dots = attributes(page, "plane", "circle", "cx", "cy", "r")
-    low, right, up = dots
-    assert right[0] - low[0] == pytest.approx(2 * (low[1] - up[1])), "one scale for both axes"
-    assert (right[0] > low[0], right[1] == low[1], up[1] < low[1], up[0] == low[0]) == (True,) * 4
-    assert [dot[2] for dot in dots] == pytest.approx([3 + 9 * 0.3, 3 + 9 * 0.9, 3 + 9 * 0.1**0.5])
-    assert page.get_by_role("img", name="plane").locator("text").all_text_contents() == [
-        "low",
-        "right",
-        "up",
-        "z",
-    ]
-    cross = re.findall(r"[\d.]+", page.get_by_role("img", name="plane").locator("path").get_attribute("d"))
-    assert (float(cross[0]) + 7, float(cross[1])) == pytest.approx((right[0], up[1]))
-
-
-@pytest.mark.parametrize("angle", [0.7, 4.0, 7.5])
-def test_an_arrow_is_turned_by_its_angle_against_the_clock(page, angle):
-    before = np.array([0.6, 0.8])
-    cos, sin = np.cos(angle), np.sin(angle)
-    after = np.array([[cos, -sin], [sin, cos]]) @ before
-    turn = {"type": "turn", "before": list(before), "after": list(after), "angle": angle, "describe": "turn"}
-    drawn(page, [0.0], turn)
-    lines = np.array(attributes(page, "turn", "line", "x1", "y1", "x2", "y2"))
-    arrows = (lines[:, 2:] - lines[:, :2]) * [1, -1]  # y grows downwards on a screen
-    np.testing.assert_allclose(
-        arrows / np.linalg.norm(arrows, axis=1, keepdims=True), [before, after], atol=1e-6
-    )
-    path = page.get_by_role("img", name="turn").locator("path.arc").get_attribute("d")
-    x1, y1, radius, _, _, large, sweep, x2, y2 = (float(n) for n in re.findall(r"-?[\d.]+", path))
-    start, end = (np.array([x, y]) - lines[0, :2] for x, y in ((x1, y1), (x2, y2)))
-    np.testing.assert_allclose([start * [1, -1], end * [1, -1]], [before * radius, after * radius], atol=0.02)
-    assert (large == 1, sweep) == (angle % (2 * np.pi) > np.pi, 0)
-    names = (
-        page.get_by_role("img", name="turn")
-        .locator("text")
-        .evaluate_all("all => all.map(e => e.textContent)")
-    )
-    assert names == ["before", "after"]
 
 
 def test_what_is_not_there_is_hatched_and_nothing_else_is(page):

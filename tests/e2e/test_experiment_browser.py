@@ -62,3 +62,52 @@ def test_heads_are_switched_by_pointer_and_key_undone_and_kept_in_the_link(visit
     tab.page.get_by_role("button", name="All as they were").click()
     wait_for_link(tab, "")
     assert tab.page.locator(".switch.off").count() == 0
+
+
+def cell(tab, key, name, shape=(6, 12)):
+    """The middle of a head's cell on a map."""
+    box = tab.page.locator(f".st-key-{key} .js-plotly-plot .nsewdrag").first.bounding_box()
+    layer, number = map(int, name.split("-"))
+    return box["x"] + (number - 0.5) * box["width"] / shape[1], box["y"] + (layer - 0.5) * box[
+        "height"
+    ] / shape[0]
+
+
+def test_heads_that_are_selected_on_the_map_of_a_sweep_can_be_ablated(visit):
+    tab = visit(f"{MINILM}&try=Ablation+sweep")
+    tab.page.get_by_role("button", name="Ablate every head").click()
+    tab.page.get_by_text("Click a head on the map").wait_for(timeout=120_000)
+    tab.settled()
+    tab.page.mouse.click(*cell(tab, "effects", "4-2"))
+    tab.page.get_by_role("link", name="Ablate this head").wait_for()
+    tab.settled()
+    tab.page.keyboard.down("Shift")
+    tab.page.mouse.click(*cell(tab, "effects", "6-6"))
+    tab.page.keyboard.up("Shift")
+    tab.page.get_by_role("link", name="Ablate these heads").click()
+    wait_for_link(tab, "4-2,6-6")
+    assert finding(tab).startswith("Without 4-2 and 6-6")
+    assert head(tab, "4-2").get_attribute("aria-pressed") == "true"
+
+
+def test_a_head_of_roles_is_chosen_on_the_map_or_by_key_and_a_box_filters_the_rows(visit):
+    tab = visit("/roles?role=agreement")
+    tab.page.locator(".st-key-role-map .nsewdrag").first.wait_for(state="attached", timeout=60_000)
+    tab.settled()
+    tab.page.mouse.click(*cell(tab, "role-map", "4-9"))
+    tab.page.get_by_role("heading", name="Head 4-9").wait_for()
+    tab.settled()
+    assert parse_qs(urlsplit(tab.page.url).query) == {"role": ["agreement"], "head": ["4-9"]}
+    tab.page.get_by_role("combobox", name="Head").focus()
+    tab.page.keyboard.type("6-1")
+    tab.page.keyboard.press("Enter")
+    tab.page.get_by_role("heading", name="Head 6-1").wait_for()
+    tab.settled()
+    tab.page.mouse.move(*cell(tab, "role-map", "1-1"))
+    tab.page.locator(".st-key-role-map [data-title='Box Select']").click()
+    (x, y), (to_x, to_y) = cell(tab, "role-map", "1-1"), cell(tab, "role-map", "2-3")
+    tab.page.mouse.move(x - 8, y - 8)
+    tab.page.mouse.down()
+    tab.page.mouse.move(to_x + 8, to_y + 8, steps=8)
+    tab.page.mouse.up()
+    tab.page.get_by_text("All rows of the 6 selected heads").wait_for()

@@ -1,10 +1,8 @@
 // What a decoder's word cannot see: no cell, no number, no rank, and words that say so.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cannotSee, cellInWords, gaps, groupColumns, hatchPath, keysOf, maskNote, noneSeesInWords, nothingMoved, sharers, sharingInWords, stairs, withoutGaps } from "../../assets/js/causal.js";
+import { cannotSee, cellInWords, gaps, groupColumns, keysOf, maskNote, noneSeesInWords, nothingMoved, sharers, sharingInWords, stairs, withoutGaps } from "../../assets/js/causal.js";
 import { chose, mask, noneSees, seenBy, unseen } from "../../assets/js/seen.js";
-import { matrixPaths } from "../../assets/js/svg.js";
-import { pinnedTable, strongestTable } from "../../assets/js/table.js";
 import { headInWords } from "../../assets/js/words.js";
 
 const names = ["Zoe", "saw", "it", "late"];
@@ -36,39 +34,6 @@ test("a later word is ranked for no head only if none of the pinned words can se
 
 test("the gaps of a matrix are the runs to the right of the diagonal", () => {
   assert.deepEqual(gaps(mask(decoder), 4, 4), [{ q: 0, from: 1, to: 4 }, { q: 1, from: 2, to: 4 }, { q: 2, from: 3, to: 4 }]);
-});
-
-test("hatching in a file stays within the cells that are not there, and reaches each of them", () => {
-  const cell = 25;
-  const numbers = hatchPath(mask(decoder), [4, 4], { x: 10, y: 20, size: 100 }).match(/[\d.]+/g).map(Number);
-  const reached = new Set();
-  for (let i = 0; i < numbers.length; i += 4) {
-    const [x1, y1, x2, y2] = numbers.slice(i, i + 4);
-    assert.ok(Math.abs(x1 + y1 - x2 - y2) < 0.05, "lines run upward at 45 degrees");
-    const q = Math.floor(((y1 + y2) / 2 - 20) / cell);
-    assert.ok(Math.min(y1, y2) >= 20 + q * cell && Math.max(y1, y2) <= 20 + (q + 1) * cell);
-    assert.ok(Math.min(x1, x2) >= 10 + (q + 1) * cell - 0.01 && Math.max(x1, x2) <= 110);
-    reached.add(q);
-    for (let k = q + 1; k < 4; k++) if (x1 < 10 + (k + 1) * cell && x2 > 10 + k * cell) reached.add(`${q} ${k}`);
-  }
-  assert.equal([...reached].filter((key) => typeof key === "string").length, 6);
-});
-
-test("the shades of a saved matrix leave out what is not there", () => {
-  const values = Float64Array.from({ length: 16 }, () => 0.5);
-  const ramp = Array.from({ length: 1024 }, (_, i) => [i % 256, 0, 0]);
-  const [path] = matrixPaths({ rows: names, columns: names, values, least: 0, absent: mask(decoder) }, ramp, { x: 0, y: 0, size: 40 });
-  assert.deepEqual([...path.matchAll(/h([\d.]+)v/g)].map((found) => Number(found[1])), [10, 20, 30, 40]);
-});
-
-test("a table has no number where there is no weight, and a mean of those that are", () => {
-  const matrix = Uint16Array.from([65535, 0, 0, 0, 13107, 52428, 0, 0, 0, 6553, 58982, 0, 16384, 16384, 16384, 16383]);
-  const { rows } = pinnedTable(names, [1, 2], matrix, 4, (q, k) => unseen(decoder, q, k));
-  assert.deepEqual(rows.map((row) => row.slice(1).map((w) => (w === null ? null : Math.round(w * 100) / 100))), [[0.2, 0, 0.1], [0.8, 0.1, 0.45], [null, 0.9, 0.45], [null, null, null]]);
-  assert.deepEqual(pinnedTable(names, [1], matrix, 4).rows[3].slice(1), [0], "a zero of an encoder is a zero");
-  const most = strongestTable(names, matrix, 4, (q) => chose(decoder, q)).rows;
-  assert.deepEqual(most[0].slice(1), ["nothing stands before it", null]);
-  assert.deepEqual(most.slice(1).map((row) => row[1]), ["saw", "it", "Zoe"]);
 });
 
 test("the first word of a decoder had no choice, so its row is no strongest link", () => {
@@ -123,14 +88,4 @@ test("the line around a small picture goes half its width outside of its cells, 
   stairs(context, 100, 50, [0, 10, 20], [1, 2, 3], 2);
   assert.deepEqual(at, [[99, 49], [99, 71], [121, 71], [121, 59], [111, 59], [111, 49], [99, 49]]);
   assert.deepEqual([context.lineWidth, context.strokeStyle], [2, "rgb(1, 2, 3)"]);
-});
-
-test("hatching in a file is lines whose x and y have a sum that is a multiple of one step, none left out", () => {
-  const lines = hatchPath((q, k) => k > q, [2, 2], { x: 100, y: 50, size: 40 }).split("M").filter(Boolean).map((one) => one.match(/-?[\d.]+/g).map(Number));
-  const sums = lines.map(([x, y]) => x - 100 + y - 50);
-  assert.deepEqual(lines.map(([x1, y1, x2, y2]) => x1 + y1 - x2 - y2), lines.map(() => 0));
-  const step = sums[1] - sums[0];
-  assert.deepEqual(sums, sums.map((_, i) => sums[0] + i * step));
-  // The one cell lies from 20 to 40 across and from 0 to 20 down: from a sum of 20 to one of 60.
-  assert.ok(sums[0] - step <= 20 && sums.at(-1) + step >= 60);
 });

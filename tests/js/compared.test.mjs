@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { Compare } from "../../assets/js/compare.js";
-import { drawHero, drawMatrices, sidesDrawn, specOf } from "../../assets/js/compare/drawn.js";
+import { drawHero, drawMatrices, specOf } from "../../assets/js/compare/drawn.js";
 import { describe, diffOf, rankingNow, rowsFor, spanOf } from "../../assets/js/compare/rows.js";
-import { drawRanking, drawWords, tableNow } from "../../assets/js/compare/said.js";
+import { drawRanking, drawWords } from "../../assets/js/compare/said.js";
 import { column, numbers, record as records, words } from "./drawing.mjs";
 import { onPage, withGlobals } from "./page.mjs";
 
@@ -13,6 +13,7 @@ const A = [[[0.5, 0.3, 0.2], [0.1, 0.15, 0.75], [0.05, 0.9, 0.05]], [[0.2, 0.2, 
 const B = [[[0.9, 0.1], [0.4, 0.6]], [[0.25, 0.75], [0.68, 0.32]]];
 const PAIRS = [[0, 0], [1, null], [2, 1]];
 const LATER = [[0, 0], [1, null], [null, 1], [2, null]]; // a word of B before the last one of A
+const NO_MATRICES = { paint: {}, matrices: [0, 1, 2].map(() => ({ draw() {} })) };
 const tidy = (value) => (typeof value === "number" ? Number(value.toFixed(4)) : value);
 
 const run = (id, names, weights, more = {}) => records.openRecord({
@@ -184,10 +185,10 @@ test("the third matrix is there where any word has a counterpart, in the colours
     const view = Object.assign(viewOf({ pairs }), { paint: { ramp: "weights", change: { ramp: "changes" } }, matrices: [0, 1, 2].map((side) => ({ draw: (_, paint) => order.push([side, paint.ramp]) })) });
     const order = [];
     drawMatrices(view);
-    return [sidesDrawn(view), order];
+    return order;
   };
-  assert.deepEqual(drawn(PAIRS), [[0, 1, 2], [[0, "weights"], [1, "weights"], [2, "changes"]]]);
-  assert.deepEqual(drawn([[0, null], [1, null], [2, null], [null, 0], [null, 1]])[0], [0, 1]);
+  assert.deepEqual(drawn(PAIRS), [[0, "weights"], [1, "weights"], [2, "changes"]]);
+  assert.deepEqual(drawn([[0, null], [1, null], [2, null], [null, 0], [null, 1]]).map(([side]) => side), [0, 1]);
 });
 
 // ---- what is said
@@ -263,35 +264,19 @@ test("the ranking says of every head what changed most, in A and in B, and its s
   assert.deepEqual(view.matrices.map((matrix) => matrix.canvas.getAttribute("aria-label")), ["A", "B", "A minus B"]);
 });
 
-test("the table has a line a column: in A, in B, and their difference where both have it", () => {
-  const cells = (state) => {
-    const view = Object.assign(viewOf({ state }), { line: { dataset: { said: "so" } } });
-    return tableNow(view).rows.map((row) => row.map(tidy));
-  };
-  assert.deepEqual(cells({ pins: [2] }), [["[CLS]", 0.05, 0.4, -0.35], ["cat", 0.9, "not in B", ""], ["it / She", 0.05, 0.6, -0.55]]);
-  assert.deepEqual(cells({ pins: [1, 2] }), cells({ pins: [2] }), "a word of A alone has no row of B to be set beside");
-  assert.deepEqual(cells({ pins: [1] }), [["[CLS]", 0.1, "not in B", ""], ["cat", 0.15, "not in B", ""], ["it / She", 0.75, "not in B", ""]]);
-  assert.deepEqual(cells({}), []);
-  assert.equal(tableNow(Object.assign(viewOf({ state: { pins: [2] } }), { line: { dataset: { said: "It looks less at [CLS]." } } })).caption, "It looks less at [CLS].");
-});
-
 test("of a head of two long texts that is not here no numbers are told, and a file does not show the last one's instead", () => {
   const long = (id, names, weights) => {
     const made = run(id, names, weights, { packing: "none" });
     records.keepOpened(made, [0, 0], Float32Array.from(weights[0].flat()));
     return made;
   };
-  const view = viewOf({ a: long("a", ["[CLS]", "cat", "it"], A), b: long("b", ["[CLS]", "She"], B), state: { pins: [2], panel: "table" }, change: { side: 1, cells: Int8Array.of(25, -51) } });
-  view.line = { dataset: { said: "Head 1-2." } };
-  const table = () => [tableNow(view).head, tableNow(view).rows.length];
-  assert.deepEqual(table(), [["looked at", "A", "B", "A − B, points"], 3]);
+  const view = viewOf({ a: long("a", ["[CLS]", "cat", "it"], A), b: long("b", ["[CLS]", "She"], B), state: { pins: [2] }, change: { side: 1, cells: Int8Array.of(25, -51) } });
+  Object.assign(view, NO_MATRICES, { line: { dataset: { said: "Head 1-2." } } });
   view.state.head = [0, 1];
   view.hover({ column: null, q: 0, k: 0 }, true);
   assert.equal(view.live.textContent, "", "nothing is read out");
-  assert.deepEqual(table(), [["The numbers are on their way"], 0]);
   view.now = view.shownValues;
   withGlobals({ headscope: { live: false }, cancelAnimationFrame() {} }, () => {
-    assert.deepEqual(table(), [["This file does not hold the numbers of this head"], 0]);
     view.animate(false);
   });
   const [{ links, masses }] = view.drawn;
@@ -313,15 +298,12 @@ test("where only one of both is a decoder, only its matrix and the difference le
 
 test("what one of both cannot see is said of that one alone", () => {
   const aloud = (view) => {
-    view.state.panel = "table";
-    view.hover({ column: null, q: 0, k: 2 }, true);
+    Object.assign(view, NO_MATRICES).hover({ column: null, q: 0, k: 2 }, true);
     return view.live.textContent;
   };
   assert.equal(aloud(mixed()), "[CLS] looks at it / She: nothing in A, 10.0 % in B");
   assert.equal(aloud(mixed({ b: run("b", ["[CLS]", "She"], [[[1, 0], [0.4, 0.6]], [[1, 0], [0.68, 0.32]]], { causal: true }) })), "[CLS] cannot see it / She: it comes later");
   assert.equal(said({ pins: [0] }, { a: decoder }).line, "Head 1-1: “[CLS]” looks at “[CLS]” (100.0 % in A, 90.0 % in B, +10.0 points).", "no points between a weight and none");
-  const view = Object.assign(mixed({ state: { pins: [0] } }), { line: { dataset: {} } });
-  assert.deepEqual(tableNow(view).rows.map((row) => row.map(tidy)), [["[CLS]", 1, 0.9, 0.1], ["cat", null, "not in B", ""], ["it / She", null, 0.1, null]]);
 });
 
 // ---- what a click does
@@ -394,12 +376,11 @@ test("what a link asks for is taken where both texts have it", () => {
   const view = viewOf();
   const after = (selection) => {
     view.move({ head: [0, 0], pins: [], to: null, ...selection });
-    return [view.state.head, view.state.pins, view.state.to, view.state.panel];
+    return [view.state.head, view.state.pins, view.state.to];
   };
-  assert.deepEqual(after({ head: [4, 1], pins: [0, 2, 3, -1], to: 2, look: { tab: "table" } }), [[0, 1], [0, 2], 2, "table"]);
-  assert.deepEqual(after({ pins: [1], to: 3, look: { tab: "lines" } }), [[0, 0], [1], null, "matrix"]);
-  assert.deepEqual(after({ pins: [], to: 1 }), [[0, 0], [], null, "matrix"]);
-  assert.deepEqual([view.look(), Object.assign(view, { state: { ...view.state, panel: "table" } }).look()], [{}, { tab: "table" }]);
+  assert.deepEqual(after({ head: [4, 1], pins: [0, 2, 3, -1], to: 2 }), [[0, 1], [0, 2], 2]);
+  assert.deepEqual(after({ pins: [1], to: 3, look: { tab: "lines" } }), [[0, 0], [1], null]);
+  assert.deepEqual(after({ pins: [], to: 1 }), [[0, 0], [], null]);
 });
 
 test("a head that only one of both models has is not chosen", () => {
@@ -425,14 +406,12 @@ test("heads are said to share keys, and stand in groups, where those of both mod
   assert.deepEqual([heard(2, 2), heard(2, 1), heard(1, 2), heard(2, 4), heard(4, 2), heard(1, 1)], [pairwise, none, none, none, none, none]);
 });
 
-test("two pictures are complete, and so are their files, once the numbers of both are in the browser", () => {
+test("two pictures are complete once the numbers of both are in the browser", () => {
   const small = { packing: "small", side: 1, weights: column(new Uint8Array(2)) };
-  const whole = (weights) => ({ exact: column(Float32Array.from(weights.flat(2))) });
   const found = (ours, theirs) => {
     const view = viewOf({ a: run("a", ["[CLS]", "cat", "it"], A), b: run("b", ["[CLS]", "She"], B) });
     view.records = [run("a", ["[CLS]", "cat", "it"], A, ours), run("b", ["[CLS]", "She"], B, theirs)];
-    return [view.complete, view.filesMissing];
+    return view.complete;
   };
-  assert.deepEqual([found({}, {}), found(small, {}), found({}, small)], [[true, true], [false, true], [false, true]]);
-  assert.deepEqual([found(whole(A), {}), found({}, whole(B)), found(whole(A), whole(B))], [[true, true], [true, true], [true, false]]);
+  assert.deepEqual([found({}, {}), found(small, {}), found({}, small)], [true, false, false]);
 });

@@ -1,7 +1,7 @@
 // What is drawn, pixel by pixel, of matrices that are not their own transpose.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { colour, csv, geometry, levels, lines, matrix, paper, sentence, shareOf, sheet, signedOf, svg } from "./drawing.mjs";
+import { colour, geometry, levels, lines, matrix, paper, sentence, shareOf, sheet, signedOf } from "./drawing.mjs";
 
 const NEAR = 0.002;
 const near = (a, b, within = NEAR) => assert.ok(Math.abs(a - b) <= within, `${a} is not ${b}`);
@@ -246,38 +246,3 @@ test("heads of one line lie beside each other in the order they came, each as th
 const RAMP = colour.sequential([251, 250, 247]);
 const spec = (values, more = {}) => ({ rows: ["a", "b", "c"], columns: ["a", "b", "c"], values, signed: false, least: 0, from: [], over: null, ...more });
 const runs = (paths) => paths.flatMap((path) => [...path.matchAll(/M(\S+) (\S+)h(\S+?)v/g)].map(([, x, y, wide]) => ({ k: Number(x) / 10, q: Number(y) / 10, wide: Number(wide) / 10, fill: /fill="([^"]+)"/.exec(path)[1] })));
-
-test("a saved matrix has its cells at (key, query), each in the shade of its weight", () => {
-  const found = runs(svg.matrixPaths(spec(ASYMMETRIC), RAMP, { x: 0, y: 0, size: 30 }));
-  const at = (q, k) => found.find((run) => run.q === q && run.k <= k && k < run.k + run.wide)?.fill;
-  assert.equal(at(0, 0), undefined);
-  for (const [q, k] of [[0, 2], [2, 0], [1, 0], [1, 2], [2, 1]]) {
-    const level = Math.round(ASYMMETRIC[q * 3 + k] * 48) / 48;
-    assert.equal(at(q, k), colour.css(RAMP[Math.round(level * 1023)]), `${q} ${k}`);
-  }
-});
-
-test("a saved matrix leaves out what a filter hides and what lies below the threshold", () => {
-  const at = (more) => runs(svg.matrixPaths(spec(ASYMMETRIC, more), RAMP, { x: 0, y: 0, size: 30 })).map((run) => `${run.q},${run.k}`).sort();
-  assert.deepEqual(at({ hidden: (q, k) => !(q === 0 && k === 2) }), ["0,2"]);
-  assert.deepEqual(at({ least: 0.4 }), ["0,2", "1,0", "1,2", "2,1"]);
-});
-
-test("saved differences have the colours of their signs, stretched to the largest", () => {
-  const change = colour.diverging([251, 250, 247]);
-  const found = runs(svg.matrixPaths(spec([0.2, 0, -0.2, 0, 0, 0, 0.1, 0, 0], { signed: true, span: 0.2 }), change, { x: 0, y: 0, size: 30 }));
-  const at = (q, k) => found.find((run) => run.q === q && run.k === k).fill.match(/\d+/g).map(Number);
-  assert.ok(at(0, 0)[2] > at(0, 0)[0] && at(0, 2)[0] > at(0, 2)[2]);
-  assert.deepEqual(at(2, 0), change[767]);
-});
-
-test("the marked cell and the pinned row stand where they are", () => {
-  const paint = { ramp: RAMP, line: [1, 1, 1], soft: [2, 2, 2], accent: [168, 64, 12] };
-  const { body } = svg.matrixPicture(spec(ASYMMETRIC, { from: [1], hovered: [0, 2] }), paint, { x: 0, y: 0, size: 30, room: 100 });
-  const rects = body.filter((part) => part.includes("rgb(168, 64, 12)")).map((part) => Object.fromEntries([...part.matchAll(/([\w-]+)="([^"]*)"/g)].map(([, name, value]) => [name, value])));
-  assert.deepEqual(rects.map((r) => [r.x, r.y, r.width]), [["100", "110", "30"], ["120", "100", "10"]]);
-});
-
-test("a number in a saved table is never taken for text, and text that a spreadsheet would run is", () => {
-  assert.equal(csv.csv([["-", -0.25, "a;b", 3]]), "'-,-0.25,\"a;b\",3\r\n");
-});

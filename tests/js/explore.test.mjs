@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { Explore } from "../../assets/js/explore.js";
 import { describe, drawChips, drawRanking, fillSheet } from "../../assets/js/explore/heads.js";
-import { drawUsual, drawWords, sentenceShown, tableNow } from "../../assets/js/explore/said.js";
+import { drawUsual, drawWords, sentenceShown } from "../../assets/js/explore/said.js";
 import { fromNow, linesSpec, matrixSpec, shownLinks } from "../../assets/js/explore/shown.js";
 import { WEIGHTS, column, numbers, opened, record as records, words } from "./drawing.mjs";
 import { onPage, texts, withGlobals } from "./page.mjs";
@@ -241,17 +241,6 @@ test("of the heads of a layer the ones drawn together are pressed, and their sum
     drawChips(view);
     assert.deepEqual(view.chips.children.map((chip) => chip.getAttribute("aria-label")), ["Head 2-1", "Head 2-2"]);
   });
-});
-
-test("the table has the pinned words' own columns, or where each word looks most", () => {
-  const cells = (state) => tableNow(viewOf({ state, said: "It is so." })).rows.map((row) => row.map((cell) => (typeof cell === "number" ? tidy(cell) : cell)));
-  assert.deepEqual(cells({ pins: [2] }), [["[CLS]", 0.05], ["cat", 0.9], ["it", 0.05]]);
-  assert.deepEqual(cells({}), [["[CLS]", "[CLS]", 0.5], ["cat", "it", 0.75], ["it", "cat", 0.9]]);
-  assert.equal(tableNow(viewOf({ said: "It is so." })).caption, "It is so.");
-  const across = { record: opened({ keys: 2, weights: column(numbers.quantise([0.4, 0.6, 0.3, 0.7, 0.2, 0.8, 0.1, 0.9])) }), said: "" };
-  const rows = (state) => tableNow(viewOf({ state, ...across })).rows.map(([word, ...more]) => [word, ...more.map((cell) => (typeof cell === "number" ? tidy(cell) : cell))]);
-  assert.deepEqual(rows({}), [["it", "cat", 0.6]], "only a word of the target looks");
-  assert.deepEqual(rows({ pins: [2] }), [["[CLS]", 0.4], ["cat", 0.6]], "and only at one of the source");
 });
 
 function said(state, more = {}) {
@@ -520,7 +509,7 @@ test("a picture that fills the screen begins with the matrix, and keeps the tab 
       view.open(view.record, { present });
       return view.state.panel;
     };
-    assert.deepEqual([opens("lines"), opens("lines"), opens("lines", false), opens("table", false), opens("table")], ["matrix", "lines", "lines", "table", "matrix"]);
+    assert.deepEqual([opens("lines"), opens("lines"), opens("lines", false)], ["matrix", "lines", "lines"]);
   });
 });
 
@@ -534,13 +523,10 @@ test("who hears the small pictures hears where the words look that are pinned no
   });
 });
 
-test("the picture is complete once all of it is in the browser, and its files once the engine's own numbers are", () => {
+test("the picture is complete once all of it is in the browser", () => {
   const complete = (state, record) => viewOf({ state: { pins: [2], ...state }, record }).complete;
   const long = { packing: "small", side: 1, weights: column(new Uint8Array(4)) };
   assert.deepEqual([complete({}), complete({ brings: true }), complete({}, opened(long))], [true, false, false]);
-  const missing = (more, head = [0, 0]) => viewOf({ state: { head }, record: opened(more) }).filesMissing;
-  const exact = column(Float32Array.from(WEIGHTS.flat(2)));
-  assert.deepEqual([missing({}), missing({ exact }), missing({ about: {} }), missing({ exact, about: {} })], [true, true, true, false]);
 });
 
 test("beside the ranking another word that looks keeps the word looked at, and none takes both back", () => {

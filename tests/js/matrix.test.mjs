@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { Matrix, clip, level } from "../../assets/js/matrix.js";
-import { matrixPicture } from "../../assets/js/svg.js";
 import { onPage, withGlobals } from "./page.mjs";
 
 const PAINT = { pixels: Uint32Array.from({ length: 1024 }, (_, i) => i), line: [1, 1, 1], accent: [2, 2, 2], accentText: [3, 3, 3], soft: [4, 4, 4], font: "serif" };
@@ -123,11 +122,4 @@ test("a crowded matrix paints what is there and nothing else", () => {
   assert.deepEqual([loud((q) => q === 7), loud((q) => q === 11), loud((_, k) => k === 11)], [0, 1, 0], "the filter is asked for query and key");
   const signed = drawn(spec(names, names, { values, signed: true, most: 100, absent: (q, k) => k > q + 150 }), { wide: 150 }).images[0];
   assert.deepEqual([signed.pixels[5], signed.pixels[99]], [512, 0], "nothing there is not the same as no change");
-});
-
-test("in a saved matrix a row under the pointer has no frame of a cell", () => {
-  const given = { ...spec(["a", "b"], ["x", "y"]), signed: false };
-  const picture = (hovered) => matrixPicture({ ...given, hovered }, { ...PAINT, ramp: Array.from({ length: 1024 }, () => [0, 0, 0]) }, { x: 0, y: 0, size: 200, room: 50 }).body.filter((part) => part.includes('stroke-width="3"'));
-  assert.deepEqual([picture([1, null]), picture([null, 1]), picture([null, null])], [[], [], []]);
-  assert.match(picture([1, 0])[0], /x="50" y="150" width="100" height="100"/);
 });

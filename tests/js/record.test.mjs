@@ -3,7 +3,6 @@ import { test } from "node:test";
 import { changeOf, difference, meeting, spread } from "../../assets/js/compare/change.js";
 import { quantise } from "../../assets/js/numbers.js";
 import { keepOpened, matrixOf, openRecord, pairAllows, rankHeads, rowOf, thumbOf } from "../../assets/js/record.js";
-import { pinnedTable, strongestTable } from "../../assets/js/table.js";
 
 const table = (array) => ({ getChildAt: () => ({ toArray: () => array }) });
 const record = () =>
@@ -50,14 +49,6 @@ test("a pair filter lets only its own direction through", () => {
   const two = record();
   assert.ok(pairAllows(two, "all", 0, 2) && pairAllows(two, "AB", 0, 2));
   assert.ok(!pairAllows(two, "AA", 0, 2) && !pairAllows(two, "BA", 0, 2) && pairAllows(two, "BB", 2, 2));
-});
-
-test("tables hold the exact numbers", () => {
-  const matrix = matrixOf(record(), [0, 0]);
-  const { head, rows } = pinnedTable(["a", "b", "c"], [0, 1], matrix, 3);
-  assert.deepEqual(head, ["looked at", "from “a”", "from “b”", "mean"]);
-  assert.ok(Math.abs(rows[1][3] - 0.5) < 2e-5);
-  assert.deepEqual(strongestTable(["a", "b", "c"], matrix, 3).rows.map((row) => row[1]), ["b", "c", "a"]);
 });
 
 test("a difference covers what both texts have and nothing else", () => {

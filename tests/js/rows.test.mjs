@@ -1,7 +1,7 @@
 // Rows, rankings, tables and sentences of matrices that are not their own transpose; every number by hand.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { WEIGHTS, column, format, numbers, record, save, table, words } from "./drawing.mjs";
+import { WEIGHTS, column, format, numbers, record, words } from "./drawing.mjs";
 
 const { STEPS, quantise } = numbers;
 const near = (a, b, within = 2e-5) => assert.ok(Math.abs(a - b) <= within, `${a} is not ${b}`);
@@ -72,8 +72,6 @@ test("of several opened heads the one opened longest ago is given up, and one op
   assert.equal(record.matrixOf(text, [0, 1]), null);
   assert.deepEqual([...record.matrixOf(text, [0, 0])], [0, STEPS]);
   assert.deepEqual([...record.matrixOf(text, [1, 0])], [STEPS, STEPS]);
-  assert.deepEqual([...record.exactOf(text, [1, 0])], [1, 1]);
-  assert.equal(record.exactOf(text, [0, 1]), null);
 });
 
 test("the loudest link of a head goes from its query to its key", () => {
@@ -99,7 +97,6 @@ test("the strongest links of a matrix ask the filter for query and key, in this 
 test("of equal weights the first key and the first query come first", () => {
   const even = quantise([0.5, 0.5, 0, 0.25, 0.25, 0.5, 0.5, 0, 0.5]);
   assert.deepEqual(numbers.strongestLinks(even, 3, 3).map((l) => [l.from, l.to]), [[0, 0], [1, 2], [2, 0]]);
-  assert.deepEqual(table.strongestTable(NAMES, even, 3).rows.map((row) => row[1]), ["[CLS]", "it", "[CLS]"]);
   assert.deepEqual(numbers.strongest([0.3, 0.3, 0.4, 0.3], 4).map((l) => l.to), [2, 0, 1, 3]);
   const tied = [[1, 1], [0, 1], [1, 0], [0, 0]].map(([layer, head]) => ({ layer, head, weight: 0.5 }));
   assert.deepEqual(order(numbers.ranked(tied)), ["1-1", "1-2", "2-1", "2-2"]);
@@ -110,19 +107,6 @@ test("a threshold keeps what lies on it, and nothing is never a link", () => {
   assert.deepEqual(numbers.strongest([0, 0], 9), []);
   assert.deepEqual(numbers.strongest([0.1, 0.4, 0.5], 9, 0, (k) => k !== 2).map((l) => l.to), [1, 0]);
   assert.deepEqual(numbers.strongestLinks(new Uint16Array(4), 2, 9), []);
-});
-
-test("a table of pinned words reads their rows, not their columns", () => {
-  const matrix = record.matrixOf(full(), [0, 0]);
-  const { head, rows } = table.pinnedTable(NAMES, [2, 0], matrix, 3);
-  assert.deepEqual(head, ["looked at", "from “it”", "from “[CLS]”", "mean"]);
-  [["[CLS]", 0.05, 0.5, 0.275], ["cat", 0.9, 0.3, 0.6], ["it", 0.05, 0.2, 0.125]].forEach(([name, ...wanted], k) => {
-    assert.equal(rows[k][0], name);
-    wanted.forEach((weight, i) => near(rows[k][i + 1], weight, 4e-5));
-  });
-  const most = table.strongestTable(NAMES, matrix, 3).rows;
-  assert.deepEqual(most.map((row) => row.slice(0, 2)), [["[CLS]", "[CLS]"], ["cat", "it"], ["it", "cat"]]);
-  [0.5, 0.75, 0.9].forEach((weight, i) => near(most[i][2], weight));
 });
 
 test("a share of one to five percent is said, one below one percent is not", () => {
@@ -153,8 +137,4 @@ test("small pictures of uneven cuts keep queries on rows", () => {
   cells[5 * 1 + 4] = -4;
   assert.deepEqual([...numbers.poolMax(cells, 5, 2)], [0, 0, 9, 0]);
   assert.deepEqual([...numbers.poolSigned(cells, 5, 2)], [0, -4, 9, 0]);
-});
-
-test("a file of a pinned view keeps the order of its letters and its ending", () => {
-  assert.equal(save.fileName(["head-6-12", "It was."], "csv"), "headscope-head-6-12-it-was.csv");
 });

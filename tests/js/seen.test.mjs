@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { cannotSee } from "../../assets/js/causal.js";
-import { weightRows } from "../../assets/js/csv.js";
 import { openRecord, rankHeads } from "../../assets/js/record.js";
 import { chose, mask, neverSeen, unseen } from "../../assets/js/seen.js";
 
@@ -36,9 +35,4 @@ test("a link is ranked in the heads that are there and whose layer sees it", () 
   const ranked = (pins, to) => rankHeads(record(), pins, to).map(({ layer, head }) => `${layer + 1}-${head + 1}`);
   assert.deepEqual(ranked([3], 0), ["2-1"]);
   assert.deepEqual(ranked([3], 2).sort(), ["1-1", "1-2", "2-1"]);
-});
-
-test("what a sink took is a row of the file", () => {
-  const rows = weightRows({ labels: ["a", "b"], matrix: [0.5, 0, 0.25, 0.25], place: [1, 1], absent: (q, k) => k > q, said: {}, sink: [0.5, 0.5] });
-  assert.deepEqual(rows.slice(1).map((row) => row.slice(2, 7)), [[0, 0, "a", "a", 0.5], [0, -1, "a", "(sink)", 0.5], [1, 0, "b", "a", 0.25], [1, 1, "b", "b", 0.25], [1, -1, "b", "(sink)", 0.5]]);
 });

@@ -5,17 +5,13 @@ import * as colour from "../../assets/js/colour.js";
 import * as format from "../../assets/js/format.js";
 import { largest } from "../../assets/js/numbers.js";
 import { arcs, middles } from "../../assets/js/tiles/arcs.js";
-import { curve, freePlace, groups, plane } from "../../assets/js/tiles/charts.js";
-import { course } from "../../assets/js/tiles/course.js";
-import { keyboard, pager, undo } from "../../assets/js/tiles/controls.js";
-import { curves } from "../../assets/js/tiles/curves.js";
+import { keyboard, pager } from "../../assets/js/tiles/controls.js";
 import { follow } from "../../assets/js/tiles/follow.js";
+import { groups } from "../../assets/js/tiles/groups.js";
 import { softmaxRow, sum } from "../../assets/js/tiles/origin.js";
 import { numberTiles } from "../../assets/js/tiles/number_tiles.js";
 import { painted, reach } from "../../assets/js/tiles/painted.js";
 import { sheets } from "../../assets/js/tiles/sheets.js";
-import { gridTable } from "../../assets/js/tiles/tables.js";
-import { vectors } from "../../assets/js/tiles/vectors.js";
 import { onPage, texts } from "./page.mjs";
 
 // Every shade says its level in the ramp.
@@ -64,29 +60,6 @@ test("an arc is as thick as its weight, and none goes to the word itself", () =>
   assert.deepEqual(drawn.map((path) => Number(path.getAttribute("stroke-width"))), [5.5, 2.75]);
 });
 
-test("a matrix that is saved as SVG has its rows from top to bottom and its columns from left to right", () => {
-  const block = { name: "weights", ramp: "weight", shape: [2, 3], rows: ["a", "b"], cols: ["x", "y", "z"] };
-  const page = vectors(PAINT, block, [0, 0.2, 0.4, 0.6, 0.8, 1], 1);
-  const cells = [...page.matchAll(/<rect x="([\d.]+)" y="([\d.]+)" width="28" height="24" fill="rgb\((\d+), (\d+)/g)].map((found) => found.slice(1).map(Number));
-  assert.deepEqual(cells.map(([x, y, ...rgb]) => [(x - 110) / 28, (y - 146) / 24, level(rgb).toFixed(1)]), [[0, 0, "0.0"], [1, 0, "0.2"], [2, 0, "0.4"], [0, 1, "0.6"], [1, 1, "0.8"], [2, 1, "1.0"]]);
-  // Cells of 28 by 24 from (110, 146) on: a name stands beside the middle of its row, or above that of its column.
-  const heights = Object.fromEntries([...page.matchAll(/<text x="104" y="([\d.]+)"[^>]*>(\w)</g)].map(([, y, name]) => [name, Number(y)]));
-  assert.deepEqual(heights, { a: 158, b: 182 });
-  const places = Object.fromEntries([...page.matchAll(/translate\(([\d.]+) 140\)[^>]*>(\w)</g)].map(([, x, name]) => [name, Number(x)]));
-  assert.deepEqual(places, { x: 124, y: 152, z: 180 });
-  assert.match(page, /full colour: 100.0 %/);
-  assert.match(page, />weights  2 × 3</, "rows by columns");
-});
-
-test("all products of a sum are saved, each beside its own two numbers", async () => {
-  const block = { title: "q · k", left: 0, right: 2, products: 4, count: 2, most: 8, names: ["q", "k"], sum: 11, added: null };
-  const saved = onPage((_, files) => {
-    sum(board(1, 2, 3, 4, 3, 8), block).querySelector("button.numbers").onclick();
-    return files;
-  });
-  assert.equal(await saved[0].text(), ",q,k,product\r\n1,1,3,3\r\n2,2,4,8\r\n");
-});
-
 test("a row of scores says each weight as it is and as it was", () => {
   const block = { tokens: ["a", "b"], shown: [0, 1], scores: 0, powers: 2, weights: 4, before: 6, query: 0, chosen: 1, editable: false, edited: [] };
   const table = onPage(() => softmaxRow(board(-1, 0, 0.25, 1, 0.25, 0.75, 0.5, 0.5), block));
@@ -95,16 +68,6 @@ test("a row of scores says each weight as it is and as it was", () => {
     ["b", "0.000", "1.0000", "75.0 %", "50.0 %"],
     ["sum", "", "1.2500", "100.0 %", "100.0 %"],
   ]);
-});
-
-const heights = (svg) => svg.querySelector("polyline").getAttribute("points").split(" ").map((point) => Number(point.split(",")[1]));
-
-test("what grows is a line that rises, what is lost one that falls", () => {
-  const learnt = { id: "c", name: "", describe: "", high: 1, ticks: [], lines: [{ label: "a", at: 0, count: 2 }] };
-  const [start, end] = heights(onPage(() => course(board(0, 50, 0, 0.5), learnt)));
-  assert.deepEqual([start, end], [162, 87]); // the axis, and half way up to 12
-  const left = { of: 10, xName: "heads gone", series: [{ name: "by effect", x: [0, 10], y: [90, 40] }], levels: [], describe: "" };
-  assert.deepEqual(heights(onPage(() => curves(board(), left))), [14, 260]);
 });
 
 test("tiles of weights are as dark as they are large; those of other numbers stay paler, so that both signs can be read", () => {
@@ -128,17 +91,6 @@ test("which query head reads which keys is drawn once for each head", () => {
   assert.deepEqual(crowded.querySelectorAll("rect").map((node) => Number(node.getAttribute("x")) + 9), [13, 39, 65], "as wide as what there is more of");
 });
 
-test("a curve goes through its numbers from the axis to the top, and names its first, middle and last place", () => {
-  const drawn = onPage(() => curve(board(4, 2, 1, 0, 0), { axis: "place", describe: "", lines: [{ at: 0, count: 5, label: "share" }] }));
-  const points = drawn.querySelector("polyline").getAttribute("points").split(" ").map((point) => point.split(",").map(Number));
-  assert.deepEqual(points, [[44, 10], [171, 118], [298, 172], [425, 226], [552, 226]]);
-  assert.deepEqual(texts(drawn.querySelectorAll("text")), ["place", "0", "0.5", "1", "1", "3", "5", "share"]);
-  const named = drawn.querySelectorAll("text").slice(4, 7).map((node) => Number(node.getAttribute("x")));
-  assert.deepEqual(named, [points[0][0], points[2][0], points[4][0]]);
-  const heights = drawn.querySelectorAll("text").slice(1, 4).map((node) => Number(node.getAttribute("y")) - 5);
-  assert.deepEqual(heights, [226, 118, 10]);
-});
-
 test("of more products than fit the largest are shown, whatever their sign", () => {
   const products = [1, -9, 2, -8, 3, 7, -6, 5, 4, 0.5];
   const block = { title: "", left: 0, right: 10, products: 20, count: 10, most: 8, names: ["q", "k"], sum: -0.5, added: null };
@@ -154,52 +106,6 @@ test("what is added to a sum of products has its sign once", () => {
   assert.match(texts(line(2.5)).join(""), /^2 products: 11 \+ 2\.5 \(b\) = 13\.5/);
 });
 
-test("a plane stands in the middle of its picture, to one scale, and upward is more", () => {
-  const block = { points: [[-1, 0], [1, 0], [0, 1]], labels: ["a", "b", "c"], weights: [0.25, 0, 1], marks: [[0, -1]], markLabels: ["mix"], hull: [[-1, 0], [1, 0], [0, 1]], describe: "" };
-  const drawn = onPage(() => plane(board(), block));
-  const of = (tag, ...names) => drawn.querySelectorAll(tag).map((node) => names.map((name) => Number(node.getAttribute(name))));
-  // 240 pixels between -1 and 1, so 120 a unit, around (260, 150).
-  assert.deepEqual(of("circle", "cx", "cy", "r"), [[140, 150, 7.5], [380, 150, 3], [260, 30, 12]]);
-  assert.equal(drawn.querySelector("path").getAttribute("d"), "M253,270h14M260,263v14");
-  assert.equal(drawn.querySelector("polygon").getAttribute("points"), "140,150 380,150 260,30");
-  assert.deepEqual(texts(drawn.querySelectorAll("text")), ["a", "b", "c", "mix"]);
-  assert.deepEqual(drawn.querySelectorAll("circle").map((dot) => dot.textContent), ["a", "b", "c"], "what is said of each under the pointer");
-  const alone = onPage(() => plane(board(), { ...block, points: [[2, 2]], labels: ["a"], weights: null, marks: [], markLabels: [], hull: [] }));
-  assert.deepEqual([alone.querySelector("circle").getAttribute("cx"), alone.querySelector("circle").getAttribute("cy")], ["260", "150"]);
-});
-
-test("where there is no room for all names the heaviest points have theirs", () => {
-  // Three points on one spot of a picture as wide as a name: one name fits above them, one below.
-  const here = [0, 0];
-  const block = { wide: 100, points: [here, here, here], labels: ["the lightest", "the heaviest", "between them"], weights: [0.3, 0.36, 0.33], marks: [], markLabels: [], hull: [], describe: "" };
-  assert.deepEqual(texts(onPage(() => plane(board(), block)).querySelectorAll("text")), ["the heaviest", "between them"]);
-});
-
-test("a name stands to the right of its point, else to the left, else above, and never over another", () => {
-  const taken = [];
-  const place = (point, label, more) => {
-    const found = freePlace(point, label, taken, more);
-    return found && [found.x, found.y];
-  };
-  assert.deepEqual(place([100, 100], "abcd"), [108, 104]);
-  assert.deepEqual(place([100, 100], "abcd"), [62, 104], "30 wide, 8 away");
-  assert.deepEqual(place([100, 100], "abcd"), [108, 88]);
-  assert.deepEqual(place([100, 100], "abcd"), [62, 88]);
-  assert.deepEqual(place([300, 20], "abcd", { width: 320 }), [262, 24], "not beyond the edge");
-  assert.equal(place([10, 200], "abcd", { width: 30 }), null);
-});
-
-test("a curve of what is left names five places of its axis", () => {
-  const left = { of: 72, xName: "heads gone", series: [{ name: "by effect", x: [0, 72], y: [90, 40] }], levels: [{ y: 65, text: "most frequent" }], describe: "" };
-  const drawn = onPage(() => curves(board(), left));
-  const below = drawn.querySelectorAll(".quiet.mid").map((node) => [node.textContent, Number(node.getAttribute("x"))]);
-  assert.deepEqual(below, [["0", 44], ["18", 152], ["36", 260], ["54", 368], ["72", 476], ["heads gone", 260]]);
-  const beside = drawn.querySelectorAll(".quiet.end").map((node) => [node.textContent, Number(node.getAttribute("y")) - 4]);
-  assert.deepEqual(texts(drawn.querySelectorAll(".quiet.end")), ["40", "50", "60", "70", "80", "90"]);
-  assert.deepEqual([beside[0][1], beside.at(-1)[1]], [260, 14]);
-  assert.equal(Number(drawn.querySelector(".level").getAttribute("y1")), 137);
-});
-
 test("arcs end over the words they belong to, rise with the way and with the weight become thick and dark", () => {
   const words = ["cat", "sat", "it"];
   assert.deepEqual(middles(words), [31.5, 76.5, 117]);
@@ -213,26 +119,13 @@ test("arcs end over the words they belong to, rise with the way and with the wei
   assert.match(ahead.querySelector("path").getAttribute("d"), /^M31.5,118A.* 0 0 1 76.5,118$/, "forward, over the words too");
 });
 
-test("heads stand in lines of a layer, each with its own numbers, and one can be chosen", () => {
-  const told = [];
-  const block = { shape: [4, 1, 1], at: 0, name: "scores", line: 2, small: true, ramp: "signed", top: 4, chosen: 2, pick: "Open", labels: ["1-1", "1-2", "2-1", "2-2"] };
-  const made = onPage(() => {
-    const all = { ...board(1, 2, 3, 4), component: { setStateValue: (...given) => told.push(given) } };
-    return sheets(all, block);
-  });
-  assert.deepEqual(made.children.map((node) => node.tag), ["figure", "figure", "hr", "figure", "figure"]);
-  const buttons = made.querySelectorAll(".pick");
-  assert.deepEqual(buttons.map((node) => [node.getAttribute("aria-label"), node.getAttribute("aria-checked"), node.tabIndex]), [["Open 1-1", "false", -1], ["Open 1-2", "false", -1], ["Open 2-1", "true", 0], ["Open 2-2", "false", -1]]);
-  buttons[3].onclick();
-  assert.deepEqual(told, [["picked", 3]]);
+test("heads stand in lines of a layer, each with its own numbers, on one scale", () => {
+  const block = { shape: [4, 1, 1], at: 0, name: "scores", line: 2, wide: 46, high: 38, ramp: "signed", top: 4, chosen: 2, labels: ["1-1", "1-2", "2-1", "2-2"] };
+  const made = onPage(() => sheets(board(1, 2, 3, 4), block));
+  assert.equal(made.style.gridTemplateColumns, "repeat(2, minmax(0, 46px))");
+  assert.deepEqual(made.children.map((figure) => [figure.className, figure.querySelector("span").textContent]), [["", "1-1"], ["", "1-2"], ["chosen", "2-1"], ["", "2-2"]]);
   const levels = made.querySelectorAll("canvas").map((canvas) => level([canvas.image.data[0], canvas.image.data[1]]));
-  for (const [i, share] of levels.entries()) assert.ok(Math.abs(share - (1 + (i + 1) / 4) / 2) < 0.001, "from the middle up, on one scale");
-});
-
-test("a table that scrolls sideways can be reached, is named, and marks its chosen row", () => {
-  const made = onPage(() => gridTable(board(), { id: "t", label: "Every key", head: ["key", "score"], rows: [["cat", "1"], ["it", "2"]], tokens: 0, chosen: 1 }));
-  assert.deepEqual([made.tabIndex, made.getAttribute("role"), made.getAttribute("aria-label")], [0, "group", "Every key"]);
-  assert.deepEqual(made.querySelectorAll("tbody tr").map((row) => [row.className, ...texts(row.querySelectorAll("td"))]), [["", "cat", "1"], ["chosen", "it", "2"]]);
+  for (const [i, share] of levels.entries()) assert.ok(Math.abs(share - (1 + (i + 1) / 4) / 2) < 0.001, "from the middle up");
 });
 
 test("the pager leads to the screens beside this one and to any by name, and stops at both ends", () => {
@@ -248,16 +141,6 @@ test("the pager leads to the screens beside this one and to any by name, and sto
   assert.deepEqual([shut(0), shut(1), shut(2)], [[true, false], [false, false], [false, true]]);
   assert.deepEqual(texts(at(2).querySelectorAll("option")), ["1 · first", "2 · second", "3 · third"]);
   assert.equal(at(2).querySelector(".place-of").textContent, "of 3");
-});
-
-test("what was typed can be taken back where something was", () => {
-  const told = [];
-  const component = { setTriggerValue: (...given) => told.push(given), setStateValue: (...given) => told.push(given) };
-  const of = (cells, block) => onPage(() => undo({ cells, component }, { text: "as it was", ...block }));
-  assert.deepEqual([of({}, {}).disabled, of({ 3: 1 }, {}).disabled, of({}, { trigger: "reset" }).disabled, of({}, { trigger: "reset", disabled: true }).disabled], [true, false, false, true]);
-  of({ 3: 1 }, {}).onclick();
-  of({}, { trigger: "reset" }).onclick();
-  assert.deepEqual(told, [["cells", {}], ["reset", true]]);
 });
 
 test("keys turn the screens, but not those that are typed, and not with Control, Alt or the command key", () => {

@@ -4,12 +4,9 @@ import { Duo } from "../duo.js";
 import { drawHero } from "./drawn.js";
 import { Matrix } from "../matrix.js";
 import { measureRow } from "../measure.js";
-import { Menu } from "../menu.js";
 import { Ranking } from "../ranking.js";
-import { prints } from "../save.js";
 import { Sheet } from "../sheet.js";
 import { describe } from "./rows.js";
-import { csvFile, jsonFile, pdfFile, pngFile } from "./saving.js";
 
 export function build(view) {
   const actions = {
@@ -38,16 +35,10 @@ function heroOf(view) {
   view.live = make("p", { class: "hidden-aloud", "aria-live": "polite" });
   view.hint = make("p", { class: "hint" });
   view.titles = make("p", { class: "caption titles" });
+  view.facts = make("p", { class: "caption" });
   view.clear = make("button", { type: "button", class: "plain", text: "Clear", onclick: () => view.select({ pins: [], to: null }) });
-  view.menu = new Menu([
-    ["Picture, SVG", "vectors; the key S keeps what you point at", () => view.saveSvg()],
-    ["Picture, PNG", "twice the screen's resolution", () => pngFile(view)],
-    ...(prints() ? [["Picture, PDF", "real text, through the print dialog", () => pdfFile(view)]] : []),
-    ["Numbers, CSV", "A, B and A minus B of this head", () => csvFile(view)],
-    ["Numbers, JSON", "the same, with what is chosen", () => jsonFile(view)],
-  ]);
-  const said = make("div", { class: "said" }, view.line, view.hint, view.titles);
-  const under = make("div", { class: "under" }, said, make("div", { class: "tools" }, view.clear, view.menu.root));
+  const said = make("div", { class: "said" }, view.line, view.hint, view.titles, view.facts);
+  const under = make("div", { class: "under" }, said, make("div", { class: "tools" }, view.clear));
   return make("section", { class: "hero", "aria-label": "Both sentences" }, view.duo.root, under, view.live);
 }
 
@@ -60,16 +51,13 @@ function overviewOf(view) {
   return view.overview;
 }
 
-// The chosen head: three matrices, or a table.
+// The chosen head: three matrices.
 function headPartOf(view) {
   view.headTitle = make("h2", {});
-  view.tabs = make("div", { class: "tabs", role: "group", "aria-label": "How to show the head" },
-    ...[["matrix", "Matrices"], ["table", "Table"]].map(([id, text]) => make("button", { type: "button", "data-panel": id, text, onclick: () => view.setPanel(id) })));
-  view.table = make("div", { class: "table" });
   const trio = ["A", "B", "A − B"].map((text, side) => make("figure", {}, make("figcaption", { text }), view.matrices[side].root));
   view.trio = make("div", { class: "trio" }, ...trio);
   view.note = make("p", { class: "caption", text: "row = query, looks at column = key" });
-  return make("section", { class: "part onehead wide", "aria-label": "The chosen head" }, make("header", {}, view.headTitle, view.tabs), measureRow(view), view.note, view.trio, view.table);
+  return make("section", { class: "part onehead wide", "aria-label": "The chosen head" }, make("header", {}, view.headTitle), measureRow(view), view.note, view.trio);
 }
 
 function matrixActions(view, side) {

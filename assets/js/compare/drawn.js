@@ -72,12 +72,7 @@ export function specOf(view, side) {
   };
 }
 
-// A, B and, where any word has a counterpart, A minus B.
-export function sidesDrawn(view) {
-  return view.both.length ? [0, 1, 2] : [0, 1];
-}
-
 export function drawMatrices(view) {
-  if (view.state.panel !== "matrix") return;
-  sidesDrawn(view).forEach((side) => view.matrices[side].draw(specOf(view, side), side === 2 ? { ...view.paint, ...view.paint.change } : view.paint));
+  // A minus B is there where any word has a counterpart.
+  (view.both.length ? [0, 1, 2] : [0, 1]).forEach((side) => view.matrices[side].draw(specOf(view, side), side === 2 ? { ...view.paint, ...view.paint.change } : view.paint));
 }

@@ -1,12 +1,13 @@
-// What stands around the pictures of Compare: sentences, hints, the ranking, the table.
+// What stands around the pictures of Compare: sentences, hints, the ranking.
 import { noneSeesInWords, nothingMoved, triangleNote } from "../causal.js";
 import { spoken } from "../dom.js";
 import { percent, points } from "../format.js";
 import { strongest } from "../numbers.js";
+import { fillFacts } from "../parts.js";
 import { notRanked } from "../ranking.js";
 import { kindOf, titleOf } from "../record.js";
 import { changeInWords, listed, quoted } from "../words.js";
-import { compared, describe, isHere, rankingNow, rowsFor, seenIn } from "./rows.js";
+import { describe, isHere, rankingNow, rowsFor, seenIn } from "./rows.js";
 
 function sentenceNow(view) {
   const head = view.state.head;
@@ -41,6 +42,7 @@ export function drawWords(view) {
   view.hint.textContent = !pins.length ? "Point at a word to see where it looks in both. Click it to pin it." : to === null ? `Click a second word to follow that one link through all ${kindOf(view.common).many}.` : "";
   view.hint.hidden = !view.hint.textContent;
   view.clear.hidden = !pins.length;
+  fillFacts(view.facts, view.records, view.state.head, view.link);
   const alone = view.pairs.filter(([a, b]) => a === null || b === null).length;
   const left = alone ? ` ${alone} ${alone > 1 ? "words have" : "word has"} no counterpart and ${alone > 1 ? "are" : "is"} left out.` : "";
   const sizes = view.records[0].layers !== view.records[1].layers || view.records[0].heads !== view.records[1].heads ? ` Only ${kindOf(view.common).many} that both models have are shown.` : "";
@@ -76,21 +78,4 @@ export function drawRanking(view) {
     offers: still ? view.offers : [],
     hint: still ? `${still}${view.offers.length ? " Look from a word that comes later:" : ""}` : blind ? noneSeesInWords(view.record.named, shared, to, view.common.per) : alone ? `${who} ${pins.length > 1 ? "stand" : "stands"} in A only: there is no row of B to compare ${pins.length > 1 ? "them" : "it"} with. Choose a word that both have.` : pins.length ? notRanked() : `Choose a word to rank the ${kind.many} by how much of its attention moved between A and B.`,
   });
-}
-
-export function tableNow(view) {
-  const pins = compared(view, view.pinColumns());
-  const [a, b] = pins.length ? rowsFor(view, pins) : [null, null];
-  const caption = view.line.dataset.said;
-  if (!isHere(view)) return { caption, head: [globalThis.headscope?.live === false ? "This file does not hold the numbers of this head" : "The numbers are on their way"], rows: [] };
-  if (!a) return { caption, head: ["Pin a word to see its numbers"], rows: [] };
-  return { caption, head: ["looked at", "A", "B", "A − B, points"], rows: view.pairs.map((_, column) => rowOf(view, pins, column, [a, b])) };
-}
-
-// What one word gets in A and in B; nothing where it cannot be seen.
-function rowOf(view, pins, column, rows) {
-  const missing = [0, 1].map((side) => view.pairs[column][side] === null || pins.every((pin) => view.pairs[pin][side] === null));
-  const [inA, inB] = seenIn(view, pins, column).map((sees, side) => (missing[side] ? `not in ${"AB"[side]}` : sees ? rows[side][column] : null));
-  const both = typeof inA === "number" && typeof inB === "number";
-  return [view.nameOf(column), inA, inB, both ? inA - inB : missing.some(Boolean) ? "" : null];
 }

@@ -1,4 +1,4 @@
-// All heads as a grid of switches (or of links), drawn as Explore's contact sheet. Where there is room and there are more
+// All heads as a grid of switches, drawn as Explore's contact sheet. Where there is room and there are more
 // layers than heads, layers run across and heads downward, so that all of them fit on one screen.
 import { make } from "../dom.js";
 import { Sheet } from "../sheet.js";
@@ -7,8 +7,7 @@ import { headName } from "../words.js";
 const LARGEST = 44;
 const SMALLEST = 16;
 const AXIS = 24;
-const BESIDE = 720; // from this width on there is room for something beside the grid
-const RESULT = 390;
+const TURNED = 560; // from this width on there is room for thirty layers across
 const GAP = 2;
 
 export class HeadGrid extends Sheet {
@@ -25,29 +24,24 @@ export class HeadGrid extends Sheet {
   }
 
   // How large a head is drawn in this width; returns whether layers run across.
-  arrange(width, [layers, heads], accompanied) {
-    const wide = width >= BESIDE;
-    const turned = wide && layers > heads;
-    const across = turned ? layers : heads;
-    const room = width - (wide && accompanied ? RESULT : 0) - AXIS;
-    const size = Math.max(SMALLEST, Math.min(LARGEST, Math.floor(room / across) - GAP));
+  arrange(width, [layers, heads]) {
+    const turned = width >= TURNED && layers > heads;
+    const size = Math.max(SMALLEST, Math.min(LARGEST, Math.floor((width - AXIS) / (turned ? layers : heads)) - GAP));
     this.stage.style.setProperty("--cell", `${size}px`);
     return turned;
   }
 
-  fill({ shape, turned, causal, addresses, effects }, describe) {
+  fill({ shape, turned, causal }, describe) {
     const [layers, heads] = (this.shape = shape);
     const focused = this.cells.indexOf(this.root.getRootNode().activeElement);
-    this.record = { causal: causal && !effects };
+    this.record = { causal };
     this.describe = describe;
-    this.links = addresses;
     this.order = [];
     this.cells = [];
     this.lines = [];
-    const numbered = (layer) => make("button", { type: "button", class: "axis", tabindex: -1, "data-layer": layer, text: layer + 1, title: `Layer ${layer + 1}: all its heads`, disabled: Boolean(addresses) });
+    const numbered = (layer) => make("button", { type: "button", class: "axis", tabindex: -1, "data-layer": layer, text: layer + 1, title: `Layer ${layer + 1}: all its heads` });
     const cell = (layer, head) => {
-      const of = addresses ? ["a", { href: addresses[headName([layer, head])], draggable: "false" }] : ["button", { type: "button" }];
-      const made = make(of[0], { ...of[1], class: "switch", tabindex: -1, "data-at": this.cells.length }, make("span", { class: "badge" }), make("i", { class: "moved" }));
+      const made = make("button", { type: "button", class: "switch", tabindex: -1, "data-at": this.cells.length }, make("span", { class: "badge" }), make("i", { class: "moved" }));
       this.order.push([layer, head]);
       this.cells.push(made);
       return made;
@@ -56,7 +50,7 @@ export class HeadGrid extends Sheet {
     const axis = (text) => make("span", { class: "axis", "aria-hidden": "true", text });
     const rows = [];
     const add = (...row) => {
-      this.lines.push(row.filter((node) => !node.matches("span.axis, button:disabled")));
+      this.lines.push(row.filter((node) => !node.matches("span.axis")));
       rows.push(make("div", { class: "layer" }, ...row));
     };
     if (turned) {
@@ -75,14 +69,13 @@ export class HeadGrid extends Sheet {
     if (focused >= 0) home.focus();
   }
 
-  mark(off, { badge, moved, effects }) {
+  mark(off, { badge, moved }) {
     this.off = off;
     this.cells.forEach((cell, i) => {
       const name = headName(this.order[i]);
       const out = off.has(name);
-      if (!this.links) cell.setAttribute("aria-pressed", String(out));
+      cell.setAttribute("aria-pressed", String(out));
       cell.classList.toggle("off", out);
-      cell.classList.toggle("unknown", Boolean(effects) && !Number.isFinite(effects[this.order[i][0] * this.shape[1] + this.order[i][1]]));
       cell.querySelector(".badge").textContent = out ? badge : "";
       cell.querySelector(".moved").style.width = `${Math.round(100 * (moved?.[name] ?? 0))}%`;
       cell.setAttribute("aria-label", this.describe(this.order[i]));
@@ -94,7 +87,7 @@ export class HeadGrid extends Sheet {
     if (layer) return this.toggleLayer(Number(layer.dataset.layer));
     // A pointer has done it by going down and up; what is left is a key.
     const cell = event.target.closest?.("[data-at]");
-    if (!cell || this.links || event.detail !== 0) return undefined;
+    if (!cell || event.detail !== 0) return undefined;
     this.paintOver(cell, !this.off.has(this.nameOf(cell)));
     return this.actions.done();
   }
@@ -114,7 +107,7 @@ export class HeadGrid extends Sheet {
 
   down(event) {
     const cell = event.target.closest?.("[data-at]");
-    if (!cell || this.links || event.button !== 0) return;
+    if (!cell || event.button !== 0) return;
     this.dragging = { out: !this.off.has(this.nameOf(cell)), before: this.off };
     globalThis.addEventListener?.("pointerup", () => this.up(), { once: true }); // wherever it is let go
     cell.focus();

@@ -17,8 +17,6 @@ export class Toolbar {
 
   fill(data) {
     this.data = data;
-    this.root.hidden = Boolean(data.effects);
-    if (data.effects) return;
     this.factors.replaceChildren(
       ...data.factors.map(({ value, label, title }) => make("button", { type: "button", text: label, title, "aria-pressed": String(value === data.factor), onclick: () => this.actions.ask({ do: "factor", value }) })),
     );

@@ -4,13 +4,10 @@ import { make } from "../dom.js";
 import { Lines } from "../lines.js";
 import { Matrix } from "../matrix.js";
 import { measureRow } from "../measure.js";
-import { Menu } from "../menu.js";
 import { legend } from "../parts.js";
 import { Ranking } from "../ranking.js";
-import { prints } from "../save.js";
 import { Sentence } from "../sentence.js";
 import { Sheet } from "../sheet.js";
-import { csvFile, jsonFile, pdfFile, pngFile } from "./saving.js";
 
 export function build(view) {
   const actions = {
@@ -44,17 +41,10 @@ function heroOf(view) {
   view.evidenceSaid = make("span");
   view.evidenceLink = make("a", { target: "_self", text: "See the test" });
   view.proof = make("p", { class: "hint evidence" }, view.evidenceSaid, " ", view.evidenceLink);
-  view.menu = new Menu([
-    ["Picture, SVG", "vectors; the key S keeps what you point at", () => view.saveSvg()],
-    ["Picture, PNG", "twice the screen's resolution", () => pngFile(view)],
-    ...(prints() ? [["Picture, PDF", "real text, through the print dialog", () => pdfFile(view)]] : []),
-    ["Numbers, CSV", "every weight of this head", () => csvFile(view)],
-    ["Numbers, JSON", "the same, with what is chosen", () => jsonFile(view)],
-  ]);
   view.adding = make("button", { type: "button", class: "plain", "aria-pressed": "false", text: "Combine words", title: "While on, a click adds a word; the mean of their rows is shown", onclick: () => view.toggleAdding() });
   view.clear = make("button", { type: "button", class: "plain", text: "Clear", onclick: () => view.select({ pins: [], to: null }) });
-  const tools = make("div", { class: "tools" }, view.clear, view.adding, view.menu.root);
-  view.facts = make("p", { class: "caption facts" });
+  const tools = make("div", { class: "tools" }, view.clear, view.adding);
+  view.facts = make("p", { class: "caption" });
   const under = make("div", { class: "under" }, make("div", { class: "said" }, view.line, view.proof, view.hint, traceOf(view), view.facts), tools);
   return make("section", { class: "hero", "aria-label": "The sentence" }, view.sentence.root, under, view.live);
 }
@@ -79,15 +69,14 @@ function overviewOf(view) {
   return view.overview;
 }
 
-// The chosen head as matrix, lines or table.
+// The chosen head as matrix or lines.
 function headPartOf(view) {
-  view.table = make("div", { class: "table" });
   view.panelTitle = make("h2", {});
   view.tabs = make("div", { class: "tabs", role: "group", "aria-label": "How to show the head" });
   view.controls = make("div", { class: "controls" });
   view.panelNote = make("p", { class: "caption" });
   view.usualSaid = make("p", { class: "usual" });
-  const panel = make("div", { class: "panel" }, view.matrix.root, view.lines.root, view.table);
+  const panel = make("div", { class: "panel" }, view.matrix.root, view.lines.root);
   buildControls(view);
   return make("section", { class: "part onehead", "aria-label": "The chosen head" }, make("header", {}, view.panelTitle, view.tabs), view.usualSaid, measureRow(view), view.panelNote, view.controls, panel);
 }

@@ -1,9 +1,9 @@
 // How Explore shows what is chosen: tab, heads drawn together, threshold, order and pair filter, as a link holds them.
 import { headName } from "../words.js";
 
-export const LOOK = { panel: "matrix", least: 0, sort: "layer", also: [], pair: "all", brings: false, scaled: false };
-export const PANELS = ["matrix", "lines", "table", "sheet"];
-export const SORTS = ["layer", "weight", "role"];
+const LOOK = { panel: "matrix", least: 0, sort: "layer", also: [], pair: "all", brings: false, scaled: false };
+const PANELS = ["matrix", "lines", "sheet"];
+const SORTS = ["layer", "weight", "role"];
 const PAIRS = ["all", "AA", "AB", "BA", "BB"];
 
 // Are there two sentences, so that one can look at the other?

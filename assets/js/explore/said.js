@@ -1,23 +1,21 @@
-// What stands around the pictures of Explore: sentences, hints, tabs, the table.
+// What stands around the pictures of Explore: sentences, hints, tabs.
 import { cannotSee, maskNote, sharingInWords, triangleNote } from "../causal.js";
-import { apart, hintAcross, sources } from "../cross.js";
+import { hintAcross } from "../cross.js";
 import { make, write } from "../dom.js";
 import { ghostInWords, unitBefore } from "../ghost.js";
-import { factsOf, placeName } from "../files.js";
 import { percent } from "../format.js";
 import { meanRow } from "../numbers.js";
 import { drawMeasure } from "../measure.js";
-import { spokenOnce } from "../parts.js";
-import { chose, noneSees, unseen } from "../seen.js";
-import { drawTable, pinnedTable, strongestTable } from "../table.js";
-import { kindOf, rankHeads, sinkOf, titleOf } from "../record.js";
-import { headInWords, headName, listed, pairInWords, quoted, rowInWords } from "../words.js";
+import { fillFacts, spokenOnce } from "../parts.js";
+import { kindOf, placeName, rankHeads, sinkOf, titleOf } from "../record.js";
+import { chose, noneSees } from "../seen.js";
+import { headInWords, headName, pairInWords, rowInWords } from "../words.js";
 import { drawChips } from "./heads.js";
 import { fromNow, ghostNow, topNow } from "./shown.js";
 
-const PANELS = [["matrix", "Matrix"], ["lines", "Lines"], ["table", "Table"]];
+const PANELS = [["matrix", "Matrix"], ["lines", "Lines"]];
 
-// The line under the sentence follows the pointer; what is announced and saved is what is chosen.
+// The line under the sentence follows the pointer; what is announced is what is chosen.
 export function sentenceShown(view) {
   const from = fromNow(view);
   if (!view.matrixNow || !from.length || from === view.state.pins) return view.said;
@@ -75,8 +73,7 @@ export function drawWords(view) {
   if (view.state.brings && view.brings && !view.hint.hidden) hint = "An arc is as wide at the word looked at as the raw weight, and at the word that looks as what it brings.";
   write(view.hint, hint);
   view.hint.classList.toggle("empty", !hint); // its line stays, so that nothing below it moves
-  view.facts.hidden = globalThis.headscope?.live !== false;
-  if (!view.facts.hidden) view.facts.textContent = factsOf(view.record, placeName(view.record, view.state.head));
+  fillFacts(view.facts, [view.record], view.state.head, view.link);
   view.adding.hidden = !pins.length;
   view.adding.setAttribute("aria-pressed", String(view.state.adding));
   view.clear.hidden = !pins.length;
@@ -124,17 +121,16 @@ export function drawTabs(view) {
   write(view.panelTitle, titleOf(view.record, state.head));
   drawMeasure(view);
   const shared = sharingInWords(view.record, state.head);
-  const reading = { matrix: `row = query, looks at column = key${maskNote(view.record)}`, lines: "left = query, looks at right = key", table: "", sheet: "" }[state.panel];
+  const reading = { matrix: `row = query, looks at column = key${maskNote(view.record)}`, lines: "left = query, looks at right = key", sheet: "" }[state.panel];
   write(view.panelNote, reading + (shared && ` · ${shared}`) + (state.panel === "matrix" ? shadeNote(view) : ""));
   view.scaledRow.hidden = state.panel !== "matrix";
   view.scaled.checked = state.scaled;
   view.together.hidden = state.panel !== "lines" || view.record.heads < 2;
   drawChips(view);
-  if (state.panel === "table") drawNumbers(view);
 }
 
 // What the strongest shade of a matrix stands for, where that is not 100 %.
-export function shadeNote(view) {
+function shadeNote(view) {
   return view.state.scaled ? ` · ${view.paint.dark ? "brightest" : "darkest"} = ${percent(topNow(view))}` : "";
 }
 
@@ -151,19 +147,4 @@ function drawEvidence(view, shown) {
   if (!shown) return;
   write(view.evidenceSaid, view.evidence.said);
   view.evidenceLink.href = view.evidence.href;
-}
-
-export function tableNow(view) {
-  const { named: names, n } = view.record;
-  const { pins } = view.state;
-  const sink = sinkOf(view.record, view.headNow);
-  const table = pins.length ? pinnedTable(names, pins, view.matrixNow, n, (q, k) => unseen(view.record, q, k)) : strongestTable(names, view.matrixNow, n, (q) => chose(view.record, q));
-  const first = pins.length ? (k) => !apart(view.record, view.record.n - 1, k) : (q) => q >= sources(view.record);
-  const rows = table.rows.filter((_, i) => first(i));
-  if (sink && pins.length) rows.push(["(sink)", ...pins.map((q) => sink[q]), ...(pins.length > 1 ? [meanOf(pins, sink)] : [])]);
-  return { ...table, rows, caption: view.said };
-}
-
-function drawNumbers(view) {
-  if (view.matrixNow) drawTable(view.table, tableNow(view));
 }

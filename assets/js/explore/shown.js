@@ -93,8 +93,7 @@ export function topNow(view) {
   return values ? Math.max(largest(values), 1 / STEPS) : 1;
 }
 
-// whole: of the head whose numbers are here, as files have it, also where another one is on its way.
-export function matrixSpec(view, whole = false) {
+export function matrixSpec(view) {
   const { named: names } = view.record;
   const spec = crossSpec(view.record, {
     rows: names,
@@ -111,7 +110,7 @@ export function matrixSpec(view, whole = false) {
     tall: tallNow(view, view.matrix),
     absent: mask(view.record),
     absentWords: (q, k) => cannotSee(view.record, q, k),
-    ...(whole || matrixOf(view.record, view.state.head) ? {} : smallPicture(view)),
+    ...(matrixOf(view.record, view.state.head) ? {} : smallPicture(view)),
   });
   return withSink(view, spec);
 }

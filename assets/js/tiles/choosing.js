@@ -1,7 +1,7 @@
 // A picture whose words or heads can be chosen: one Tab stop, arrow keys move, Enter chooses.
 //
-// block: {type: "choosing", item, select, tells, values, labels}: what `select` finds in the drawn item, in order, tells
-// `values[i]` as the trigger `tells`.
+// block: {type: "choosing", item, select, tells, values, labels, line}: what `select` finds in the drawn item, in order, tells
+// `values[i]` as the trigger `tells`; `line` of them stand in a row.
 export function choosing(draw) {
   return (board, block) => {
     const made = draw(board, block.item);
@@ -30,7 +30,7 @@ function choice(board, block, targets, target, i) {
     tell();
   });
   target.addEventListener("keydown", (event) => {
-    const step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key];
+    const step = { ArrowDown: block.line, ArrowRight: 1, ArrowUp: -block.line, ArrowLeft: -1 }[event.key];
     if (event.key === "Enter" || event.key === " ") tell();
     else if (step) focusOn(targets, (i + step + targets.length) % targets.length);
     else return;
@@ -39,7 +39,7 @@ function choice(board, block, targets, target, i) {
   });
 }
 
-export function focusOn(targets, next) {
+function focusOn(targets, next) {
   targets.forEach((target, j) => target.setAttribute("tabindex", j === next ? "0" : "-1"));
   targets[next].focus();
 }

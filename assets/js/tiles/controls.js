@@ -1,4 +1,4 @@
-// What the reader presses on a board: rows of tokens, the way through the screens, undo, and the arrow keys.
+// What the reader presses on a board: rows of tokens, the way through the screens, and the arrow keys.
 import { make } from "../dom.js";
 import { choose } from "./chosen.js";
 
@@ -58,14 +58,6 @@ export function pager(board, block) {
   return make("div", { class: "pager" }, way(now - 1, ["‹", make("span", { text: " Back" })], "Back"), list, place, way(now + 1, [make("span", { text: "Next " }), "›"], "Next"));
 }
 
-export function undo(board, block) {
-  const made = make("button", { class: "numbers", text: block.text });
-  made.type = "button";
-  made.disabled = block.trigger ? Boolean(block.disabled) : !Object.keys(board.cells).length;
-  made.onclick = () => (block.trigger ? board.component.setTriggerValue(block.trigger, true) : board.component.setStateValue("cells", {}));
-  return made;
-}
-
 // Whether a key moves a wide table or long lines of code that have the focus.
 function scrolls(node, key) {
   return key.startsWith("Arrow") && node.matches && node.matches("[role=group][tabindex]") && node.scrollWidth > node.clientWidth + 1;
@@ -74,7 +66,7 @@ function scrolls(node, key) {
 export function keyboard(component) {
   const pressed = (event) => {
     const path = event.composedPath();
-    if (path.some((node) => node.matches && node.matches("input,textarea,select,[role=radio],[role=application],[role=combobox],[role=slider],[contenteditable=true]"))) return;
+    if (path.some((node) => node.matches && node.matches("input,textarea,select,[role=radio],[role=application],[role=combobox],[role=slider],[role=grid],[contenteditable=true]"))) return;
     if (event.altKey || event.ctrlKey || event.metaKey || path.some((node) => scrolls(node, event.key))) return;
     const go = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1 }[event.key];
     if (!go) return;

@@ -4,7 +4,6 @@ import { make } from "../dom.js";
 import { fixed, percent } from "../format.js";
 import { gradient } from "../theme.js";
 import { pickable } from "./cells.js";
-import { numbersButton } from "./numbers.js";
 import { painted, valuesOf } from "./painted.js";
 import { lowered } from "./prose.js";
 
@@ -25,10 +24,8 @@ export function matrix(board, block) {
   const rest = () => readout.replaceChildren(...(block.legend === false ? [] : legend(board, block, top)));
   rest();
   hover(block, canvas, values, readout, rest);
-  if (block.press) press(board, block, canvas);
   if (block.cells) pick(board, block, over, canvas, values, readout);
-  const numbers = block.numbers === false ? [] : numbersButton(board, block, values, top);
-  made.append(caption(block, ...numbers.slice(0, 1)), picture, readout, ...numbers.slice(1));
+  made.append(caption(block), picture, readout);
   return made;
 }
 
@@ -40,13 +37,13 @@ function rowLabels(block, high) {
   return labels;
 }
 
-export function caption(block, ...more) {
+export function caption(block) {
   const made = make("figcaption");
   const name = make("span", { class: block.hue ? `name hue-${block.hue}` : "name" });
   if (block.hue) name.style.setProperty("--hue", OKABE_ITO["qkvz".indexOf(block.hue)]);
   made.append(lowered(name, block.name));
   if (block.note) made.append(lowered(make("span", { class: "note" }), block.note));
-  made.append(make("span", { class: "shape", text: block.shape.join(" × ") }), ...more);
+  made.append(make("span", { class: "shape", text: block.shape.join(" × ") }));
   return made;
 }
 
@@ -116,21 +113,6 @@ function placeOf(block, canvas, event) {
 function hover(block, canvas, values, readout, rest) {
   canvas.onpointermove = (event) => (readout.textContent = saidAt(block, values, ...placeOf(block, canvas, event)));
   canvas.onpointerleave = rest;
-}
-
-// A press tells the row's and the column's value, each by its name; a value may stand for several columns side by side.
-// The keys' way to the same tokens and heads stands elsewhere on the page.
-function press(board, block, canvas) {
-  canvas.classList.add("pressed");
-  canvas.onclick = (event) => {
-    const [n, m] = block.shape;
-    const [row, col] = placeOf(block, canvas, event);
-    const told = [[block.press.rows, row / n], [block.press.cols, col / m]];
-    for (const [axis, share] of told) {
-      const value = axis && axis.values[Math.floor(share * axis.values.length)];
-      if (value !== undefined && value !== null) board.component.setTriggerValue(axis.tells, value);
-    }
-  };
 }
 
 function pick(board, block, over, canvas, values, readout) {

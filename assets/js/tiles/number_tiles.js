@@ -1,7 +1,7 @@
 // A small matrix as tiles, a number on each; the reader may type others.
 import { css, inkOn } from "../colour.js";
 import { make } from "../dom.js";
-import { fixed, percent, readNumber, tiny, trim } from "../format.js";
+import { fixed, readNumber, tiny, trim } from "../format.js";
 import { largest } from "../numbers.js";
 import { pickable } from "./cells.js";
 import { caption } from "./matrix.js";
@@ -25,8 +25,7 @@ export function numberTiles(board, block) {
   }
   const problem = make("p", { class: "wrong-number", role: "alert" });
   problem.id = `problem-${grid.dataset.matrix}`;
-  if (!block.bare) made.append(caption(block));
-  made.append(grid);
+  made.append(caption(block), grid);
   if (block.cells) made.append(written(board, block, grid, values));
   if (block.editable) made.append(problem);
   return made;
@@ -57,10 +56,9 @@ function written(board, block, grid, values) {
 function tile(board, block, values, i, j, top) {
   const [, m] = block.shape;
   const value = values[i * m + j];
-  const digits = block.digits ?? 4;
-  const text = shownNumber(value, digits);
+  const text = shownNumber(value, block.digits);
   if (block.editable) return typed(board, block, value, text, [i, j]);
-  const made = make("div", { text: block.ramp === "weight" && block.shares ? percent(value) : text, "data-place": i * m + j });
+  const made = make("div", { text, "data-place": i * m + j });
   const rgb = shadeOf(board.paint, block.ramp, value, top * (block.ramp === "weight" ? 1 : 1.6));
   if (rgb) {
     made.style.background = css(rgb);
@@ -77,18 +75,16 @@ export function shownNumber(value, digits = 4) {
 
 // A number to type over; what is typed is told with its place, what is no number is said beneath.
 function typed(board, block, value, text, [i, j]) {
-  const place = (block.first || 0) + i * block.shape[1] + j;
+  const place = i * block.shape[1] + j;
   const name = (labels, at, what) => (labels && labels[at] !== undefined ? labels[at] : `${what} ${at + 1}`);
   const label = `${block.name}, ${name(block.rows, i, "row")}, ${name(block.cols, j, "column")}`;
   const input = make("input", { inputmode: "decimal", "data-focus": `${block.id}-${place}`, "aria-label": label, "data-place": place });
   input.value = text;
   numberBox(input, value, text, () => input.closest("figure").querySelector(".wrong-number"), (number) => {
     board.cells[block.id] = { ...board.cells[block.id], [place]: number };
-    if (block.trigger) board.component.setTriggerValue(block.trigger, board.cells);
-    else board.component.setStateValue("cells", board.cells);
+    board.component.setTriggerValue("typed", board.cells);
   });
-  const edited = (board.cells[block.id] && place in board.cells[block.id]) || (block.edited && block.edited.includes(place));
-  if (edited) input.classList.add("edited");
+  if (place in (board.cells[block.id] ?? {})) input.classList.add("edited");
   return input;
 }
 

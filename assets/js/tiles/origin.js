@@ -7,7 +7,6 @@ import { reach, shadeOf, strip } from "./painted.js";
 import { lowered } from "./prose.js";
 import { barline, cell } from "./tables.js";
 import { css, inkOn } from "../colour.js";
-import { saveCsv } from "../csv.js";
 
 const LARGEST = 8;
 
@@ -30,7 +29,7 @@ export function sum(board, block) {
     canvas.onpointerleave = rest;
     strips.append(lowered(make("span", { title: name }), name), canvas);
   }
-  made.append(lowered(make("h3"), block.title), strips, productTiles(board, block, products, said, rest), readout, total(block, saving(block, { left, right, products })));
+  made.append(lowered(make("h3"), block.title), strips, productTiles(board, block, products, said, rest), readout, total(block));
   rest();
   return made;
 }
@@ -52,21 +51,11 @@ function productTiles(board, block, products, said, rest) {
   return made;
 }
 
-function total(block, more) {
+function total(block) {
   const line = make("p", { class: "total" });
   if (block.added === null) line.append(`${block.count === 1 ? "1 product adds" : `${block.count} products add`} up to ${shownNumber(block.sum)}`);
   else lowered(line, `${block.count} ${block.count === 1 ? "product" : "products"}: ${shownNumber(block.sum)} ${block.added < 0 ? "−" : "+"} ${shownNumber(Math.abs(block.added))} (${block.added_name}) = ${shownNumber(block.value)}`);
-  line.append(" ", more);
   return line;
-}
-
-function saving(block, { left, right, products }) {
-  const onclick = () => {
-    const rows = [["", block.names[0], block.names[1], "product"]];
-    for (let t = 0; t < block.count; t += 1) rows.push([block.terms ? block.terms[t] : t + 1, left[t], right[t], products[t]]);
-    saveCsv("products.csv", rows);
-  };
-  return make("button", { class: "numbers", type: "button", text: "CSV", "aria-label": block.count === 1 ? "The product as CSV" : `All ${block.count} products as CSV`, onclick });
 }
 
 // A row of scores to type over, what the exponential makes of each, and its share of their sum, before and now.

@@ -1,4 +1,4 @@
-// Words on a board: paragraphs with terms that explain themselves, signs, lines of code. Text goes in as text.
+// Words on a board: paragraphs with terms that explain themselves, and signs. Text goes in as text.
 import { make } from "../dom.js";
 
 // W_q is written with a lowered q; only our own words go through here, never a reader's token.
@@ -20,20 +20,6 @@ function whole(parent, text) {
 
 export function op(board, block) {
   return make("div", { class: "op", text: block.text });
-}
-
-const LONG = 20; // lines that still fit a screen in the usual type
-
-export function code(board, block) {
-  const made = make("pre", { class: block.lines.length > LONG ? "code long" : "code" });
-  made.tabIndex = 0;
-  made.setAttribute("role", "group");
-  made.setAttribute("aria-label", "The same in torch");
-  for (const [line, remark] of block.lines) {
-    const said = line.trimEnd();
-    made.append(said, make("span", { class: "pad", text: line.slice(said.length) }), remark ? make("span", { class: "remark", text: `  # ${remark}` }) : "", "\n");
-  }
-  return made;
 }
 
 export function paragraph(board, block) {

@@ -8,17 +8,16 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from mha_core.command_io import add_digest, add_format, form_of, put, warn_if_unpinned, written
+from mha_core.command_io import Answer, add_format, add_model, give, model_asked
 from mha_core.console import STOPPED
 from mha_core.errors import InputError
 from mha_core.export import model_of
 from mha_core.heads.atlas.collect import Collection
-from mha_core.heads.atlas.describe import evidence, label, sentences
+from mha_core.heads.atlas.describe import sentences
 from mha_core.heads.atlas.passages import LEAST_TOKENS, own_passages, read_passages
 from mha_core.heads.atlas.shipped import read_shipped
-from mha_core.heads.atlas.table import Atlas, HeadEntry, atlas
+from mha_core.heads.atlas.table import Atlas, atlas
 from mha_core.heads.corpora import Lines
-from mha_core.load import load_model
 from mha_core.model import Model
 from mha_core.wording import Head, counted, head_name, size_in_words
 
@@ -32,30 +31,24 @@ def add_atlas_parser(
     """Add `atlas` to the command line, and return its parser."""
     text = "what every head does over ordinary text, found without being told what to look for"
     parser: argparse.ArgumentParser = commands.add_parser("atlas", help=text, description=f"Find out {text}.")
-    parser.add_argument("--model", default="minilm", help="a name on the model list, a hub id or a folder")
+    add_model(parser, "minilm")
     parser.add_argument(
         "--text", type=Path, metavar="FILE", help="a text of your own, one passage a line (the project's own)"
     )
     parser.add_argument("--head", help="one head with its examples, counted from 1, such as 24-4")
     add_format(parser)
-    add_digest(parser)
-    parser.add_argument("--untrained", action="store_true", help="the same model with random weights")
-    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, mps")
     parser.add_argument("--progress", action="store_true", help="say how far it is")
     return parser
 
 
 def run(args: argparse.Namespace, stop: Stop) -> int:
     """Write the atlas. Raises HeadScopeError."""
-    model = load_model(args.model, trained=not args.untrained, device=args.device, sha256=args.sha256)
-    warn_if_unpinned(model)
+    model = model_asked(args)
     head = None if args.head is None else _head(args.head, model)
     found, stopped = _found(args, model, stop)
-    shown = found if head is None else found.only(head)
+    answer = _of_all(found, model) if head is None else _of_one(found.only(head))
     text = "the project's own passages" if args.text is None else args.text.name
-    rows = shown.description_rows() if head is None else shown.example_rows()
-    data = {"model": model_of(model.info), "text": text, **shown.to_data()}
-    put(written(form_of(args), rows, None, data, lambda: _table(shown, model, head is not None)), args.out)
+    give(args, answer._replace(about={"model": model_of(model.info), "text": text, **answer.about}))
     if stopped:
         _say(f"Stopped after {counted(found.n_passages, 'passage')}; the numbers are those of what was read.")
     return STOPPED if stopped else 0
@@ -92,37 +85,27 @@ def _head(given: str, model: Model) -> Head:
     )
 
 
-def _table(found: Atlas, model: Model, one_head: bool) -> str:
-    if one_head:
-        return "\n".join(_card(found, found.heads[0])) + "\n"
-    lines = [
+def _of_all(found: Atlas, model: Model) -> Answer:
+    """A row a head and feature; the examples stand beside them."""
+    frame, beside = found.descriptions(), found.to_data()
+    del beside["descriptions"]  # they are the rows
+    said = (
         f"{found.n_described} of {counted(len(found.heads), 'head')} described, {found.n_by_content} by more than a "
-        f"position. {model.title}, {counted(found.n_passages, 'passage')}, {counted(found.n_tokens, 'token')}.",
-        f"{'head':>6}  {'sink':>5}  description: share of n, 95% interval (times the baseline)",
-    ]
-    for entry in found.heads:
-        findings = "; ".join(
-            f"{one.feature.key} {evidence(one)} (x{one.lift:.1f})" for one in entry.description.findings
-        )
-        lines.append(
-            f"{head_name(entry.head):>6}  {100 * entry.sink:4.0f}%  {findings or label(entry.description)}"
-        )
-    return "\n".join(lines) + "\n"
+        f"position. {model.title}, {counted(found.n_passages, 'passage')}, {counted(found.n_tokens, 'token')}.\n"
+        "share of the n top examples, its 95 % interval, and how many times the baseline it is (lift)\n"
+    )
+    return Answer(frame, beside, said)
 
 
-def _card(found: Atlas, entry: HeadEntry) -> list[str]:
+def _of_one(found: Atlas) -> Answer:
+    """A row an example of one head; its description stands beside them."""
+    frame, beside, (entry,) = found.to_frame(), found.to_data(), found.heads
+    del beside["examples"]  # they are the rows
     lines = [f"Head {head_name(entry.head)}", *sentences(entry.description)]
     lines.append(f"Its largest weight is on an attention sink in {100 * entry.sink:.0f}% of rows.")
-    for _, _, one, effect in list(entry.examples())[: min(SHOWN, len(entry.top))]:
-        labels = found.passages[one.passage].labels
-        lines.append(
-            f"  {labels[one.query]!r} -> {labels[one.key]!r}  weight {one.weight:.2f}, output norm "
-            f"{one.output_norm:.1f}, passage {one.passage}"
-        )
-        if effect is not None:
-            raised, lowered = (" ".join(repr(token.text) for token in side) for side in effect)
-            lines += [f"    raises {raised}", f"    lowers {lowered}"]
-    return lines
+    columns = ["query_text", "key_text", "weight", "output_norm", "passage", "raises", "lowers"]
+    shown = frame.loc[frame.kind == "top", columns].head(SHOWN)
+    return Answer(frame, beside, "\n".join(lines) + "\n", shown.loc[:, shown.astype(bool).any()])
 
 
 def _say(text: str) -> None:

@@ -6,14 +6,16 @@ in rows and from 0 in objects; passages and tokens count from 0 in both.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mha_core.errors import Unavailable
 from mha_core.heads.atlas.collect import Collection, Example
 from mha_core.heads.atlas.describe import FINDING, Description, describe
 from mha_core.heads.atlas.effects import Effect
 from mha_core.tokens import Tokens
 from mha_core.wording import Head
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TENTHS = 10
 OF_A_TENTH = 2
@@ -81,13 +83,17 @@ class Atlas:
         """Return the same atlas with one head alone."""
         return replace(self, heads=(self.entry(head),))
 
-    def to_frame(self) -> Any:
-        """Return the examples as a pandas DataFrame: `example_rows`. Raises Unavailable without pandas."""
-        return _frame(self.example_rows())
+    def to_frame(self) -> "pd.DataFrame":
+        """Return the examples as a pandas DataFrame: `example_rows`."""
+        import pandas as pd
 
-    def descriptions(self) -> Any:
-        """Return the descriptions as a pandas DataFrame: `description_rows`. Raises Unavailable without pandas."""
-        return _frame(self.description_rows())
+        return pd.DataFrame(self.example_rows()).astype({"tenth": "Int64"})
+
+    def descriptions(self) -> "pd.DataFrame":
+        """Return the descriptions as a pandas DataFrame: `description_rows`."""
+        import pandas as pd
+
+        return pd.DataFrame(self.description_rows()).astype({"n": "Int64"})
 
     def example_rows(self) -> list[Row]:
         """Return a row a head and example. `tenth` is that of a typical one; `raises` and `lowers` are the next tokens
@@ -157,11 +163,3 @@ def _passage(tokens: Tokens) -> Passage:
     pieces = tokens.pieces
     spans = tuple(piece.start for piece in pieces), tuple(piece.end for piece in pieces)
     return Passage(tokens.text, tuple(map(tokens.label, pieces)), *spans)
-
-
-def _frame(rows: list[Row]) -> Any:
-    try:
-        import pandas
-    except ImportError:
-        raise Unavailable("A frame needs pandas: pip install pandas.") from None
-    return pandas.DataFrame(rows)

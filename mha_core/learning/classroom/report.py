@@ -8,10 +8,9 @@ from dataclasses import asdict
 from math import sqrt
 from typing import Any
 
-from mha_core.learning.classroom.evaluation import RIGHT, WRONG, Evaluation
+from mha_core.learning.classroom.evaluation import Evaluation
 from mha_core.learning.classroom.pairs import FAMOUS
-from mha_core.learning.classroom.tasks import TASKS
-from mha_core.wording import head_name, percent
+from mha_core.wording import head_name
 
 # Student's t for 95 % by the number of seeds less one.
 T_95 = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776}
@@ -56,30 +55,3 @@ def over_seeds(cards: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         half = T_95[n - 1] * spread / sqrt(n)
         found["interval"] = [round(max(0.0, mean - half), 4), round(min(1.0, mean + half), 4)]
     return found
-
-
-def table(found: Evaluation) -> str:
-    """The same for a person."""
-    made = card(found)
-    low, high = found.interval
-    lines = [
-        f"{made['head']} passes {percent(found.passed)} of {found.n} pairs (95 %: {percent(low)} to {percent(high)}): "
-        f"in both texts at least {percent(RIGHT)} on the right noun and at most {percent(WRONG)} on the other.",
-        f"  with an animal {percent(found.animate)}, without {percent(found.inanimate)}; on average "
-        f"{percent(found.right)} on the right noun and {percent(found.wrong)} on the other.",
-    ]
-    for name in ("famous", "trophy and suitcase", "cat and mat"):
-        said = (
-            f"{predicate}: " + ", ".join(f"{noun} {percent(mass)}" for noun, mass in masses.items())
-            for predicate, masses in made[name].items()
-        )
-        lines.append("  " + "; ".join(said))
-    for name, answers in (("", found.answers), (f" without {made['head']}", found.without_head)):
-        lines.append(
-            f'Where "it" is hidden{name}: the noun itself in {percent(answers.exact)}, the right one of the two in '
-            f"{percent(answers.better)}."
-        )
-    for task in TASKS:
-        with_all, without = found.tasks[task], found.tasks_without_head[task]
-        lines.append(f"  {task}: {percent(with_all)} right, without {made['head']} {percent(without)}")
-    return "\n".join(lines) + "\n"

@@ -7,22 +7,22 @@ import streamlit as st
 
 from mha_core import AttentionRecord, InputError, Model
 from mha_core.experiments import Effects, Outcome, Word, default_outcome, patch_heads, patch_states
+from mha_core.figures import charts
 from mha_core.heads.roles import Role
 from mha_core.heads.words import FloatArray
 from mha_core.tokens import Tokens
 from mha_core.wording import Head, counted, percent
+from pages.parts.experiment.effects import draw_effects
 from pages.parts.experiment.frame import caveat, explore_links, named, roles_of
 from pages.parts.experiment.text import measured, number, shown
 from pages.parts.frame import examples, loading, presets, shell
+from pages.parts.frame.charts import chart, is_dark
 from pages.parts.frame.progress import work
 from pages.parts.frame.prose import quoted, say
 from pages.parts.frame.request import Request
-from pages.parts.picture.head_switches import head_effects
-from pages.parts.picture.tiles import Board
 
 MAPS = ("heads", "layers and tokens")
 DECIDED = 0.5  # a state that alone recovers half of the effect carries what differs
-HINT = "Blue: share of the effect recovered, 1 is the other sentence's outcome. A click opens the head in Explore."
 PAIRS = (
     ("tired / wide", presets.TIRED, presets.WIDE),
     ("Mary / John", presets.MARY, presets.JOHN),
@@ -170,31 +170,30 @@ def label(into: Tokens, source: Tokens, position: int) -> str:
 
 
 def _heads(effects: Effects, request: Request, used: Model, roles: Mapping[Head, Role]) -> None:
-    head_effects(
-        np.asarray(effects.recovered),
-        measure="effect recovered",
-        was=0.0,
-        addresses=explore_links(request, used),
+    draw_effects(
+        effects.to_frame(),
+        "recovered",
+        measure=effects.names[0],
+        title="Share of the effect recovered",
+        links=explore_links(request, used),
         roles=roles,
-        hint=HINT,
         key="patched-heads",
     )
 
 
 def _states(effects: Effects, into: Tokens, source: Tokens) -> None:
-    share = np.asarray(effects.recovered, dtype=np.float32).T
-    board = Board()
-    board.add(
-        board.matrix(
-            "share of the effect recovered",
-            share,
-            rows=[label(into, source, i) for i in range(len(into))],
-            cols=list(map(str, range(share.shape[1]))),
-            high=max(14, min(24, 340 / len(into))),
-            wide=max(14, min(40, 1050 / share.shape[1])),
-            flat=True,
-            top=1.0,
-            note="one state at a time: tokens downward, layers across, 0 the embedding; blue is more",
-        )
+    tokens = [label(into, source, i) for i in range(len(into))]
+    share = np.asarray(effects.recovered).T
+    figure = charts.cells(
+        share,
+        tokens,
+        list(map(str, range(share.shape[1]))),
+        title="Share of the effect recovered",
+        name="recovered",
+        column_title="layer",
+        signed=True,
+        percent=True,
+        dark=is_dark(),
     )
-    board.show("patched-states")
+    frame = effects.to_frame()
+    chart(figure, frame.assign(token=[tokens[i] for i in frame["token"]]), key="patched-states")

@@ -1,7 +1,6 @@
 """Ablation sweep: every head ablated in turn, over prompts with other names where the sentence allows, as a map."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
@@ -24,15 +23,14 @@ from mha_core.experiments import (
     with_other_names,
 )
 from mha_core.heads.roles import Role
-from mha_core.heads.words import FloatArray
 from mha_core.wording import Head, counted
+from pages.parts.experiment.effects import draw_effects
 from pages.parts.experiment.frame import caveat, explore_links, named, roles_of
 from pages.parts.experiment.text import moves, number, shown, signed, word_of
 from pages.parts.frame import loading, presets, shell, state
 from pages.parts.frame.progress import work
 from pages.parts.frame.prose import say
 from pages.parts.frame.request import Request
-from pages.parts.picture.head_switches import head_effects
 
 NAMED = 3  # beside the first
 MOSTLY = 2  # times as large a change of one answer's logit as of the other's
@@ -40,19 +38,6 @@ HELP = (
     "Zero: the output is 0. Mean: its mean over the built-in sentences; a decoder's first token keeps its own. "
     "Resample: its output in a prompt with other names, so only what tells the prompts apart is lost."
 )
-HINT = "Point at a head for its numbers; a click opens it in Explore with this sentence."
-
-
-@dataclass(frozen=True)
-class Map:
-    """One number a head: its effect, the half width of its interval (over prompts), and the outcome before."""
-
-    effect: FloatArray
-    half: FloatArray | None
-    was: float
-    measure: str
-    finding: str
-    listed: Sequence[Head] | None  # the heads beside the map; None: those with the largest effect
 
 
 def view(request: Request) -> None:
@@ -79,10 +64,22 @@ def view(request: Request) -> None:
                 yield Part(one.fraction, one.n, one.result)
 
     def draw(found: Effects | PromptEffects | None) -> None:
+        if found is None:
+            return
         if isinstance(found, PromptEffects):
-            _draw(map_of_prompts(found, roles), request, record, used, roles)
-        elif found is not None:
-            _draw(map_of_one(found, roles, method), request, record, used, roles)
+            text, measure = prompts_text(found, roles), found.measure
+        else:
+            text, measure = one_text(found, roles, method), found.names[0]
+        say(text, "finding")
+        draw_effects(
+            found.to_frame(),
+            "effect",
+            measure=measure,
+            title=f"Effect of {method} ablation",
+            links=explore_links(request, used, pin=str(len(record.tokens) - 1) if used.next_head else ""),
+            roles=roles,
+            key="effects",
+        )
 
     with st.container(key="sweep"):
         work(
@@ -154,71 +151,47 @@ def chosen_method(offered: Sequence[Method]) -> Method:
     return chosen or offered[0]
 
 
-def _draw(
-    found: Map, request: Request, record: AttentionRecord, used: Model, roles: Mapping[Head, Role]
-) -> None:
-    say(found.finding, "finding")
-    pin = str(len(record.tokens) - 1) if used.next_head is not None else ""
-    head_effects(
-        np.asarray(found.effect),
-        half=found.half,
-        listed=found.listed,
-        measure=found.measure,
-        was=found.was,
-        addresses=explore_links(request, used, pin=pin),
-        roles=roles,
-        hint=HINT,
-        key="effects",
-    )
-
-
-def map_of_one(effects: Effects, roles: Mapping[Head, Role], method: Method) -> Map:
-    """A single prompt's map, or of a model that says no next word a single sentence's."""
+def one_text(effects: Effects, roles: Mapping[Head, Role], method: Method) -> str:
+    """Which head changes a single prompt's outcome most, or of a model that says no next word a sentence's."""
     names, before = effects.names, effects.before
     what = "prompt" if len(names) > 1 else "sentence"
-    text = f"A single {what}'s map: the {names[0]} is {number(before[0])}."
-    if strongest := effects.strongest(1):
-        head = strongest[0][0]
-        after = effects.numbers[head]
-        text = (
-            f"A single {what}'s map: {method} ablation of {named(head, roles)} moves the {names[0]} most, from "
-            f"{number(before[0])} to {number(float(after[0]))}."
-        )
-        if len(names) > 1:
-            text += f" `{shown(word_of(names[1]))}` {moves(before[1], float(after[1]))}."
-    return Map(effects.effect, None, before[0], names[0], text, None)
+    strongest = effects.strongest(1)
+    if not strongest:
+        return f"A single {what}'s map: the {names[0]} is {number(before[0])}."
+    head = strongest[0][0]
+    after = effects.numbers[head]
+    text = (
+        f"A single {what}'s map: {method} ablation of {named(head, roles)} moves the {names[0]} most, from "
+        f"{number(before[0])} to {number(float(after[0]))}."
+    )
+    if len(names) > 1:
+        text += f" `{shown(word_of(names[1]))}` {moves(before[1], float(after[1]))}."
+    return text
 
 
-def map_of_prompts(effects: PromptEffects, roles: Mapping[Head, Role]) -> Map:
-    """The mean over prompts. Heads are listed as mattering by resample ablation alone."""
-    before = effects.before
-    was = before[:, 0].mean() - (before[:, 1].mean() if before.shape[1] > 1 else 0)
-    measure = "logit difference" if before.shape[1] > 1 else "logit"
-    mean, half, n = effects.mean, effects.half_width(), len(effects.prompts)
-    listed = effects.named if effects.method == "resample" else None
+def prompts_text(effects: PromptEffects, roles: Mapping[Head, Role]) -> str:
+    """Which heads matter over the prompts: by resample ablation alone, else which has the largest effect."""
+    mean, n, measure = effects.mean, len(effects.prompts), effects.measure
     if not np.isfinite(mean).any():
-        text = f"The {measure} is {number(was)}, mean over {n} prompts with other names."
-    elif listed is None:
-        size = np.nan_to_num(np.abs(mean))
-        head = divmod(int(size.argmax()), mean.shape[1])
-        text = (
+        return f"The {measure} is {number(effects.outcome)}, mean over {n} prompts with other names."
+    if effects.method != "resample":
+        head = divmod(int(np.nan_to_num(np.abs(mean)).argmax()), mean.shape[1])
+        return (
             f"{effects.method.capitalize()} ablation of {named(head, roles)} changes the {measure} most: "
-            f"{signed(mean[head])} ± {number(half[head])} (n = {n} prompts). "
+            f"{signed(mean[head])} ± {number(effects.half_width()[head])} (n = {n} prompts). "
             "Resample ablation tells which heads matter."
         )
-    elif not listed:
-        text = f"No head's effect on the {measure} is clear of zero (n = {n} prompts)."
-    else:
-        text = _of_named(effects, listed, roles, measure)
-    return Map(mean, half, float(was), measure, text, listed)
+    if not effects.named:
+        return f"No head's effect on the {measure} is clear of zero (n = {n} prompts)."
+    return _of_named(effects, effects.named, roles)
 
 
-def _of_named(effects: PromptEffects, heads: Sequence[Head], roles: Mapping[Head, Role], measure: str) -> str:
+def _of_named(effects: PromptEffects, heads: Sequence[Head], roles: Mapping[Head, Role]) -> str:
     """The heads that matter, the first with what becomes of its answers."""
     mean, half, n = effects.mean, effects.half_width(), len(effects.prompts)
     first, *others = heads
     text = (
-        f"{named(first, roles)} matters most: resampled, it changes the {measure} by {signed(mean[first])} ± "
+        f"{named(first, roles)} matters most: resampled, it changes the {effects.measure} by {signed(mean[first])} ± "
         f"{number(half[first])} (n = {n} prompts)."
     )
     text += answers_text(effects, first)

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
+import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
 from mha_core import Model
@@ -15,14 +17,15 @@ from mha_core.experiments import (
     prune_curve,
     pruning_texts,
 )
+from mha_core.figures import charts
 from mha_core.shelf import DECODER, EMBEDDED
 from mha_core.wording import Head, counted
 from pages.parts.experiment.frame import caveat
 from pages.parts.frame import loading, shell
+from pages.parts.frame.charts import chart, is_dark
 from pages.parts.frame.progress import work
 from pages.parts.frame.prose import heading, say
 from pages.parts.frame.request import Request
-from pages.parts.picture.tiles import Block, Board
 
 LOST = (1.0, 5.0)  # points
 GREEDY_AT_MOST = (
@@ -59,28 +62,24 @@ def _show(found: Curves | None, used: Model) -> None:
     if not found:
         return
     say(finding(found, used.n_layers * used.n_heads), "finding")
-    board = Board()
-    board.add(chart(found, used.n_layers * used.n_heads))
-    board.show(f"pruned-{used.name}")
+    frame = pd.concat([curve.to_frame().assign(order=name) for name, curve in found.items()])
+    chart(curves_figure(frame, dark=is_dark()), frame, key=f"pruned-{used.name}")
 
 
-def chart(found: Curves, n_heads: int) -> Block:
-    """One line an order, and the levels at which so many points are lost."""
-    first = next(iter(found.values())).points[0]
-    told = [
-        f"{name}: "
-        + ", ".join(f"{p:.1f} with {g} gone" for g, p in list(zip(c.gone, c.points, strict=True))[::4])
-        for name, c in found.items()
-    ]
-    return {
-        "type": "curves",
-        "of": n_heads,
-        "xName": "heads gone",
-        "xOne": "head gone",
-        "series": [{"name": name, "x": list(c.gone), "y": list(c.points)} for name, c in found.items()],
-        "levels": [{"y": first - lost, "text": f"−{lost:.0f} point{'s' * (lost != 1)}"} for lost in LOST],
-        "describe": "; ".join(told),
-    }
+def curves_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
+    """Draw a line for each order, and the levels at which so many points are lost."""
+    first = float(frame["points"].iloc[0])
+    return charts.curves(
+        frame,
+        "gone",
+        "points",
+        "order",
+        title="Points left without heads",
+        x_title="heads ablated",
+        y_title="points of 100",
+        levels=[(first - lost, f"−{lost:.0f} point{'s' * (lost != 1)}") for lost in LOST],
+        dark=dark,
+    )
 
 
 def curves(used: Model) -> Iterator[Part[Curves]]:

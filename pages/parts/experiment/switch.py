@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from mha_core import AttentionRecord, Model
 from mha_core.experiments import mean_steps
+from mha_core.figures import charts
 from mha_core.heads.roles import Role
 from mha_core.picture.payload import Payload, record_payload
 from mha_core.wording import Head, head_name
@@ -16,6 +18,7 @@ from pages.parts.experiment.changed import KNOWN, Changed, Guess, changed_by
 from pages.parts.experiment.frame import caveat, heads_by_role, roles_of
 from pages.parts.experiment.text import elsewhere, finding
 from pages.parts.frame import loading, shell, state
+from pages.parts.frame.charts import chart, is_dark
 from pages.parts.frame.mounts import heard_from
 from pages.parts.frame.progress import work
 from pages.parts.frame.prose import say, visible
@@ -27,6 +30,9 @@ from pages.parts.serve import cache
 PICTURE = "switches"
 UNDONE = "experiment-undo"
 UNDO_AT_MOST = 50
+FOLLOW = "follow"
+HEIGHT = 360  # of the bars, however many tokens there are
+TOKENS = 6  # whose cosine is smallest
 HINT = (
     "Click a head, drag over several, or press the number of a layer. The bar on a head says how much of its attention "
     "moved."
@@ -54,9 +60,11 @@ def view(request: Request) -> None:
     roles = roles_of(request)
     if how or not wanted.heads:
         say(finding(wanted, found, followed, record), "finding")
-    _picture(
-        request, record, wanted, found, result(wanted if how else Asked(), found, followed, record), roles
-    )
+    left, right = st.columns([5, 2], gap="medium")
+    with left:
+        _picture(request, record, wanted, found, roles)
+    with right:
+        _bars(wanted if how else Asked(), found, followed, record)
     if how:  # below, or the heads would move away under the pointer
         above = (used.n_layers - 1 - min(layer for layer, _ in wanted.heads)) * used.n_heads
         say(elsewhere(found.moved, record, roles, above), "moved")
@@ -97,7 +105,6 @@ def _picture(
     record: AttentionRecord,
     wanted: Asked,
     found: Changed,
-    bars: Payload,
     roles: Mapping[Head, Role],
 ) -> None:
     shown = replace(request, measure=MEASURES[0], unit=UNITS[0], specials=SPECIALS[0])
@@ -117,49 +124,61 @@ def _picture(
         ],
         "undo": bool(st.session_state.get(UNDONE)),
         "moved": {head_name(each.head): each.share for each in found.moved},
-        "result": bars,
         "hint": HINT if roles else f"{HINT} {NO_ROLES}",
     }  # fmt: skip
     head_switches(payload, view, key=PICTURE, on_ask=_heard)
 
 
-def result(wanted: Asked, found: Changed, followed: Guess | None, record: AttentionRecord) -> Payload:
-    """The bars beside the heads."""
-    sides = {"before": "as it is", "after": wanted.text[:1].lower() + wanted.text[1:] if wanted.heads else ""}
-    if found.words:
-        rows = [
-            {"id": guess.text, "before": guess.before, "after": guess.after, "target": guess == followed}
-            | _spelled(guess.text)
-            for guess in found.words
-        ]
-        title, what = (
-            ("What it says next", "the next token")
-            if record.model.is_causal
-            else ("What it says for the mask", "the first mask")
+def _bars(wanted: Asked, found: Changed, followed: Guess | None, record: AttentionRecord) -> None:
+    """Before and after, a bar a token; the token that is followed can be chosen."""
+    if followed is not None:
+        texts = [guess.text for guess in found.words]
+        st.session_state[FOLLOW] = followed.text
+        st.selectbox("Follow", texts, format_func=spelled_token, key=FOLLOW, on_change=_follow, width=240)
+        title = (
+            "Next-token probability" if record.model and record.model.is_causal else "Probability at the mask"
         )
-        note = f"Click a word to follow it. Probabilities are this model's, of {what} only."
-        return {"title": title, **sides, "unit": "percent", "rows": rows, "note": note}
-    cosines = found.cosines.tolist()
-    names = [*(piece.text for piece in record.tokens.pieces), "the whole text"]
-    order = [len(names) - 1, *sorted(range(len(names) - 1), key=cosines.__getitem__)][:7]
-    rows = [
+        frame = words_frame(wanted, found)
+    elif wanted.heads:
+        title, frame = "Cosine with the plain run", cosines_frame(found, record)
+    else:
+        return
+    values = [name for name in frame if name != "token"]
+    figure = charts.bars(
+        frame, "token", values, title=title, x_title="", percent=bool(found.words), dark=is_dark()
+    )
+    chart(figure.update_layout(height=HEIGHT), frame, key="before-after")
+
+
+def words_frame(wanted: Asked, found: Changed) -> pd.DataFrame:
+    """Return a row a token that may come next, with its probability as it is and, where heads are ablated, after."""
+    frame = pd.DataFrame(
         {
-            "id": None,
-            "mark": "",
-            "text": visible(names[i]),
-            "before": 1.0,
-            "after": cosines[i],
-            "target": False,
+            "token": [spelled_token(guess.text) for guess in found.words],
+            "as it is": [guess.before for guess in found.words],
         }
-        for i in order
-    ]
-    note = "Cosine of each token's last state, and of their mean, with what it was: 1 is the same direction."
-    return {"title": "What becomes of the meaning", **sides, "unit": "cosine", "rows": rows, "note": note}
+    )
+    if wanted.heads:
+        frame[wanted.text[:1].lower() + wanted.text[1:]] = [guess.after for guess in found.words]
+    return frame
 
 
-def _spelled(text: str) -> dict[str, str]:
+def cosines_frame(found: Changed, record: AttentionRecord) -> pd.DataFrame:
+    """Return the cosine of the text's embedding, and of the last states that turn most, with what they were."""
+    states = found.cosines[:-1]
+    most = sorted(range(len(states)), key=states.__getitem__)[:TOKENS]
+    names = ["the whole text", *(visible(record.tokens.pieces[i].text) for i in most)]
+    return pd.DataFrame({"token": names, "cosine": found.cosines[[-1, *most]].astype(float)})
+
+
+def spelled_token(text: str) -> str:
+    """Return a token with its spaces as signs."""
     bare = text.lstrip(" ")
-    return {"mark": "␣" * (len(text) - len(bare)), "text": visible(bare) if bare else ""}
+    return "␣" * (len(text) - len(bare)) + visible(bare)
+
+
+def _follow() -> None:
+    _change({"word": st.session_state[FOLLOW]})
 
 
 def _heard() -> None:
@@ -167,10 +186,8 @@ def _heard() -> None:
     ask = heard_from(PICTURE, "ask")
     if not isinstance(ask, Mapping):
         return
-    now = {key: state.params().get(key) for key in ("off", "set", "word")}
-    undone: list[dict[str, str | None]] = st.session_state.setdefault(UNDONE, [])
     if ask.get("do") == "undo":
-        if undone:
+        if undone := st.session_state.get(UNDONE):
             state.change(undone.pop())
         return
     change = changes(ask)
@@ -178,7 +195,13 @@ def _heard() -> None:
         return
     if isinstance(ask.get("n"), int):
         st.session_state[f"{PICTURE}-heard"] = ask["n"]
-    undone.append(now)
+    _change(change)
+
+
+def _change(change: Mapping[str, str | None]) -> None:
+    """Change the link, and remember what it said."""
+    undone: list[dict[str, str | None]] = st.session_state.setdefault(UNDONE, [])
+    undone.append({key: state.params().get(key) for key in ("off", "set", "word")})
     del undone[:-UNDO_AT_MOST]
     state.change(change)
 
@@ -191,8 +214,6 @@ def changes(ask: Mapping[str, Any]) -> dict[str, str | None] | None:
         return {"off": spelled(sorted(set(heads)))}
     if does == "factor" and ask.get("value") in BY_VALUE:
         return {"set": None if ask["value"] == SETTINGS[0].value else ask["value"]}
-    if does == "word" and isinstance(ask.get("text"), str) and len(ask["text"]) < 200:
-        return {"word": ask["text"]}
     return None
 
 

@@ -22,7 +22,7 @@ def ghost(request: Request, grid: Grid) -> dict[str, Any] | None:
     change = was and change_between(was.labels, grid.labels)
     if not was or not was.record or not change:
         return None
-    link = export.query_of(was.request, request, "sentence")
+    link = export.query_of_both(was.request, request, "sentence")
     one_pair = was.request.pair == request.pair  # Compare has one second sentence for both
     return {
         "of": was.record,

@@ -4,13 +4,17 @@ In: what is compared. Out: sentences and a table on the page; every number is of
 """
 
 from dataclasses import replace
+from typing import Any
+
+import pandas as pd
 
 from mha_core import Grid, HeadScopeError
 from mha_core.compare import align, counterpart
 from mha_core.heads.notices import unread
 from mha_core.shelf import CLASSROOM, CLASSROOM_FOLDERS, EMBEDDED, TWIN
-from mha_core.wording import head_name, percent
-from pages.parts.explore.table import table
+from mha_core.wording import Head, head_name
+from pages.parts.explore.changes import HEAD
+from pages.parts.explore.tables import table
 from pages.parts.frame import presets
 from pages.parts.frame.links import link_to
 from pages.parts.frame.prose import heading, markup, say
@@ -54,11 +58,10 @@ def classroom(request: Request) -> None:
         return
     rows = [row for model in MODELS if model in models() and (row := _row(request, other, model, pair))]
     first, second = pair.candidates
-    table(
-        f"The head of each model that moves most from “{first}” to “{second}”: its attention from “{pair.word}”",
-        ("Model", "Head", f"A: {first}", f"A: {second}", f"B: {first}", f"B: {second}"),
-        rows,
-    )
+    names = ("Model", "Head", f"A: {first}", f"A: {second}", f"B: {first}", f"B: {second}")
+    title = f"The head of each model that moves most from “{first}” to “{second}”: its attention from “{pair.word}”"
+    say(f"{title}.", "label")
+    table(pd.DataFrame(rows, columns=names), title, "same-pair", {"Head": HEAD})
     if any(unread(cache.record(side)) for side in (request, other)):
         say(UNKNOWN_WORDS)
     else:
@@ -77,7 +80,7 @@ def _link(request: Request, other: Request, model: str) -> dict[str, str]:
     return {"text": request.text, "text2": other.text, "model": model, "against": "sentence"}
 
 
-def _row(request: Request, other: Request, model: str, pair: presets.MinimalPair) -> tuple[str, ...] | None:
+def _row(request: Request, other: Request, model: str, pair: presets.MinimalPair) -> tuple[Any, ...] | None:
     """The head that carries the word's attention furthest from the first candidate to the second; None where a model
     cannot be had or the word is not there."""
     sides = [
@@ -88,10 +91,17 @@ def _row(request: Request, other: Request, model: str, pair: presets.MinimalPair
     except HeadScopeError:
         return None
     found = moved_most(a, b, pair)
-    return None if found is None else (title_of(model), *found)
+    if found is None:
+        return None
+    head, masses = found
+    return (
+        title_of(model),
+        link_to("Compare", {**_link(request, other, model), "head": head_name(head)}),
+        *masses,
+    )
 
 
-def moved_most(a: Grid, b: Grid, pair: presets.MinimalPair) -> tuple[str, ...] | None:
+def moved_most(a: Grid, b: Grid, pair: presets.MinimalPair) -> tuple[Head, tuple[float, ...]] | None:
     """The head whose smaller mass on the noun that is meant is largest, with its four masses."""
     pairs = align(a.labels, b.labels)
     places = [a.find(word) for word in (pair.word, *pair.candidates)]
@@ -107,4 +117,4 @@ def moved_most(a: Grid, b: Grid, pair: presets.MinimalPair) -> tuple[str, ...] |
         a.weights[layer, head, query, first], a.weights[layer, head, query, second],
         b.weights[layer, head, query_b, first_b], b.weights[layer, head, query_b, second_b],
     )  # fmt: skip
-    return head_name((layer, head)), *(percent(float(mass)) for mass in masses)
+    return (layer, head), tuple(map(float, masses))

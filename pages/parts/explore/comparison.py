@@ -1,4 +1,4 @@
-"""Below the two pictures: what one word looks at under both, and which heads changed their mind.
+"""Compare: two pictures, what one word looks at under both, and which heads changed their mind.
 
 In: two grids and what is chosen. Out: sentences and tables on the page, every number computed by mha_core.compare.
 """
@@ -10,11 +10,20 @@ from typing import Any
 import streamlit as st
 
 from mha_core import AttentionRecord, Grid, HeadScopeError
-from mha_core.compare import FLOOR, MARGIN, HeadChange, align, candidates, counterpart, head_changes
+from mha_core.compare import align, counterpart
 from mha_core.first_change import FirstChange
-from mha_core.wording import Per, counted, percent, short_name
-from pages.parts.explore import before, beside, causal_finding, export, measured, opening
-from pages.parts.explore.table import table
+from pages.parts.explore import (
+    before,
+    beside,
+    causal_finding,
+    changes,
+    export,
+    measured,
+    opening,
+    save,
+    tables,
+)
+from pages.parts.explore.export_both import Comparison
 from pages.parts.frame import loading, moving, presets, shell, state
 from pages.parts.frame.prose import heading, nothing_left, say, visible
 from pages.parts.frame.request import Request, models
@@ -22,11 +31,6 @@ from pages.parts.frame.selection import Selection
 from pages.parts.picture.attention_view import compare_view
 from pages.parts.serve import cache
 
-ROWS = 12
-MIND = (
-    f" if in each run one candidate has {FLOOR:.0%} at least and leads by {MARGIN * 100:.0f} points at least, and it "
-    "is not the same one.".replace("%", " %")
-)
 ONE_MODEL = (
     "A and B are the same model: there is nothing to compare. This server offers only one; compare its trained and "
     "untrained weights, or two sentences."
@@ -81,7 +85,9 @@ def picture(sides: Sequence[Request], records: Sequence[AttentionRecord]) -> Non
         moved=moved,
     )
     moving.keep(sides[0], a, asked, name)
-    below(sides[0], a, b, chosen, parting)
+    query = export.query_of_both(sides[0], sides[1], state.own("against", "sentence"))
+    link = export.link_of(st.context.url or "", query, chosen)
+    below(Comparison((records[0], records[1]), (a, b), (sides[0], sides[1]), chosen, query, link), parting)
     beside.classroom(sides[0])
 
 
@@ -104,15 +110,14 @@ def drawn(sides: Sequence[Request], records: Sequence[AttentionRecord]) -> list[
 def more(
     sides: Sequence[Request], records: Sequence[AttentionRecord], grids: Sequence[Grid]
 ) -> dict[str, Any]:
-    """What the picture says beyond the weights: the switch of measures, and the rest of its link."""
+    """What the picture says beyond the weights: the switch of measures, and where its words stand in the texts."""
     models = [loading.model(side) for side in sides]
     switch = measured.switch(sides[0], *models, record=records[0], grid=grids[0])
     if switch["said"]:
         switch["said"] = f"A: {switch['said']}"
     against = state.own("against", "sentence")
     ready = {"ready": READY} if against == "sentence" and sides[0].run == sides[1].run else {}
-    query = export.query_of(sides[0], sides[1], against)
-    return {"measures": switch, "query": query, "typed": before.typed(sides, records, grids), **ready}
+    return {"measures": switch, "typed": before.typed(sides, records, grids), **ready}
 
 
 def both_have_words(grids: Sequence[Grid], records: Sequence[AttentionRecord]) -> bool:
@@ -129,11 +134,12 @@ def titles(a: AttentionRecord, b: AttentionRecord) -> tuple[str, str]:
     return a.model.title, b.model.title
 
 
-def below(
-    request: Request, a: Grid, b: Grid, selection: Selection, parting: FirstChange | None = None
-) -> None:
-    """The candidates of the chosen word under both, the heads by change, and what all this does not show."""
+def below(runs: Comparison, parting: FirstChange | None = None) -> None:
+    """The table and the box to save, the candidates of the chosen word under both, and the heads by change."""
+    request, (a, b), selection = runs.sides[0], runs.grids, runs.selection
     with st.container(key="below"):
+        tables.of_both(runs.grids, tuple(record.tokens for record in runs.records), selection, request)
+        save.of_both(runs)
         pairs = align(a.labels, b.labels)
         query = _query(pairs, selection)
         if why := opening.reason_of_change(request, a, b, selection):
@@ -150,8 +156,9 @@ def below(
         else:
             heading(f"What “{a.labels[query[0]]}” looks at")
             keys = _candidates(request, a, b, pairs, query)
-            _masses(a, b, query, keys, request.per)
-            _changes(a, b, query, keys, request.per)
+            link = runs.query | {"pin": str(query[0])}
+            changes.masses(a, b, query, keys, request.per, link)
+            changes.heads(a, b, query, keys, request.per, link)
         say(
             PROVES_NOTHING if presets.minimal_pair(request.text, _text_b(request)) else shell.CAVEAT, "caveat"
         )
@@ -194,92 +201,6 @@ def _candidates(
 
 def _sees(grid: Grid, query: int, key: int) -> bool:
     return grid.visible is None or bool(grid.visible[:, query, key].any())
-
-
-def _masses(a: Grid, b: Grid, query: tuple[int, int], keys: list[tuple[int, int]], per: Per) -> None:
-    if not keys:
-        return
-    found = candidates(a, b, query, keys)
-    rows = [(_both(each.label_a, each.label_b), percent(each.mean_a), percent(each.mean_b)) for each in found]
-    if per == "model":
-        table("All layers together", ("Candidate", "A", "B"), rows)
-        return
-    most = [
-        tuple(
-            f"{percent(top)} in {short_name(place, per)}"
-            for top, place in ((each.top_a, each.head_a), (each.top_b, each.head_b))
-        )
-        for each in found
-    ]
-    columns = ("Candidate", "Mean, A", "Mean, B", "Most, A", "Most, B")
-    title = f"Mean of all {per}s, and the {per} that looks there most"
-    table(title, columns, [(*row, *tops) for row, tops in zip(rows, most, strict=True)])
-
-
-def _changes(a: Grid, b: Grid, query: tuple[int, int], keys: list[tuple[int, int]], per: Per) -> None:
-    if per == "layer" and len(a.weights) != len(b.weights):
-        sizes = f"A has {len(a.weights)} and B has {len(b.weights)}"
-        say(f"Layers cannot be compared one by one: {sizes}.", "notice")
-        return
-    try:
-        changes = head_changes(a, b, query, keys)
-    except HeadScopeError as error:
-        say(str(error), "notice")
-        return
-    together, word = per == "model", a.labels[query[0]]
-    about = f"change{'' if together else 'd'} their mind about “{word}”"
-    heading(f"Did all layers together {about}?" if together else f"Which {per}s {about}")
-    say(f"{'They change their mind' if together else f'A {per} changes its mind'}{MIND}", "note")
-    if len(keys) > 1:
-        say(_flips_in_words([change for change in changes if change.flips], len(changes), a, keys, per))
-    labels = [_both(a.labels[i], b.labels[j]) for i, j in keys]
-    columns = (
-        "Layers" if together else per.capitalize(),
-        "Moved",
-        *(f"{label}, A → B" for label in labels),
-        *(["Difference moved", "Mind changed" if together else "Changes its mind"] if len(keys) > 1 else []),
-    )
-    rows = [
-        (
-            short_name(change.head, per),
-            percent(change.moved),
-            *(f"{percent(x)} → {percent(y)}" for x, y in zip(change.masses_a, change.masses_b, strict=True)),
-            *([points(change.swing), "yes" if change.flips else "no"] if len(keys) > 1 else []),
-        )
-        for change in changes[:ROWS]
-    ]
-    by = "between the first two candidates the difference" if len(keys) > 1 else "attention"
-    which = "How far" if together else f"The {counted(len(rows), per)} where"
-    table(f"{which} {by} moved{'' if together else ' most'}", columns, rows)
-
-
-def _flips_in_words(
-    flips: list[HeadChange], total: int, a: Grid, keys: list[tuple[int, int]], per: Per
-) -> str:
-    if per == "model":
-        return f"All layers together {'' if flips else 'do not '}change their mind."
-    if not flips:
-        return f"None of {counted(total, per)} changes its mind."
-    first, second = a.labels[keys[0][0]], a.labels[keys[1][0]]
-    there = [f for f in flips if f.masses_a[0] == max(f.masses_a) and f.masses_b[1] == max(f.masses_b)]
-    back = [f for f in flips if f.masses_a[1] == max(f.masses_a) and f.masses_b[0] == max(f.masses_b)]
-    verb = "changes its mind" if len(flips) == 1 else "change their mind"
-    return (
-        f"{len(flips)} of {counted(total, per)} {verb}: {len(there)} "
-        f"from `{first}` to `{second}`, {len(back)} the other way. First in the difference between the two: "
-        + ", ".join(f"{short_name(f.head, per)} ({points(f.swing)})" for f in flips[:4])
-        + "."
-    )
-
-
-def points(difference: float) -> str:
-    """A difference of shares in points, with its sign."""
-    text = percent(difference).removesuffix(" %")
-    return f"+{text} points" if difference > 0 and text != "0.0" else f"{text} points"
-
-
-def _both(a: str, b: str) -> str:
-    return a if a == b else f"{a} / {b}"
 
 
 def _text_b(request: Request) -> str:

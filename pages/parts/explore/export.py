@@ -4,7 +4,7 @@ In: a record, what was asked for, and what is chosen. Out: text. No Streamlit he
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -12,16 +12,19 @@ from mha_core import AttentionRecord, Grid
 from mha_core.export import weights_csv, weights_json
 from mha_core.heads import measures
 from mha_core.picture import about as numbers
-from mha_core.wording import Head, place_name, short_name
+from mha_core.wording import Head, head_name, place_name, short_name
 from pages.parts.frame.links import with_params
 from pages.parts.frame.request import Request, title_of
 from pages.parts.frame.selection import Selection
 
+FIGURE = "from mha_core.figures.attention import figure"
+SHOW = '# A notebook draws `picture`; picture.write_html("figure.html") saves it.'
+LINE = "\n"
+
 
 def about(record: AttentionRecord, grid: Grid, request: Request) -> dict[str, Any]:
-    """What the browser needs to say of these numbers in a file of its own: see `record_payload`."""
-    measure = measures.BY_KEY[request.measure]
-    return numbers.about(record, grid, measure=measure, query=_query(request), file=stem(request))
+    """What the picture says of these numbers: see `record_payload`."""
+    return numbers.about(record, grid, measures.BY_KEY[request.measure])
 
 
 def csv_of(record: AttentionRecord, grid: Grid, request: Request, heads: Sequence[Head], link: str) -> str:
@@ -56,8 +59,78 @@ def json_of(
     return weights_json(record, grid, layers, columns, **chosen)
 
 
-def python_of(request: Request, selection: Selection, link: str = "") -> str:
-    """Lines that print the rows on the screen, from mha_core alone."""
+def python_of(grid: Grid, request: Request, selection: Selection, link: str, kind: str, width: float) -> str:
+    """Return lines that print the rows on the screen and draw the figure, from mha_core alone."""
+    layer, head = selection.head
+    place = place_name(selection.head, request.per)
+    words = [_word(grid, pin) for pin in selection.pins]
+    plotted = request.raw and None not in words
+    drawn = (
+        plot_line(request, kind, selection.head, words, width)
+        if plotted
+        else figure_line("grid", kind, selection.head, selection.pins, width)
+    )
+    return f"""{heading(request, selection, link)}
+{LINE.join(imports(request) + ([] if plotted else [FIGURE]))}
+
+{LINE.join(grid_lines(request, "grid"))}
+
+weights = grid.weights[{layer}, {head}]  # {place}: row = query, looks at column = key
+for query in {list(selection.pins) or [0]}:
+    row = weights[query]
+    for key in [key for key in row.argsort()[::-1][:5] if row[key]]:
+        print(f"{{grid.labels[query]}} looks at {{grid.key_labels[key]}}: {{row[key]:.1%}}")
+
+{drawn}
+"""
+
+
+def _word(grid: Grid, at: int) -> str | None:
+    """How `record.plot` names a word: "it#2" is the second; None where it cannot."""
+    spelt = grid.units[at].bare
+    places = grid.find(spelt)
+    if at not in places:
+        return None
+    return spelt if len(places) == 1 and "#" not in spelt else f"{spelt}#{places.index(at) + 1}"
+
+
+def plot_line(request: Request, kind: str, head: Head, words: Sequence[str | None], width: float) -> str:
+    """Return the lines that draw a figure of raw weights."""
+    options = [f'"{kind}"', f'"{head_name(head)}"', *([ascii(words)] if words else []), f"width_cm={width:g}"]
+    options += ['unit="words"'] if request.words else []
+    options += [] if request.specials == "shown" else [f'specials="{request.specials}"']
+    return f"picture = record.plot({', '.join(options)})\n{SHOW}"
+
+
+def heading(request: Request, selection: Selection, link: str) -> str:
+    """Return comments that say what the lines are of."""
+    facts = [
+        title_of(request.model) + ("" if request.trained else ", untrained"),
+        place_name(selection.head, request.per),
+        measures.BY_KEY[request.measure].label,
+        f"{'words' if request.words else 'pieces'}, special tokens {request.specials}",
+    ]
+    return LINE.join(
+        [
+            "# Runs where HeadScope is installed: in its folder, or anywhere after `pip install .` there.",
+            f"# {' · '.join(facts)}",
+            f"# {link}",
+        ]
+    )
+
+
+def imports(request: Request) -> list[str]:
+    """Return what `grid_lines` import."""
+    if request.raw:
+        return ["from mha_core import load_model, trace"]
+    return [
+        "from mha_core import grid_of, load_model, trace",
+        "from mha_core.heads.measures import importance",
+    ]
+
+
+def grid_lines(request: Request, name: str) -> list[str]:
+    """Return lines that make the grid of a request under that name."""
     second = "pair" if request.attention == "encoder" else "target"
     load = [repr(request.model)] + ([] if request.trained else ["trained=False"])
     trace = [ascii(request.text), "model"] + ([f"{second}={request.pair!a}"] if request.pair else [])
@@ -65,43 +138,32 @@ def python_of(request: Request, selection: Selection, link: str = "") -> str:
     options = ([] if not request.words else ["words=True"]) + (
         [] if request.specials == "shown" else [f'specials="{request.specials}"']
     )
-    layer, head = selection.head
-    queries = list(selection.pins) or [0]
     if request.raw:
-        imports = "from mha_core import load_model, trace"
         grid = f"record.grid({', '.join(options)})"
     else:
-        imports = (
-            "from mha_core import grid_of, load_model, trace\nfrom mha_core.heads.measures import importance"
-        )
         measured = f'importance(record.tokens, model, "{request.measure}").weights'
         grid = f"grid_of({', '.join(['record', measured, *options])})"
-    place = place_name(selection.head, request.per)
-    drawn = measures.BY_KEY[request.measure].label
-    framed = f"{'words' if request.words else 'pieces'}, special tokens {request.specials}"
-    return f"""# Runs where HeadScope is installed: in its folder, or anywhere after `pip install .` there.
-# {title_of(request.model)}{"" if request.trained else ", untrained"} · {place} · {drawn} · {framed}
-# {link}
-{imports}
-
-model = load_model({", ".join(load)})
-record = trace({", ".join(trace)})
-grid = {grid}
-
-weights = grid.weights[{layer}, {head}]  # {place}: row = query, looks at column = key
-for query in {queries}:
-    row = weights[query]
-    for key in [key for key in row.argsort()[::-1][:5] if row[key]]:
-        print(f"{{grid.labels[query]}} looks at {{grid.key_labels[key]}}: {{row[key]:.1%}}")
-"""
+    return [
+        f"model = load_model({', '.join(load)})",
+        f"record = trace({', '.join(trace)})",
+        f"{name} = {grid}",
+    ]
 
 
-def link_of(page: str, request: Request, selection: Selection) -> str:
+def figure_line(
+    grid: str, kind: str, head: Head, queries: Sequence[int], width: float, more: str = ""
+) -> str:
+    """Return the line that draws a figure of the grid of that name."""
+    given = f'"{kind}", heads=[{head}], queries={list(queries)}, width_cm={width:g}{more}'
+    return f"picture = figure({grid}, {given})\n{SHOW}"
+
+
+def link_of(page: str, query: Mapping[str, str], selection: Selection) -> str:
     """The address that opens this view anywhere, with everything in it, also what is the default today."""
-    return with_params(page, {**_query(request), **selection.as_params()})
+    return with_params(page, {**query, **selection.as_params()})
 
 
-def _query(request: Request) -> dict[str, str]:
+def query_of(request: Request) -> dict[str, str]:
     """Everything of a link but what is chosen in the picture."""
     return {
         "text": request.text,
@@ -115,10 +177,10 @@ def _query(request: Request) -> dict[str, str]:
     }
 
 
-def query_of(a: Request, b: Request, against: str) -> dict[str, str]:
+def query_of_both(a: Request, b: Request, against: str) -> dict[str, str]:
     """The link of a comparison but for what is chosen; `against` as the reader asked, for B may be what A is."""
     other = {"model": {"model2": b.model}, "sentence": {"text2": b.text}}.get(against, {})
-    return {**_query(a), "against": against, **other}
+    return {**query_of(a), "against": against, **other}
 
 
 def stem(request: Request) -> str:
@@ -132,7 +194,7 @@ def stem(request: Request) -> str:
         *(["words"] if request.words else []),
         *([] if request.specials == usual.specials else [f"specials-{request.specials}"]),
     ]
-    digest = blake2b(repr(sorted(_query(request).items())).encode(), digest_size=3).hexdigest()
+    digest = blake2b(repr(sorted(query_of(request).items())).encode(), digest_size=3).hexdigest()
     return "-".join(["-".join([*words, *options])[:80], digest]).removeprefix("-")
 
 

@@ -5,7 +5,7 @@ In: a Plotly figure and the table it was drawn from. Out: what was selected in i
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -26,11 +26,11 @@ def chart(
     *,
     key: str,
     columns: Mapping[str, Any] | None = None,
-    on_select: Callable[[], None] | None = None,
+    on_select: Callable[[], None] | Literal["rerun"] | None = None,
 ) -> None:
     """Draw a figure with the table behind it; `columns` as `column_config`.
 
-    `on_select` is called when something of it is selected: `selected_heads(key)` says what.
+    `on_select` is called when something of it is selected, or the page run again: `selected_heads(key)` says what.
     """
     title = str(figure.layout.title.text)
     kind = st.session_state.get(CAMERA, FORMATS[0])
@@ -62,7 +62,7 @@ def camera(title: str, kind: str) -> dict[str, Any]:
     file = "headscope-" + "-".join(re.findall("[a-z0-9]+", title.lower()))[:80]
     return {
         "displaylogo": False,
-        "modeBarButtonsToRemove": ["lasso2d", "autoScale2d"],
+        "modeBarButtonsToRemove": ["lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
         "toImageButtonOptions": {"format": kind, "filename": file, "scale": 2 if kind == "png" else 1},
     }
 

@@ -22,7 +22,7 @@ CHOICES = ("head", "pin", "to")
 # How it is shown: tab, heads drawn together, threshold in percent, order, which of two sentences looks at which, arcs
 # with what they bring, and shades up to the largest weight.
 LOOK = {
-    "tab": r"lines|table",
+    "tab": "lines",
     "also": r"[1-9][0-9]{0,2}-[1-9][0-9]{0,2}(,[1-9][0-9]{0,2}-[1-9][0-9]{0,2}){0,31}",
     "least": r"[1-9]|[1-4][0-9]|50",
     "sort": r"weight|role",

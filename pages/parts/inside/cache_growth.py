@@ -7,20 +7,21 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from mha_core import AttentionRecord, Model, Tokens
+from mha_core.figures.charts import curves
 from mha_core.grid import piece_units
 from mha_core.inside import Growth, growth, kv_cache_bytes
 from mha_core.wording import counted
 from pages.parts.frame import loading
+from pages.parts.frame.charts import chart, is_dark
 from pages.parts.frame.mounts import heard_from
-from pages.parts.frame.prose import visible
+from pages.parts.frame.prose import say, visible
 from pages.parts.frame.request import Request
-from pages.parts.inside.fields import Field, ask
-from pages.parts.inside.numbers import format_bytes
 from pages.parts.inside.picking import LABELS, choosing
-from pages.parts.picture.tiles import Block, Board, column, paragraph, row
+from pages.parts.picture.tiles import Block, Board, paragraph
 from pages.parts.serve import cache
 
 EACH = 4  # bytes of a number here; the table of models counts in 16 bits
@@ -45,9 +46,17 @@ def cache_view(request: Request, record: AttentionRecord) -> None:
     n, layer = _controls(found, used)
     board = Board()
     said, *pictures = _read(board, found, record, n, layer)
-    words = column(said, *_counted(used, found, n), *_notes(found, used), size="half")
-    board.add(row(words, column(*pictures, size="half")))
-    board.show("cache-growth", {"token": partial(_row_pressed, "cache-growth", found.n)}, query=n - 1)
+    board.add(*pictures)
+    left, right = st.columns(2, gap="large")
+    words = Board()
+    words.add(said, *_notes(found, used))
+    with left:
+        words.show("cache-words")
+        _bytes(used, found, n)
+        _grown(used, found, n)
+    with right:
+        board.show("cache-growth", {"token": partial(_row_pressed, "cache-growth", found.n)}, query=n - 1)
+        board.numbers("cache-growth")
 
 
 def _growth(request: Request, used: Model, tokens: Tokens) -> Growth:
@@ -60,33 +69,24 @@ def _growth(request: Request, used: Model, tokens: Tokens) -> Growth:
 
 def _controls(found: Growth, used: Model) -> tuple[int, int]:
     """How many tokens have been read, and the layer whose cache is drawn (from 0)."""
-    fields = (
-        Field(READ, "Tokens read", 1, 1, found.n),
-        Field(LAYER, "Layer drawn", 1, 1, used.n_layers),
-    )
-    values = {field.key: _kept(field) for field in fields}
-    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        ask("inside-cache-fields", fields, values, _told)
-        n = values[READ]
-        st.button("Read the next token", on_click=_told, args=(READ, n + 1), disabled=n >= found.n)
-    return n, values[LAYER] - 1
+    with st.container(key="inside-cache-fields", horizontal=True, gap="small", vertical_alignment="bottom"):
+        for key, label, most in ((READ, "Tokens read", found.n), (LAYER, "Layer drawn", used.n_layers)):
+            st.session_state[key] = min(st.session_state.get(key, 1), most)
+            st.number_input(label, 1, most, key=key, width=150, persist_state="session")
+        n = int(st.session_state[READ])
+        st.button("Read the next token", on_click=_read_up_to, args=(n + 1,), disabled=n >= found.n)
+    return n, int(st.session_state[LAYER]) - 1
 
 
-def _kept(field: Field) -> int:
-    """What the reader chose before, where it is still there."""
-    value = st.session_state.get(field.key, field.first)
-    return min(max(value if isinstance(value, int) else field.first, field.least), field.most)
-
-
-def _told(key: str, value: int | bool) -> None:
-    st.session_state[key] = value
+def _read_up_to(n: int) -> None:
+    st.session_state[READ] = n
 
 
 def _row_pressed(key: str, most: int) -> None:
     """A token's name in a picture: the sentence is read up to it."""
     value = heard_from(key, "token")
     if isinstance(value, int) and 0 <= value < most:
-        _told(READ, value + 1)
+        _read_up_to(value + 1)
 
 
 def _read(board: Board, found: Growth, record: AttentionRecord, n: int, layer: int) -> list[Block]:
@@ -129,47 +129,63 @@ def _read(board: Board, found: Growth, record: AttentionRecord, n: int, layer: i
     ]  # fmt: skip
 
 
-def _counted(used: Model, found: Growth, n: int) -> list[Block]:
-    """Bytes as measured, as computed, and as they would be if no head shared keys."""
-    layers, keys, heads, d_k = used.n_layers, used.n_kv_heads, used.n_heads, used.d_k
-    measured = found.n_bytes[n - 1]
-    unshared = kv_cache_bytes(n, d_k, heads, layers, EACH)
-    grown = measured - (found.n_bytes[n - 2] if n > 1 else 0)
-    formula = f"2 · {counted(layers, 'layer')} · {counted(keys, 'key head')} · {d_k} · {n} · {EACH} bytes"
-    lines = [
-        ["kept, measured", f"{measured:,}", format_bytes(measured)],
-        ["by the formula", f"{kv_cache_bytes(n, d_k, keys, layers, EACH):,}", formula],
-        ["new with this token", f"{grown:,}", format_bytes(grown)],
-    ]
-    if keys < heads:
-        lines.append(
-            [
-                f"with {heads} key heads",
-                f"{unshared:,}",
-                f"{format_bytes(unshared)}, {heads // keys} times as much",
-            ]
-        )
-    lines.append(
-        [
-            f"full, {used.max_tokens:,} tokens",
-            f"{kv_cache_bytes(used.max_tokens, d_k, keys, layers, EACH):,}",
-            format_bytes(kv_cache_bytes(used.max_tokens, d_k, keys, layers, EACH)),
-        ]
+def _bytes(used: Model, found: Growth, n: int) -> None:
+    """List bytes as measured, as computed, and as they would be if no head shared keys."""
+    st.dataframe(
+        counted_bytes(used, found, n),
+        hide_index=True,
+        column_config={"bytes": st.column_config.NumberColumn(format="localized")},
+        key="cache-bytes",
+        alt=f"Bytes of the cache after {counted(n, 'token')}",
     )
-    return [
-        paragraph(
-            "K and V, in every layer and key head, d_k numbers for every token, 4 bytes each (the table of models "
-            "counts the 2 of 16 bits):"
-        ),
+    layers, keys = counted(used.n_layers, "layer"), counted(used.n_kv_heads, "key head")
+    formula = f"2 · {layers} · {keys} · {used.d_k} · {n} · {EACH}"
+    say(f"By the formula, 4 bytes a number: {formula}.", "label")
+
+
+def counted_bytes(used: Model, found: Growth, n: int) -> pd.DataFrame:
+    """Return bytes after n tokens: measured, by the formula, new, full, and without sharing where heads share."""
+    keys, heads = used.n_kv_heads, used.n_heads
+    rows = {
+        "kept, measured": found.n_bytes[n - 1],
+        "by the formula": _cached(used, n, keys),
+        "new with this token": found.n_bytes[n - 1] - (found.n_bytes[n - 2] if n > 1 else 0),
+        **({f"with {heads} key heads": _cached(used, n, heads)} if keys < heads else {}),
+        f"full, {used.max_tokens:,} tokens": _cached(used, used.max_tokens, keys),
+    }
+    return pd.DataFrame({f"after {counted(n, 'token')}": rows.keys(), "bytes": rows.values()})
+
+
+def _cached(used: Model, n: int, keys: int) -> int:
+    return kv_cache_bytes(n, used.d_k, keys, used.n_layers, EACH)
+
+
+def _grown(used: Model, found: Growth, n: int) -> None:
+    """Draw the bytes kept over the tokens read, with and without sharing."""
+    frame = kept_bytes(used, found)
+    several = "kept" if used.n_kv_heads < used.n_heads else None
+    figure = curves(
+        frame, "tokens", "KiB", several, title="The KV cache grows with each token", x_title="tokens read",
+        y_title="KiB", dark=is_dark(),
+    )  # fmt: skip
+    figure.add_vline(n, line={"dash": "dot", "width": 1})
+    chart(figure.update_layout(height=300), frame, key="cache-grown")
+
+
+def kept_bytes(used: Model, found: Growth) -> pd.DataFrame:
+    """Return the measured KiB after each token; and those of a key head for each head, where heads share."""
+    tokens = range(1, found.n + 1)
+    shared = pd.DataFrame(
         {
-            "type": "grid",
-            "id": "cache-bytes",
-            "label": "Bytes of the cache",
-            "head": [f"after {n} tokens" if n > 1 else "after 1 token", "bytes", ""],
-            "rows": lines,
-            "chosen": 0,
-        },
-    ]
+            "kept": counted(used.n_kv_heads, "key head"),
+            "tokens": tokens,
+            "KiB": np.array(found.n_bytes) / 1024,
+        }
+    )
+    if used.n_kv_heads == used.n_heads:
+        return shared
+    alone = [_cached(used, n, used.n_heads) / 1024 for n in tokens]
+    return pd.concat([shared, shared.assign(kept=counted(used.n_heads, "key head"), KiB=alone)])
 
 
 def _notes(found: Growth, used: Model) -> list[Block]:

@@ -3,7 +3,7 @@
 In: a scene. Out: a filled stage.
 """
 
-from pages.parts.inside.scene import Scene, format_error, parity_of
+from pages.parts.inside.scene import Scene, code, format_error, parity_of
 from pages.parts.inside.shown_code import comparison_lines, difference_line, function_lines, program
 from pages.parts.inside.stage import Stage, say
 
@@ -49,7 +49,4 @@ def equal(scene: Scene, stage: Stage) -> None:
     lines = [*program(now), *(comparison_lines(now) if own else function_lines(now))]
     if found.rows:
         lines.append((difference_line(now), format_error(found.output)))
-    wide = max(len(line) for line, remark in lines if remark)
-    stage.picture.add(
-        {"type": "code", "lines": [[f"{line:<{wide}}" if remark else line, remark] for line, remark in lines]}
-    )
+    stage.below = lambda: code(*lines)

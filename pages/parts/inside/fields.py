@@ -1,17 +1,16 @@
-"""Boxes for whole numbers: what is none, or out of reach, is said under them, and the number before stays in use.
+"""Boxes for whole numbers whose values are kept elsewhere: in the link, or with the session.
 
-In: which numbers, and what is told. Out: a board on the page. A component's value is checked again here.
+In: which numbers, and what is told. Out: the boxes on the page.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
+
+import streamlit as st
 
 from pages.parts.frame import state
-from pages.parts.frame.mounts import heard_from
-from pages.parts.picture.tiles import Board
 
-Told = Callable[[str, int | bool], None]
+Told = Callable[[str, int], None]
 
 
 @dataclass(frozen=True)
@@ -31,47 +30,21 @@ class Field:
         return asked if self.least <= asked <= self.most else self.first
 
 
-def ask(
-    key: str,
-    fields: Sequence[Field],
-    values: Mapping[str, int],
-    told: Told,
-    flags: Mapping[str, tuple[str, bool]] | None = None,
-) -> None:
-    """The boxes, with the numbers in them now, and flags (a name and whether it is on) beside them."""
-    board = Board()
-    board.add(
-        {
-            "type": "fields",
-            "id": key,
-            "items": [
-                {
-                    "key": field.key,
-                    "label": field.label,
-                    "value": values[field.key],
-                    "least": field.least,
-                    "most": field.most,
-                }
-                for field in fields
-            ],
-            "flags": [{"key": name, "label": label, "on": on} for name, (label, on) in (flags or {}).items()],
-        }
-    )
-    board.show(key, {"field": partial(_typed, key, {field.key: field for field in fields}, told)})
+def ask(fields: Iterable[Field], values: Mapping[str, int], told: Told) -> None:
+    """Draw the boxes with the numbers in them now; `told` is called with a key and its new number."""
+    for field in fields:
+        widget = f"inside-field-{field.key}"
+        st.session_state[widget] = values[field.key]
+        st.number_input(
+            field.label,
+            field.least,
+            field.most,
+            key=widget,
+            width=150,
+            on_change=_typed,
+            args=(field.key, widget, told),
+        )
 
 
-def _typed(key: str, fields: Mapping[str, Field], told: Told) -> None:
-    """A browser may send anything: only what the boxes can hold is passed on."""
-    value = heard_from(key, "field")
-    if not (isinstance(value, list) and len(value) == 2 and isinstance(value[0], str)):
-        return
-    name, number = value
-    if isinstance(number, bool) and name not in fields:
-        told(name, number)
-    elif (
-        name in fields
-        and isinstance(number, int | float)
-        and fields[name].least <= number <= fields[name].most
-        and number == int(number)
-    ):
-        told(name, int(number))
+def _typed(key: str, widget: str, told: Told) -> None:
+    told(key, int(st.session_state[widget]))

@@ -1,17 +1,23 @@
 """Why several heads can say what one cannot: the hull of a head's values, and the sum of all heads outside it.
 
-In: a scene. Out: a board on the page.
+In: a scene. Out: words and two charts on the page.
 """
 
-from typing import Any
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
+import pandas as pd
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
+from mha_core.figures import charts
 from mha_core.inside import Outside, distance_to_hull, plane, sum_of_heads
 from mha_core.wording import counted, percent
-from pages.parts.inside.picking import DOTS, tokens_of, told
-from pages.parts.inside.scene import Scene, format_error
-from pages.parts.picture.tiles import Block, Board, column, paragraph, row
+from pages.parts.frame.charts import chart, is_dark
+from pages.parts.frame.prose import visible
+from pages.parts.inside.scene import Scene, follow, format_error
+from pages.parts.picture.tiles import Board, paragraph
 
 
 def _all_outside(scene: Scene) -> list[Outside]:
@@ -22,17 +28,11 @@ def _all_outside(scene: Scene) -> list[Outside]:
     )
 
 
-def hulls(scene: Scene, words: bool = True) -> None:
-    """One head's mean inside the hull of its values, the sum of all heads outside; with `words`, why that is so."""
-    now, h, i = scene.plain, scene.h, scene.query
-    near = now.allowed[i]
-    values = now.v[scene.kv, near]
-    mapped, total = sum_of_heads(now, i)
-    outside = _all_outside(scene)
-    proven = sum(found.gap > 0 for found in outside)
-    remade = float(np.abs(now.weights[h, i, near] @ values - now.context[h, i]).max())
+def hulls(scene: Scene) -> None:
+    """Say why heads are added, beside one head's mean in its hull and the sum of all heads outside."""
+    first, *rest = st.columns([3, 4, 4], gap="medium")
     board = Board()
-    why = column(
+    board.add(
         paragraph(
             "A head can only average: its result is a weighted mean of the values, so it lies inside their "
             "[[convex-hull|convex hull]]. The sum over several heads, each with weights of its own, can leave the "
@@ -40,46 +40,69 @@ def hulls(scene: Scene, words: bool = True) -> None:
         ),
         paragraph(
             "Each picture is the flat view that keeps most (PCA); “outside” is proven in all dimensions, by a plane "
-            "that separates the point from the hull.",
+            "that separates the point from the hull. Click a point to follow its token.",
             "quiet",
         ),
-        size="third",
     )
-    pictures = row(
-        column(
-            paragraph(
-                f"**One head.** z = weights × values: inside, largest difference {format_error(remade)}."
-            ),
-            _plane(scene, values, now.context[h, i], "z"),
-            size="narrow",
-        ),
-        column(
-            paragraph(
-                f"**All heads added**, as W_o adds them: outside the hulls of {proven} of "
-                f"{counted(len(outside), 'head')}; {outside[h].distance:.2f} away from this one's."
-            ),
-            _plane(scene, mapped[h], total, "sum of all heads"),
-            size="narrow",
-        ),
-    )
-    board.add(row(why, column(pictures, size="rest")) if words else pictures)
-    board.show("many-hulls", told("many-hulls", scene))
+    with first:
+        board.show("many-hulls")
+    draw_hulls(scene, rest)
 
 
-def _plane(scene: Scene, points: np.ndarray, mark: np.ndarray, name: str) -> Block:
-    """The values as points, their hull, and what is compared with it."""
+def draw_hulls(scene: Scene, columns: Sequence[DeltaGenerator] = ()) -> None:
+    """Draw one head's mean inside the hull of its values, and the sum of all heads outside, in two columns."""
+    now, h, i = scene.plain, scene.h, scene.query
+    near = now.allowed[i]
+    values = now.v[scene.kv, near]
+    mapped, total = sum_of_heads(now, i)
+    outside = _all_outside(scene)
+    proven = sum(found.gap > 0 for found in outside)
+    remade = float(np.abs(now.weights[h, i, near] @ values - now.context[h, i]).max())
+    one, all_heads = columns or st.columns(2, gap="medium")
+    with one:
+        _word(
+            "hull", f"**One head.** z = weights × values: inside, largest difference {format_error(remade)}."
+        )
+        _plane(scene, values, now.context[h, i], "z", "hull")
+    with all_heads:
+        _word(
+            "hull-of-all",
+            f"**All heads added**, as W_o adds them: outside the hulls of {proven} of "
+            f"{counted(len(outside), 'head')}; {outside[h].distance:.2f} away from this one's.",
+        )
+        _plane(scene, mapped[h], total, "all heads", "hull-of-all")
+
+
+def _word(key: str, text: str) -> None:
+    board = Board()
+    board.add(paragraph(text))
+    board.show(f"many-{key}")
+
+
+def _plane(scene: Scene, points: np.ndarray, mark: np.ndarray, name: str, key: str) -> None:
+    """The values as points, their hull, and what is compared with it; a click on a point follows its token."""
     flat = plane(points, mark[None])
-    near = np.flatnonzero(scene.plain.allowed[scene.query]).tolist()
-    found: dict[str, Any] = {
-        "type": "plane",
-        "wide": 340,
-        "points": flat.points.round(5).tolist(),
-        "hull": flat.hull.round(5).tolist(),
-        "marks": flat.marks.round(5).tolist(),
-        "labels": [scene.labels[j] for j in near],
-        "markLabels": [name],
-        "weights": scene.plain.weights[scene.h, scene.query, near].round(5).tolist(),
-        "describe": f"Values of {counted(len(points), 'token')} in a plane with their hull, and {name}; "
-        f"{percent(flat.kept)} kept",
-    }
-    return tokens_of(scene, found, DOTS, near)
+    near = np.flatnonzero(scene.plain.allowed[scene.query])
+    weights = scene.plain.weights[scene.h, scene.query, near]
+    labels = [visible(scene.labels[j]) for j in near]
+    frame = pd.DataFrame({"x": flat.points[:, 0], "y": flat.points[:, 1], "label": labels, "weight": weights})
+    marks = pd.DataFrame({"x": flat.marks[:, 0], "y": flat.marks[:, 1], "label": [name]})
+    figure = charts.plane(
+        frame,
+        title=f"Values of {counted(len(points), 'token')}, {percent(flat.kept)} kept",
+        hull=flat.hull,
+        marks=marks,
+        dark=is_dark(),
+    )
+    figure.update_layout(dragmode=False, clickmode="event+select")
+    sentence = scene.key.partition("-")[0]
+    chart(figure, frame, key=key, on_select=partial(_point_pressed, key, sentence, near.tolist()))
+
+
+def _point_pressed(key: str, sentence: str, near: Sequence[int]) -> None:
+    points = (st.session_state.get(key) or {}).get("selection", {}).get("points", [])
+    for point in points:
+        at = point.get("customdata")
+        at = at[0] if isinstance(at, list) else at
+        if isinstance(at, int) and 0 <= at < len(near):
+            follow(near[at], sentence)

@@ -4,9 +4,11 @@ In: what the reader asked for. Out: their rows, parameters, operations, ranks, a
 """
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from mha_core import Projections
+from mha_core.figures.charts import curves
 from mha_core.inside import (
     Bilinear,
     as_one_head,
@@ -19,11 +21,12 @@ from mha_core.inside import (
 )
 from mha_core.wording import counted, percent
 from pages.parts.frame import loading
+from pages.parts.frame.charts import chart, is_dark
 from pages.parts.frame.request import Request
 from pages.parts.inside.hulls import hulls
 from pages.parts.inside.picking import LABELS, heads_of, tokens_of, told
 from pages.parts.inside.scene import Scene, make_plain, pick
-from pages.parts.inside.screens import Screen, aloud, here, way
+from pages.parts.inside.screens import Screen, aloud, beside, here, way
 from pages.parts.picture.tiles import Block, Board, column, paragraph, row
 from pages.parts.serve import cache
 
@@ -92,6 +95,7 @@ def _rows(scene: Scene) -> None:
     )
     board.add(row(words, column(rows_block(board, scene, one), size="rest")))
     board.show("many-rows", told("many-rows", scene))
+    board.numbers("many-rows")
 
 
 def rows_block(board: Board, scene: Scene, one: np.ndarray) -> Block:
@@ -115,7 +119,6 @@ def rows_block(board: Board, scene: Scene, one: np.ndarray) -> Block:
 def _costs(scene: Scene) -> None:
     sizes, n = scene.sizes, scene.plain.n
     d, h, width = sizes.d_model, sizes.n_heads, sizes.n_heads * sizes.d_k
-    board = Board()
     said = (
         f"Four matrices of {d} × {d} either way, 4 · {d}² = {4 * d * d:,} [[parameter|parameters]] without biases; and "
         "as many [[FLOP|operations]]."
@@ -128,29 +131,42 @@ def _costs(scene: Scene) -> None:
         if sizes.n_kv_heads < h
         else ""
     )
-    words = column(
+    with beside(
+        "many-costs",
         paragraph(
-            f"{counted(h, 'head')}, each 1/{h} as wide: {sizes.d_k} numbers instead of {width}. " + said + shared
+            f"{counted(h, 'head')}, each 1/{h} as wide: {sizes.d_k} numbers instead of {width}. "
+            + said
+            + shared
         ),
         paragraph(
             f"Only the attention weights are more: {counted(h, 'table')} of {n} × {n} to keep instead of one, and "
             "their softmax. What that comes to in time is measured in the last line.",
             "quiet",
         ),
-        size="third",
-    )  # fmt: skip
-    board.add(row(words, column(cost_block(n, sizes), size="rest")))
-    board.show("many-costs")
+    ):
+        cost_table(n, sizes)
 
 
-def cost_block(n: int, sizes: Projections) -> Block:
-    """Parameters, operations and time of one head and of h heads, for n tokens; and of heads that share keys."""
+def cost_table(n: int, sizes: Projections) -> None:
+    """Draw parameters, operations and time of one head and of h heads, for n tokens."""
+    table = costs(n, sizes)
+    first, *shapes = table.columns
+    numbers = dict.fromkeys(shapes, st.column_config.NumberColumn(format="localized"))
+    st.dataframe(
+        table,
+        hide_index=True,
+        column_config={first: st.column_config.TextColumn(pinned=True), **numbers},
+        key="costs",
+        alt=f"Parameters, operations and time of {' and of '.join(shapes)}",
+    )
+
+
+def costs(n: int, sizes: Projections) -> pd.DataFrame:
+    """Return parameters, operations and milliseconds of one head and of h heads; and of heads that share keys."""
     d, h, kv, d_k = sizes.d_model, sizes.n_heads, sizes.n_kv_heads, sizes.d_k
     shapes = {"1 head": (1, 1, h * d_k), counted(h, "head"): (h, h, d_k)}
     if kv < h:
         shapes[f"{h} on {kv}"] = (h, kv, d_k)
-    every = shapes.values()
-    done = [operations(n, d, *shape) for shape in every]
     parts = {
         "projections": "Q, K, V",
         "scores": "scores",
@@ -158,37 +174,29 @@ def cost_block(n: int, sizes: Projections) -> Block:
         "output": "W_o",
         "all": "all",
     }
-    lines = [
-        [
-            "parameters of W_q, W_k, W_v, W_o",
-            *(f"{parameters(d, *shape, bias=False)['all']:,}" for shape in every),
-        ],
-        *([f"operations: {name}", *(f"{one[key]:,}" for one in done)] for key, name in parts.items()),
-        ["operations, counted by torch", *(f"{measured_operations(n, d, *shape):,}" for shape in every)],
-        [
-            "time on this server, median of 9",
-            *(f"{1e3 * measured_seconds(n, d, *shape):.2f} ms" for shape in every),
-        ],
-    ]
-    return {
-        "type": "grid",
-        "id": "costs",
-        "label": "Parameters and operations",
-        "head": [f"{counted(n, 'token')}, d_model {d}", *shapes],
-        "rows": lines,
-    }
+    table: dict[str, list[object]] = {f"{counted(n, 'token')}, d_model {d}": [
+        "parameters of W_q, W_k, W_v, W_o",
+        *(f"operations: {name}" for name in parts.values()),
+        "operations, counted by torch",
+        "milliseconds on this server, median of 9",
+    ]}  # fmt: skip
+    for name, shape in shapes.items():
+        done = operations(n, d, *shape)
+        table[name] = [
+            parameters(d, *shape, bias=False)["all"],
+            *(done[part] for part in parts),
+            measured_operations(n, d, *shape),
+            round(1e3 * measured_seconds(n, d, *shape), 2),
+        ]
+    return pd.DataFrame(table)
 
 
 def _ranks(scene: Scene) -> None:
-    used, layer = scene.sizes, scene.head[0]
-    model = loading.model(scene.request)
-    narrow = cache.of_model(
-        model, ("ranks", layer, scene.h), lambda: bilinear(used.W_q[scene.h], used.W_k[scene.kv])
-    )
-    wide = cache.of_model(model, ("ranks", layer), lambda: _unsplit_ranks(used))
+    used = scene.sizes
+    narrow, wide = forms(scene)
     rotation = " Rotation in between turns it and leaves its rank." if scene.plain.rotary else ""
-    board = Board()
-    words = column(
+    with beside(
+        "many-ranks",
         paragraph(
             f"A score compares two tokens through W_q W_kᵀ, a matrix of {used.d_model} × {used.d_model}. In head "
             f"{scene.h + 1} its [[rank]] is **{narrow.rank}**, for W_q has only {used.d_k} columns; unsplit it is one "
@@ -198,22 +206,39 @@ def _ranks(scene: Scene) -> None:
             "So one narrow head compares tokens from few sides, and many heads are as many different comparisons, "
             f"each with a softmax of its own.{rotation}"
         ),
-        size="third",
+    ):
+        spectrum(scene)
+
+
+def forms(scene: Scene) -> tuple[Bilinear, Bilinear]:
+    """Return the form W_q W_kᵀ of the head, and of all heads of the layer unsplit."""
+    used, h, layer = scene.sizes, scene.h, scene.head[0]
+    model = loading.model(scene.request)
+    narrow: Bilinear = cache.of_model(
+        model, ("ranks", layer, h), lambda: bilinear(used.W_q[h], used.W_k[scene.kv])
     )
-    curve = {
-        "type": "curve",
-        "axis": "number of the singular value, the largest first",
-        "side": "singular value of W_q W_kᵀ, the largest = 1",
-        "describe": f"Singular values: {narrow.rank} above zero in one head, {wide.rank} unsplit",
-        "lines": [
-            {"label": f"{name}: {one.rank}", "at": board.put(one.singular), "count": len(one.singular)}
-            for name, one in ((f"head {scene.h + 1}", narrow), ("unsplit", wide))
-        ],
-    }
-    board.add(row(words, column(curve, size="rest")))
-    board.show("many-ranks")
+    wide: Bilinear = cache.of_model(model, ("ranks", layer), lambda: _unsplit(used))
+    return narrow, wide
 
 
-def _unsplit_ranks(used: Projections) -> Bilinear:
+def spectrum(scene: Scene) -> None:
+    """Draw the singular values of both forms, the largest as 1."""
+    named = zip((f"head {scene.h + 1}", "unsplit"), forms(scene), strict=True)
+    frame = pd.concat(
+        pd.DataFrame({
+            "form": f"{name}: rank {form.rank}",
+            "number": np.arange(1, len(form.singular) + 1),
+            "share": form.singular / (form.singular[0] or 1),
+        })
+        for name, form in named
+    )  # fmt: skip
+    figure = curves(
+        frame, "number", "share", "form", title="Singular values, the largest as 1", x_title="in order",
+        y_title="share of the largest", dark=is_dark(),
+    )  # fmt: skip
+    chart(figure, frame, key="ranks")
+
+
+def _unsplit(used: Projections) -> Bilinear:
     wide = unsplit(used)
     return bilinear(wide.W_q[0], wide.W_k[0])

@@ -3,18 +3,23 @@
 In: a scene. Out: a filled stage.
 """
 
+from collections.abc import Callable, Sequence
+from functools import partial
+
 import numpy as np
+import pandas as pd
+import streamlit as st
 
 from mha_core.inside import shares
-from mha_core.wording import counted
+from mha_core.wording import counted, head_name
+from pages.parts.frame import state
+from pages.parts.frame.prose import visible
 from pages.parts.inside.gone import heads_gone
 from pages.parts.inside.picking import LABELS, heads_of
 from pages.parts.inside.scene import Scene, format_error
 from pages.parts.inside.shown_code import output_lines
 from pages.parts.inside.stage import ROOM, Stage, changed_table, high_of, say, table
-from pages.parts.picture.tiles import Block, column, row
-
-HEAD_ROWS = "table.heads tbody tr:not(.sum) td:first-child"
+from pages.parts.picture.tiles import column, row
 
 
 def side_by_side(scene: Scene, stage: Stage) -> None:
@@ -44,7 +49,11 @@ def side_by_side(scene: Scene, stage: Stage) -> None:
     )  # fmt: skip
     if not scene.small:
         stage.picture.add(
-            heads_of(scene, stage.picture.sheets("z", now.context, chosen=scene.h, slim=True), "figure")
+            heads_of(
+                scene,
+                stage.picture.sheets("z", now.context, chosen=scene.h),
+                "figure",
+            )
         )
 
 
@@ -99,9 +108,9 @@ def parts(scene: Scene, stage: Stage) -> None:
     with_bias = "" if sizes.b_o is None else " and b_o"
     say(
         stage.words,
-        "Because W_o only adds, the output is a sum of one part per head. For {token}: how long each part is, its "
-        "share of "
-        "the output, and its [[cosine]] with it. A negative share pulls the other way.",
+        "Because W_o only adds, the output is a sum of one part per head. For {token} it is "
+        f"**{found.output_norm:.3f}** long. The table has each part's length, its share of the output and its "
+        "[[cosine]] with it. A negative share pulls the other way.",
         token=scene.token,
     )
     say(
@@ -116,12 +125,12 @@ def parts(scene: Scene, stage: Stage) -> None:
         note="each head, b_o, output" if with_bias else "each head, output",
         rows=list(lines), high=14 if h <= 20 else 6, wide=min(40.0, 300 / d),
     )  # fmt: skip
-    stage.picture.add(
-        row(
-            column(heads_of(scene, head_table(scene), HEAD_ROWS), size="narrow"),
-            heads_of(scene, drawn, LABELS),
-        )
-    )
+    stage.picture.add(heads_of(scene, drawn, LABELS))
+    stage.controls = lambda: head_table(scene, "inside-parts", _open_head)
+
+
+def _open_head(name: str) -> None:
+    state.change({"head": name, "cell": None})
 
 
 def gone(scene: Scene, stage: Stage) -> None:
@@ -135,20 +144,43 @@ def gone(scene: Scene, stage: Stage) -> None:
     stage.below = lambda: heads_gone(scene)
 
 
-def head_table(scene: Scene) -> Block:
-    """What every head adds to the output of the followed token."""
+def head_table(scene: Scene, key: str, choose: Callable[[str], None]) -> None:
+    """Draw what every head adds to the output of the followed token; `choose` is told the head of a pressed row."""
+    table = contributions(scene)
+    longest = float(table["length"].max()) or 1.0
+    key = f"{key}-{scene.head[1]}"  # another head, another row is marked
+    st.dataframe(
+        table,
+        hide_index=True,
+        column_config={
+            "length": st.column_config.ProgressColumn(
+                format="%.3f", min_value=0, max_value=longest, width=120
+            ),
+            "share": st.column_config.NumberColumn(format="percent"),
+            "cosine": st.column_config.NumberColumn(format="%.2f"),
+        },
+        on_select=partial(_row_pressed, key, table["head"].tolist()[: scene.sizes.n_heads], choose),
+        selection_mode="single-row",
+        selection_default={"selection": {"rows": [scene.h]}},
+        height="content",
+        row_height=26,
+        key=key,
+        alt=f"What each head adds to the output of {visible(scene.token)}",
+    )
+
+
+def _row_pressed(key: str, names: Sequence[str], choose: Callable[[str], None]) -> None:
+    rows = (st.session_state.get(key) or {}).get("selection", {}).get("rows", [])
+    if rows and 0 <= rows[0] < len(names):
+        choose(names[rows[0]])
+
+
+def contributions(scene: Scene) -> pd.DataFrame:
+    """Return length, share and cosine of what each head, and b_o, adds to the output of the followed token."""
     found = shares(scene.now, scene.query)
-    lines = [
-        {
-            "label": f"{scene.head[0] + 1}-{i + 1}",
-            "norm": float(found.norms[i]),
-            "share": float(found.share[i]),
-            "cosine": float(found.cosine[i]),
-            "chosen": i == scene.h,
-        }
-        for i in range(len(found.norms))
-    ]
+    names = [head_name((scene.head[0], i)) for i in range(len(found.norms))]
+    columns = {"head": names, "length": found.norms, "share": found.share, "cosine": found.cosine}
+    table = pd.DataFrame(columns)
     if scene.sizes.b_o is not None:
-        bias = float(np.linalg.norm(scene.sizes.b_o))
-        lines.append({"label": "b_o", "norm": bias, "share": found.bias_share, "cosine": None})
-    return {"type": "heads", "rows": lines, "total": found.output_norm}
+        table.loc[len(table)] = ["b_o", float(np.linalg.norm(scene.sizes.b_o)), found.bias_share, np.nan]
+    return table

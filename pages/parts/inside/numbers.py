@@ -1,4 +1,4 @@
-"""Large numbers and sizes in bytes as people read them."""
+"""Sizes in bytes as people read them."""
 
 
 def format_bytes(count: float) -> str:
@@ -13,11 +13,3 @@ def format_bytes(count: float) -> str:
 def _short(value: float) -> str:
     """One decimal; a second one below ten, where it says something."""
     return f"{value:.2f}".removesuffix("0") if value < 10 else f"{value:,.1f}"
-
-
-def format_count(count: float) -> str:
-    """A large number with a word: 2.4 million."""
-    for size, word in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):
-        if count >= size:
-            return f"{count / size:,.1f} {word}"
-    return f"{count:,.0f}"

@@ -22,9 +22,15 @@ DOTS = "circle"
 
 
 def choosing(
-    item: Block, select: str, tells: str, values: list[str | int], names: list[str], now: int | None
+    item: Block,
+    select: str,
+    tells: str,
+    values: list[str | int],
+    names: list[str],
+    now: int | None,
+    line: int = 1,
 ) -> Block:
-    """A picture whose words or heads can be chosen; `select` finds them in it, in order."""
+    """A picture whose words or heads can be chosen; `select` finds them in it, in order, `line` of them in a row."""
     return {
         "type": "choosing",
         "item": item,
@@ -33,6 +39,7 @@ def choosing(
         "values": values,
         "labels": names,
         "now": now,
+        "line": line,
     }
 
 

@@ -3,18 +3,24 @@
 In: a scene. Out: a filled stage.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import streamlit as st
 
 from mha_core import LayerRun, Projections
 from mha_core.wording import counted, head_name, percent
+from pages.parts.frame.prose import visible
 from pages.parts.inside.groups import shared_keys
-from pages.parts.inside.picking import DOTS, WORDS, heads_of, tokens_of
-from pages.parts.inside.scene import Scene
+from pages.parts.inside.picking import DOTS, heads_of
+from pages.parts.inside.scene import Scene, follow
 from pages.parts.inside.shown_code import head_lines, projection_lines
 from pages.parts.inside.stage import ROOM, Stage, changed_table, high_of, say, table, written_row
-from pages.parts.picture.tiles import Block, Board, column, op, paragraph, row, ruler
+from pages.parts.picture.tiles import Block, Board, column, op, paragraph, row
+
+SHOWN_ROWS = 16
 
 
 def sentence(scene: Scene, stage: Stage) -> None:
@@ -52,16 +58,40 @@ def sentence(scene: Scene, stage: Stage) -> None:
         whom = " that {token} could look at" if scene.now.allowed.any() else ""
         said = f"Every token{whom} is hidden: nothing is left to look at."
         say(stage.words, said, "verdict", token=scene.token)
-    lines = [
-        [str(i + 1), label, percent(weights[i]) if i < len(weights) else "not there yet"]
-        for i, label in enumerate(scene.labels)
-    ]
-    grid = {
-        "type": "grid", "id": "tokens", "label": "Tokens", "tall": True,
-        "head": ["", "token", f"{name}: weight of {scene.token}"],
-        "rows": lines, "chosen": scene.query, "tokens": 1,
-    }  # fmt: skip
-    stage.picture.add(tokens_of(scene, grid, WORDS))
+    stage.below = lambda: _tokens(scene)
+
+
+def _tokens(scene: Scene) -> None:
+    """The tokens, to choose one, and where the followed one looks."""
+    table, key = tokens(scene), f"inside-tokens-{scene.key}"
+    weight = st.column_config.ProgressColumn(format="percent", min_value=0, max_value=1)
+    st.dataframe(
+        table,
+        hide_index=True,
+        column_config={"place": st.column_config.NumberColumn("", width="small"), table.columns[2]: weight},
+        on_select=partial(_row_pressed, key, "" if scene.small else scene.key.partition("-")[0]),
+        selection_mode="single-row",
+        selection_default={"selection": {"rows": [scene.query]}},
+        height="content" if len(table) <= SHOWN_ROWS else 430,
+        row_height=26,
+        width=560,
+        key=key,
+        alt=f"Tokens, and where {visible(scene.token)} looks",
+    )
+
+
+def tokens(scene: Scene) -> pd.DataFrame:
+    """Return the tokens and how much the followed one looks at each; nan for those that are not there yet."""
+    weights = scene.now.weights[scene.h, scene.query, : len(scene.there)]
+    told = f"{head_name(scene.head)}: weight of {visible(scene.token)}"
+    table = pd.DataFrame({"place": range(1, len(scene.labels) + 1), "token": map(visible, scene.labels)})
+    return table.assign(**{told: pd.Series(weights)})
+
+
+def _row_pressed(key: str, sentence: str) -> None:
+    rows = (st.session_state.get(key) or {}).get("selection", {}).get("rows", [])
+    if rows:
+        follow(rows[0], sentence)
 
 
 def x(scene: Scene, stage: Stage) -> None:
@@ -91,7 +121,7 @@ def x(scene: Scene, stage: Stage) -> None:
         )
     if scene.small:
         note = "two tokens of four numbers; type others"
-        typed = {"editable": True, "trigger": "typed", "note": note}
+        typed = {"editable": True, "note": note}
         stage.picture.add(stage.picture.matrix("X", now.x, "tiles", id="X", rows=scene.labels, **typed))
         return
     stage.picture.add(table(stage.picture, scene, "X", now.x, "X", wide=min(2.0, 680 / d)))
@@ -133,7 +163,7 @@ def _by_hand(scene: Scene, stage: Stage) -> None:
     sizes, i = scene.sizes, scene.h + 1
     board = stage.picture
     names = ("q",) if scene.together else ("q", "k", "v")
-    typed = {"editable": True, "trigger": "typed", "hue": ""}
+    typed = {"editable": True, "hue": ""}
     given = [
         board.matrix(
             f"W{i}" if scene.together else f"W_{name}{i}", getattr(sizes, f"W_{name}")[scene.h], "tiles",
@@ -195,7 +225,7 @@ def _matrix(board: Board, scene: Scene, name: str) -> Block:
     heads, d, width = W.shape
     whose = "head" if heads == sizes.n_heads else "key head"
     blocks = [
-        ruler(heads, h, h + 1, f"{whose} {h + 1}: columns {h * width + 1} to {(h + 1) * width} of {heads * width}"),
+        paragraph(f"{whose} {h + 1}: columns {h * width + 1} to {(h + 1) * width} of {heads * width}", "quiet"),
         board.matrix(
             f"W_{name}", W[h], id=f"W_{name}", high=80 / d, wide=min(8.0, 200 / width), cells=True, legend=False,
             describe=f"W_{name} of this head, {d} by {width} numbers",
@@ -245,7 +275,7 @@ def heads(scene: Scene, stage: Stage) -> None:
             note=f"{h} heads beside each other; the frame is this head" if h > 1 else "",
             wide=min(2.0, 680 / (h * d_k)), high=high_of(now.n, 150), hue="q", **options,
         ),
-        heads_of(scene, stage.picture.sheets("q", q, chosen=scene.h, slim=True), "figure"),
+        heads_of(scene, stage.picture.sheets("q", q, chosen=scene.h), "figure"),
     )  # fmt: skip
     if scene.small:
         stage.picture.add(

@@ -8,10 +8,14 @@ import math
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import streamlit as st
 
+from mha_core.figures.charts import turned
 from mha_core.inside import Turn, product_at, turn
 from mha_core.rotary import Rotary
 from pages.parts.frame import state
+from pages.parts.frame.charts import chart, is_dark
 from pages.parts.inside.fields import Field, ask
 from pages.parts.inside.scene import Scene, format_error
 from pages.parts.inside.shown_code import rotation_lines
@@ -42,18 +46,18 @@ def distance(scene: Scene, stage: Stage) -> None:
     field = Field("turned", "Pair", rotary.n_turned // 8 + 1, 1, rotary.n_turned)
     pair = field.in_link()
     said, *pictures = _by_hand(stage.picture, scene, rotary, pair - 1)
-    why, table = _distance(scene, rotary)
-    stage.words.add(said, why)
-    stage.picture.add(*pictures, table)
+    stage.words.add(said, _why(scene, rotary))
+    stage.picture.add(*pictures)
+    stage.below = lambda: _below(scene, rotary, pair - 1)
     stage.latex = (
         r"\begin{pmatrix}x'\\y'\end{pmatrix} = "
         r"\begin{pmatrix}\cos\theta & -\sin\theta\\ \sin\theta & \cos\theta\end{pmatrix}"
         r"\begin{pmatrix}x\\y\end{pmatrix}"
     )
-    stage.controls = lambda: ask("inside-pair", (field,), {"turned": pair}, _pair_chosen)
+    stage.controls = lambda: ask((field,), {"turned": pair}, _pair_chosen)
 
 
-def _pair_chosen(key: str, value: int | bool) -> None:
+def _pair_chosen(key: str, value: int) -> None:
     state.change({key: str(value)})
 
 
@@ -93,12 +97,16 @@ def _before_and_after(board: Board, scene: Scene, rotary: Rotary) -> list[Block]
     ]
 
 
-def _by_hand(board: Board, scene: Scene, rotary: Rotary, pair: int) -> list[Block]:
-    """One pair of the followed token's query: the angle, the matrix, the arrow."""
+def _turned(scene: Scene, rotary: Rotary, pair: int) -> Turn | None:
     queries = scene.now.q_unrotated
-    if queries is None:
+    return None if queries is None else turn(rotary, queries[scene.h, scene.query], scene.query, pair)
+
+
+def _by_hand(board: Board, scene: Scene, rotary: Rotary, pair: int) -> list[Block]:
+    """One pair of the followed token's query: the angle, and the matrix that turns it."""
+    found = _turned(scene, rotary, pair)
+    if found is None:
         return []
-    found = turn(rotary, queries[scene.h, scene.query], scene.query, pair)
     half, cos, sin = rotary.d_k // 2, math.cos(found.angle), math.sin(found.angle)
     how = f"{rotary.theta:,.0f}^(−2 · {pair} / {2 * rotary.n_turned})" + (
         ", stretched" if rotary.stretch else ""
@@ -113,14 +121,11 @@ def _by_hand(board: Board, scene: Scene, rotary: Rotary, pair: int) -> list[Bloc
             token=scene.token,
         ),
         row(
-            column(_arrow(found), size="slim"),
-            row(
-                board.matrix("turn", np.array([[cos, -sin], [sin, cos]]), id="turn", note="cos −sin, sin cos", **tiles),
-                op("×"),
-                board.matrix("before", np.array(found.before)[:, None], id="pair-before", **tiles),
-                op("="),
-                board.matrix("after", np.array(found.after)[:, None], id="pair-after", **tiles),
-            ),
+            board.matrix("turn", np.array([[cos, -sin], [sin, cos]]), id="turn", note="cos −sin, sin cos", **tiles),
+            op("×"),
+            board.matrix("before", np.array(found.before)[:, None], id="pair-before", **tiles),
+            op("="),
+            board.matrix("after", np.array(found.after)[:, None], id="pair-after", **tiles),
         ),
     ]  # fmt: skip
 
@@ -130,54 +135,61 @@ def _degrees(angle: float) -> str:
     return f"{degrees:.1f}°" if degrees >= 0.1 or not degrees else f"{degrees:.2g}°"
 
 
-def _arrow(found: Turn) -> Block:
+def _arrow(scene: Scene, rotary: Rotary, pair: int) -> None:
     """The pair as an arrow, before and after."""
-    return {
-        "type": "turn",
-        "before": list(found.before),
-        "after": list(found.after),
-        "angle": found.angle,
-        "describe": f"An arrow to {found.before[0]:.3f}, {found.before[1]:.3f} turned by {_degrees(found.angle)} "
-        f"to {found.after[0]:.3f}, {found.after[1]:.3f}",
-    }
+    found = _turned(scene, rotary, pair)
+    if found is None:
+        return
+    places = pd.DataFrame([found.before, found.after], columns=["x", "y"]).assign(arrow=["before", "after"])
+    figure = turned(found.before, found.after, title=f"Turned by {_degrees(found.angle)}", dark=is_dark())
+    chart(figure, places, key="inside-turn")
 
 
-def _distance(scene: Scene, rotary: Rotary) -> list[Block]:
-    """The same query and key at other positions: where the distance is the same, so is the score."""
+def _why(scene: Scene, rotary: Rotary) -> Block:
+    """What is left of two positions in a score."""
+    table = distances(scene, rotary)
+    products = table["q · k"][: len(MOVED)]
+    best = scene.labels[int(table["key"][0])]
+    which = ", the token it looks at most," if scene.now.weights[scene.h, scene.query].any() else ""
+    return paragraph(
+        "Why turn? In q · k only the difference of two angles is left, so a score depends on how far apart two "
+        "tokens are and not on where they stand. The query of {token} and the key of {best}"
+        f"{which} at their own positions, then both moved on by {MOVED[1]} and by {MOVED[2]}: the score stays, to "
+        f"{format_error(products.max() - products.min())}. At another distance it is another score.",
+        token=scene.token,
+        best=best,
+    )
+
+
+def _below(scene: Scene, rotary: Rotary, pair: int) -> None:
+    left, right = st.columns([2, 3], gap="medium")
+    with left:
+        _arrow(scene, rotary, pair)
+    with right:
+        _distances(scene, rotary)
+
+
+def _distances(scene: Scene, rotary: Rotary) -> None:
+    st.dataframe(
+        distances(scene, rotary),
+        hide_index=True,
+        column_config={
+            "query": "position of the query",
+            "key": "position of the key",
+            "q · k": st.column_config.NumberColumn(format="%.4f"),
+        },
+        key="inside-distances",
+        alt="One query and one key at other positions",
+    )
+
+
+def distances(scene: Scene, rotary: Rotary) -> pd.DataFrame:
+    """Return the same query and key at other positions: where the distance is the same, so is the product."""
     now, i = scene.now, scene.query
     if now.q_unrotated is None or now.k_unrotated is None:
-        return []
-    weights = now.weights[scene.h, i, : len(scene.there)]
-    j = int(weights.argmax())
-    which = ", the token it looks at most," if weights.any() else ""
+        raise ValueError("a run that rotates must hold what was before the rotation")
+    j = int(now.weights[scene.h, i, : len(scene.there)].argmax())
     q, k = now.q_unrotated[scene.h, i], now.k_unrotated[scene.kv, j]
     places = [(i + moved, j + moved) for moved in MOVED] + [(i + 1, j), (i + 20, j)]
-    products = [product_at(rotary, q, k, *place) for place in places]
-    apart = max(products[: len(MOVED)]) - min(products[: len(MOVED)])
-    lines = [
-        [f"{at}", f"{key}", f"{at - key}", f"{product:.4f}"]
-        for (at, key), product in zip(places, products, strict=True)
-    ]
-    return [
-        paragraph(
-            "Why turn? In q · k only the difference of two angles is left, so a score depends on how far apart two "
-            "tokens are and not on where they stand. The query of {token} and the key of {best}"
-            f"{which} at their own positions, then both moved on by {MOVED[1]} and by {MOVED[2]}: the score stays, to "
-            f"{format_error(apart)}. At another distance it is another score.",
-            token=scene.token,
-            best=scene.labels[j],
-        ),
-        {
-            "type": "grid",
-            "id": "distances",
-            "label": "One query and one key at other positions",
-            "head": [
-                "position of the query",
-                "position of the key",
-                "distance",
-                "q · k",
-            ],
-            "rows": lines,
-            "chosen": 0,
-        },
-    ]
+    rows = [(at, key, at - key, product_at(rotary, q, k, at, key)) for at, key in places]
+    return pd.DataFrame(rows, columns=["query", "key", "distance", "q · k"])

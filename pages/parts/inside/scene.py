@@ -245,10 +245,7 @@ def make_plain(request: Request, picked: Picked) -> Scene | None:
 def code(*lines: tuple[str, str]) -> None:
     """Lines of torch, their remarks one under the other."""
     wide = max(len(line) for line, remark in lines if remark)
-    board = Board()
-    shown = [[f"{line:<{wide}}" if remark else line, remark] for line, remark in lines]
-    board.add({"type": "code", "lines": shown})
-    board.show(f"code-{lines[0][0]}")
+    st.code("\n".join(f"{line:<{wide}}  # {remark}" if remark else line for line, remark in lines))
 
 
 def format_error(difference: float) -> str:

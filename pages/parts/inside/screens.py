@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
 from pages.parts.frame import state
 from pages.parts.frame.mounts import heard_from
 from pages.parts.frame.prose import markup
@@ -62,3 +65,13 @@ def _turn(key: str, keys: Sequence[str], now: int) -> None:
 def go(screen: str) -> None:
     """To another screen; a number that was asked about stays behind."""
     state.change({"at": screen, "cell": None})
+
+
+def beside(key: str, *words: Block) -> DeltaGenerator:
+    """Draw words on the left; return the place to their right."""
+    left, right = st.columns([2, 3], gap="large")
+    board = Board()
+    board.add(*words)
+    with left:
+        board.show(key)
+    return right

@@ -3,9 +3,14 @@
 In: what the reader asked for. Out: a table of configurations, and the cache growing token by token.
 """
 
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
 import streamlit as st
 
 from mha_core import HeadScopeError, Model
+from mha_core.figures.charts import curves
 from mha_core.inside import (
     CONFIGURATIONS,
     Configuration,
@@ -16,22 +21,24 @@ from mha_core.inside import (
 )
 from mha_core.wording import counted
 from pages.parts.frame import loading, state
+from pages.parts.frame.charts import chart, is_dark
 from pages.parts.frame.prose import say
 from pages.parts.frame.request import Request
 from pages.parts.inside.cache_growth import cache_view
 from pages.parts.inside.fields import Field, ask
-from pages.parts.inside.linked import on
-from pages.parts.inside.numbers import format_bytes, format_count
+from pages.parts.inside.linked import switch
 from pages.parts.inside.screens import Screen, aloud, here, way
 from pages.parts.picture.tiles import Board, paragraph
 from pages.parts.serve import cache
 
+MIB = 1024**2
+WEIGHTS, CACHE, UNSHARED = "attention weights (MiB)", "KV cache (MiB)", "KV cache, nothing shared (MiB)"
 OWN = (
     Field("n", "Tokens", 2048, 1, 1_000_000),
     Field("d", "Width of the model", 512, 1, 65_536),
     Field("h", "Heads", 8, 1, 1024),
     Field("layers", "Layers", 6, 1, 1000),
-    Field("kv", "Key heads (0 = as heads)", 0, 0, 1024),
+    Field("kv", "Key heads (0: all)", 0, 0, 1024),
 )
 
 
@@ -66,19 +73,17 @@ def of_model(used: Model) -> Configuration:
     )
 
 
-def _told(key: str, value: int | bool) -> None:
+def _told(key: str, value: int) -> None:
     """The link has what is not as at first."""
-    if key == "biases":
-        state.change({key: None if value else "false"})
-        return
     first = {field.key: field.first for field in OWN}[key]
     state.change({key: None if value == first else str(value)})
 
 
 def _table(used: Model) -> None:
     values = {field.key: field.in_link() for field in OWN}
-    biases = on("biases", first=True)
-    ask("inside-own-sizes", OWN, values, _told, {"biases": ("With biases", biases)})
+    with st.container(key="inside-own-sizes", horizontal=True, gap="small", vertical_alignment="bottom"):
+        ask(OWN, values, _told)
+        biases = switch("With biases", "biases", first=True)
     n = values["n"]
     mine, problem = read_own(values["d"], values["h"], values["layers"], values["kv"], biases=biases)
     if problem:
@@ -87,29 +92,53 @@ def _table(used: Model) -> None:
     board = Board()
     board.add(
         paragraph(
-            "[[d_k]] is the width d_model divided by the heads. Parameters are counted from a layer of that size, "
-            f"operations and memory for {counted(n, 'token')}, or as many as the model reads: the [[weight|attention "
-            "weights]] of all heads in 32 bits if all are kept, the [[KV-cache|KV cache]] in 16 bits, 2 · layers · "
-            "key heads · d_k · tokens numbers. Where heads share keys (“on”), its size without sharing stands in "
-            f"brackets; BERT-like models keep none. {'The last line is yours. ' if mine else ''}Attention weights grow "
-            "with the square of the tokens, the KV cache only with their number; a fused kernel never writes the "
-            "attention weights down. LLaMA has no biases.",
+            f"Operations and memory are for {counted(n, 'token')}, or as many as the model reads: the "
+            "[[weight|attention weights]] of all heads in 32 bits, the [[KV-cache|KV cache]] in 16 bits. "
+            f"{'The last line is yours. ' if mine else ''}LLaMA has no biases.",
             "wide-words",
-        ),
-        {
-            "type": "grid",
-            "id": "sizes",
-            "label": "Configurations",
-            "close": True,
-            "head": [
-                "model", "width / heads", "d_k", "layers", "parameters of attention, per layer", "all layers", "tokens",
-                "operations, per layer", "attention weights, per layer", "KV cache, all layers",
-            ],
-            "rows": [_line(one, n) for one in every],
-            "chosen": len(every) - 1 if mine else None,
-        },
-    )  # fmt: skip
+        )
+    )
     board.show("sizes")
+    number = st.column_config.NumberColumn
+    compact, mebibytes = number(format="compact"), number(format="%,.1f")
+    st.dataframe(
+        sizes(every, n),
+        hide_index=True,
+        column_config={
+            "model": st.column_config.TextColumn(pinned=True),
+            **dict.fromkeys(("width", "tokens", "parameters per layer"), number(format="localized")),
+            **dict.fromkeys(("parameters", "operations per layer"), compact),
+            **dict.fromkeys((WEIGHTS, CACHE, UNSHARED), mebibytes),
+        },
+        height="content",
+        key="configurations",
+        alt="Sizes and costs of attention in known models, in the chosen one and in yours",
+    )
+    _growing(mine or of_model(used))
+
+
+def _growing(one: Configuration) -> None:
+    """Draw how attention weights and the KV cache of a configuration grow with the tokens."""
+    frame = growing(one)
+    figure = curves(
+        frame, "tokens", "MiB", "kept", title=f"Memory over tokens: {one.name}", x_title="tokens", y_title="MiB",
+        dark=is_dark(),
+    )  # fmt: skip
+    figure.update_xaxes(type="log")
+    figure.update_yaxes(type="log")
+    say("Twice the tokens: four times the attention weights, twice the KV cache.")
+    chart(figure, frame, key="growing")
+
+
+def growing(one: Configuration) -> pd.DataFrame:
+    """Return MiB of attention weights and of the KV cache of a configuration over powers of two of tokens."""
+    tokens = 2 ** np.arange(4, 18)
+    weights = [weights_bytes(int(n), one.n_heads) / MIB for n in tokens]
+    cached = [kv_cache_bytes(int(n), one.d_k, one.kv_heads, one.n_layers) / MIB for n in tokens]
+    of_weights = pd.DataFrame({"kept": "attention weights, one layer", "tokens": tokens, "MiB": weights})
+    if not one.is_causal:
+        return of_weights
+    return pd.concat([of_weights, of_weights.assign(kept="KV cache, all layers", MiB=cached)])
 
 
 def read_own(
@@ -122,30 +151,30 @@ def read_own(
         return None, str(error)
 
 
-def _line(one: Configuration, asked: int) -> list[str]:
+def sizes(every: Sequence[Configuration], asked: int) -> pd.DataFrame:
+    """Return a row a configuration: its sizes, and what it costs for so many tokens."""
+    return pd.DataFrame([_line(one, asked) for one in every])
+
+
+def _line(one: Configuration, asked: int) -> dict[str, str | float | None]:
     n = one.reads(asked)
     held = parameters(one.d_model, one.n_heads, one.n_kv_heads, one.d_k, one.bias)["all"]
-    done = operations(n, one.d_model, one.n_heads, one.n_kv_heads, one.d_k)["all"]
-    shared = f" on {one.kv_heads}" if one.kv_heads < one.n_heads else ""
-    return [
-        one.name,
-        f"{one.d_model:,} / {one.n_heads}{shared}",
-        str(one.d_k),
-        str(one.n_layers),
-        f"{held:,}",
-        format_count(held * one.n_layers),
-        f"{n:,}",
-        format_count(done),
-        format_bytes(weights_bytes(n, one.n_heads)),
-        _cache(one, n),
-    ]
-
-
-def _cache(one: Configuration, n: int) -> str:
-    """The bytes of its cache, and what they would be with a key head for every query head."""
-    if not one.is_causal:
-        return "none"
     kept, unshared = (
-        kv_cache_bytes(n, one.d_k, heads, one.n_layers) for heads in (one.kv_heads, one.n_heads)
+        kv_cache_bytes(n, one.d_k, heads, one.n_layers) / MIB if one.is_causal else None
+        for heads in (one.kv_heads, one.n_heads)
     )
-    return format_bytes(kept) + (f" ({format_bytes(unshared)})" if unshared > kept else "")
+    return {
+        "model": one.name,
+        "width": one.d_model,
+        "heads": one.n_heads,
+        "key heads": one.kv_heads,
+        "d_k": one.d_k,
+        "layers": one.n_layers,
+        "parameters per layer": held,
+        "parameters": held * one.n_layers,
+        "tokens": n,
+        "operations per layer": operations(n, one.d_model, one.n_heads, one.n_kv_heads, one.d_k)["all"],
+        WEIGHTS: weights_bytes(n, one.n_heads) / MIB,
+        CACHE: kept,
+        UNSHARED: unshared,
+    }

@@ -206,3 +206,4 @@ def _one(scene: Scene, variant: Variant, other: tuple[str, ...]) -> None:
         )
     )
     board.show("inside-picture-variants", told("inside-picture-variants", scene), query=scene.query)
+    board.numbers("inside-picture-variants")

@@ -41,7 +41,7 @@ SCREENS = (
 )
 ROTATED = ("rotation", "distance")
 OF_A_LAYER = ("gone",)
-BESIDE = ("scores", "scaled")  # their pictures leave room for a third column
+BESIDE = ("scores", "scaled", "parts")  # their pictures leave room for a third column
 WHOLE = ("row",)  # its table needs all of the width
 
 
@@ -89,6 +89,7 @@ def show(
                 stage.picture.show(
                     f"inside-picture-{name}", told | pictures.get("told", {}), **_data(scene, pictures)
                 )
+                stage.picture.numbers(f"inside-picture-{name}")
             if stage.below:
                 stage.below()
         with st.container(key="inside-origin", gap="small"):

@@ -15,6 +15,7 @@ from mha_core.grid import piece_units
 from mha_core.shelf import EMBEDDED
 from mha_core.wording import head_name
 from pages.parts.frame.prose import lowered, markup, prose, visible
+from pages.parts.inside.picking import choosing
 from pages.parts.inside.scene import Scene, sentence_key
 from pages.parts.learn.exercises import (
     BETWEEN,
@@ -204,12 +205,12 @@ def ask_head(key: str, asked: Asked, verdict: Verdict | None) -> None:
     board.add(paragraph(exercise.question, "strong"))
     if verdict is not None and verdict.say:
         board.add(paragraph(verdict.say, "strong-said"))
-    board.add(
-        board.sheets(
-            "weights", shown, labels=names, ramp="weight", top=1, line=heads, square=True, small=True,
-            pick="Choose", about="All heads", **({"chosen": int(kept)} if kept.isdecimal() else {}),
-        ),
-    )  # fmt: skip
+    chosen = int(kept) if kept.isdecimal() else None
+    drawn = board.sheets(
+        "weights", shown, labels=names, ramp="weight", top=1, line=heads, wide=46, high=38, chosen=chosen
+    )
+    choices = [f"Choose {name}" for name in names]
+    board.add(choosing(drawn, "figure", "picked", list(range(len(names))), choices, chosen, line=heads))
     if size < record.weights.shape[2]:
         said = (
             f"The pictures show the first {size} of {record.weights.shape[2]} tokens. The answer counts all."

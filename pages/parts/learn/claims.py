@@ -8,6 +8,8 @@ import json
 from collections.abc import Callable, Sequence
 from itertools import product
 
+import pandas as pd
+
 from mha_core.grid import piece_units
 from mha_core.heads.conclude import Answer
 from mha_core.heads.questions.base import KIND_OF, KINDS
@@ -148,15 +150,19 @@ def impossible() -> str:
     )
 
 
-def moving() -> list[list[str]]:
-    """Return what `it` gives to both nouns, tired and wide, in MiniLM's 4-2 and in the classroom's head."""
+def moving() -> pd.DataFrame:
+    """Return what `it` gives to both nouns, tired and wide, in MiniLM's 4-2 and in the classroom's head, in percent."""
     layer, head = (int(part) - 1 for part in report()["models"]["seed-1"]["head"].split("-"))
-    lines = []
-    for name, model, place in (("MiniLM", EMBEDDED, HEAD), ("Classroom", CLASSROOM, (layer, head))):
-        for word, text in (("tired", TIRED), ("wide", WIDE)):
-            at = looks(text, "it", CANDIDATES, place, model)
-            lines.append([f"{name} {head_name(place)}", word, *(f"{share:.0%}" for share in at.values())])
-    return lines
+    rows = [
+        {
+            "model": f"{name} {head_name(place)}",
+            "“... too”": word,
+            **{noun: 100 * share for noun, share in looks(text, "it", CANDIDATES, place, model).items()},
+        }
+        for name, model, place in (("MiniLM", EMBEDDED, HEAD), ("Classroom", CLASSROOM, (layer, head)))
+        for word, text in (("tired", TIRED), ("wide", WIDE))
+    ]
+    return pd.DataFrame(rows)
 
 
 def for_and_against() -> list[str]:

@@ -4,9 +4,9 @@ In: a scene. Out: what stands beside the text; links open the real head.
 """
 
 import html
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping
 
+import pandas as pd
 import streamlit as st
 
 from mha_core.grid import piece_units
@@ -20,7 +20,7 @@ from pages.parts.frame.links import link_to
 from pages.parts.frame.presets import TIRED, WIDE
 from pages.parts.frame.prose import markup, say
 from pages.parts.frame.request import Request
-from pages.parts.inside.hulls import hulls
+from pages.parts.inside.hulls import draw_hulls
 from pages.parts.inside.scene import Scene
 from pages.parts.learn import claims
 from pages.parts.picture.tiles import Board, column, paragraph
@@ -35,39 +35,43 @@ def kinds(scene: Scene) -> None:
     """A row for each kind of role: the head that comes closest, its score, the strongest baseline and the verdict."""
     del scene
     found = claims.best_of_kinds(head_facts.table(EMBEDDED))
-    rows = ((_kind(answer), *_cells(answer, head)) for answer, head in found)
-    _table(("MiniLM", "best head", "score", "baseline", "n", "verdict"), rows)
+    rows = [{"role in MiniLM": _kind(answer), **_cells(answer, head)} for answer, head in found]
+    _table(pd.DataFrame(rows), "lesson-kinds", "Kinds of roles in MiniLM, each with its best head")
     say("Score: share of right cases; for a sink, of attention; for a diffuse head, of entropy.")
 
 
 def _kind(answer: Answer) -> str:
     """The kind of role and what such a head looks for."""
-    word, title = KIND_OF[answer.kind].word, html.escape(answer.question.title)
-    return title if word in title else f"{word}: <span>{title}</span>"
+    word, title = KIND_OF[answer.kind].word, answer.question.title
+    return title if word in title else f"{word}: {title}"
 
 
-def _cells(answer: Answer, head: Head) -> tuple[str, ...]:
+def _cells(answer: Answer, head: Head) -> dict[str, str | float]:
     """The head as a link to Roles, its score, the strongest baseline's, n, and the verdict."""
-    name = head_name(head)
-    link = html.escape(link_to("Roles", {"head": name, "question": answer.key}))
-    return (
-        f'<a href="{link}" target="_self">{name}</a>',
-        f"{answer.score[head]:.0%}",
-        f"{answer.rules[0].score:.0%}",
-        f"{answer.n:,}",
-        claims.SAID[str(answer.word[head])],
-    )
+    return {
+        "head": link_to("Roles", {"head": head_name(head), "question": answer.key}),
+        "score": 100 * float(answer.score[head]),
+        "baseline": 100 * answer.rules[0].score,
+        "n": answer.n,
+        "verdict": claims.SAID[str(answer.word[head])],
+    }
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A table of escaped cells; the first of a row names it."""
-    top = "".join(f'<th scope="col">{title}</th>' for title in head)
-    body = "".join(
-        f'<tr><th scope="row">{first}</th>{"".join(f"<td>{cell}</td>" for cell in rest)}</tr>'
-        for first, *rest in rows
-    )
-    markup(
-        f'<div class="hs-scroll hs-kinds"><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
+def _table(frame: pd.DataFrame, key: str, alt: str) -> None:
+    """A table in which heads are links to Roles and shares are percent."""
+    share = st.column_config.NumberColumn(format="%.0f%%")
+    st.dataframe(
+        frame,
+        hide_index=True,
+        column_config={
+            frame.columns[0]: st.column_config.TextColumn(width=230),
+            "head": st.column_config.LinkColumn(display_text="head=([0-9]+-[0-9]+)"),
+            "n": st.column_config.NumberColumn(format="localized"),
+            **dict.fromkeys(("score", "baseline", *claims.CANDIDATES), share),
+        },
+        height="content",
+        key=key,
+        alt=alt,
     )
 
 
@@ -128,13 +132,15 @@ def _see(count: int) -> None:
 def truth(scene: Scene) -> None:
     """What 4-2 does besides, and where 2-4 shows that agreement is not meaning."""
     del scene
-    _table(
-        ("looks for", "head", "score", "baseline", "n", "verdict", "where every baseline is wrong"),
-        (
-            (html.escape(answer.question.title), *_cells(answer, head), _where_all_wrong(answer, head))
-            for answer, head in claims.besides(head_facts.table(EMBEDDED))
-        ),
-    )
+    rows = [
+        {
+            "looks for": answer.question.title,
+            **_cells(answer, head),
+            "where every baseline is wrong": _where_all_wrong(answer, head),
+        }
+        for answer, head in claims.besides(head_facts.table(EMBEDDED))
+    ]
+    _table(pd.DataFrame(rows), "lesson-besides", "What heads 4-2 and 2-4 do besides")
     board = Board()
     board.add(paragraph(claims.impossible()))
     board.show("lesson-truth")
@@ -153,7 +159,7 @@ def _where_all_wrong(answer: Answer, head: Head) -> str:
 def classroom(scene: Scene) -> None:
     """A model in which `it` moves, and what it takes."""
     del scene
-    _table(("head", "“... too”", "it → animal", "it → street"), claims.moving())
+    _table(claims.moving(), "lesson-moving", "How much “it” looks at animal and street, tired and wide")
     board = Board()
     board.add(*(paragraph(text) for text in claims.for_and_against()))
     board.show("lesson-classroom")
@@ -179,7 +185,7 @@ def listing(scene: Scene) -> None:
 
 
 DRAWN: dict[str, Callable[[Scene], None]] = {
-    "hulls": partial(hulls, words=False),
+    "hulls": draw_hulls,
     "kinds": kinds,
     "claim": claim,
     "tests": tests,

@@ -35,7 +35,7 @@ from pages.parts.learn.exercises import GUESSES, Step, Verdict, asked_in, exerci
 from pages.parts.learn.honest import DRAWN, links
 from pages.parts.learn.memory import remember
 from pages.parts.learn.progress import BUDGET, Lesson, go, here, solve, step_called
-from pages.parts.learn.views import VIEWS
+from pages.parts.learn.views import TABLES, VIEWS
 from pages.parts.picture.tiles import Board, column, paragraph, token_row
 from pages.parts.serve import cache
 
@@ -149,12 +149,20 @@ def _pictures(step: Step, asked: Asked, verdicts: dict[str, Verdict]) -> None:
     if step.predict and not _answered(step, verdicts.get(step.predict)):
         return
     for view in step.views:
-        if view in DRAWN:
-            DRAWN[view](scene)
-        else:
-            board, key = Board(), _board(step, view, scene)
-            board.add(*VIEWS[view](board, scene))
-            board.show(key, {**told(key, scene), "met": partial(_met, key)}, query=scene.query)
+        _draw(step, view, scene)
+
+
+def _draw(step: Step, view: str, scene: Scene) -> None:
+    """One picture: words and charts, a board, a table, or the last two."""
+    if view in DRAWN:
+        DRAWN[view](scene)
+    if view in VIEWS:
+        board, key = Board(), _board(step, view, scene)
+        board.add(*VIEWS[view](board, scene))
+        board.show(key, {**told(key, scene), "met": partial(_met, key)}, query=scene.query)
+        board.numbers(f"lesson-view-{step.key}-{view}")
+    if view in TABLES:
+        TABLES[view](scene)
 
 
 def _answered(step: Step, verdict: Verdict | None) -> bool:

@@ -1,25 +1,22 @@
 """One wide comparison or many narrow ones: the singular values of W_q W_kᵀ, and how the heads' forms differ.
 
-In: a scene. Out: blocks.
+In: a scene. Out: words and a chart on the page.
 """
 
 import numpy as np
 
-from mha_core.inside import Bilinear, bilinear, unsplit
 from pages.parts.frame import loading
+from pages.parts.inside.many import forms, spectrum
 from pages.parts.inside.scene import Scene
-from pages.parts.picture.tiles import Block, Board, paragraph
+from pages.parts.picture.tiles import Board, paragraph
 from pages.parts.serve import cache
 
 
-def rank(board: Board, scene: Scene) -> list[Block]:
-    """Ranks of one head and of all of them unsplit, drawn and said."""
-    used, h, layer = scene.sizes, scene.h, scene.head[0]
+def rank(scene: Scene) -> None:
+    """Say and draw the ranks of one head and of all of them unsplit."""
+    used, layer = scene.sizes, scene.head[0]
+    narrow, wide = forms(scene)
     model = loading.model(scene.request)
-    narrow: Bilinear = cache.of_model(
-        model, ("ranks", layer, h), lambda: bilinear(used.W_q[h], used.W_k[scene.kv])
-    )
-    wide: Bilinear = cache.of_model(model, ("ranks", layer), lambda: _unsplit(scene))
     alike = cache.of_model(model, ("forms alike", layer), lambda: forms_alike(used.W_q, used.W_k))
     split = (
         f"Split: **{used.n_heads}** forms. Two of them are alike by **{alike:.2f}** on average (cosine, without "
@@ -27,30 +24,15 @@ def rank(board: Board, scene: Scene) -> list[Block]:
         if used.n_heads > 1
         else "This layer has a single head: there is nothing to split."
     )
-    return [
+    board = Board()
+    board.add(
         paragraph(
-            f"Head {h + 1} of layer {layer + 1}: rank **{narrow.rank}** of {used.d_model}. The same matrices, not "
-            f"split: one form of rank **{wide.rank}**. {split}"
-        ),
-        {
-            "type": "curve",
-            "axis": "singular values in order, the largest drawn as 1",
-            "describe": f"Singular values: {narrow.rank} above zero in one head, {wide.rank} unsplit",
-            "lines": [
-                _line(board, f"head {h + 1}: {narrow.rank}", narrow),
-                _line(board, f"unsplit: {wide.rank}", wide),
-            ],
-        },
-    ]
-
-
-def _line(board: Board, label: str, form: Bilinear) -> Block:
-    return {"label": label, "at": board.put(form.singular), "count": len(form.singular)}
-
-
-def _unsplit(scene: Scene) -> Bilinear:
-    wide = unsplit(scene.sizes)
-    return bilinear(wide.W_q[0], wide.W_k[0])
+            f"Head {scene.h + 1} of layer {layer + 1}: rank **{narrow.rank}** of {used.d_model}. The same matrices, "
+            f"not split: one form of rank **{wide.rank}**. {split}"
+        )
+    )
+    board.show("lesson-rank")
+    spectrum(scene)
 
 
 def forms_alike(W_q: np.ndarray, W_k: np.ndarray) -> float:

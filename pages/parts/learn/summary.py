@@ -1,10 +1,13 @@
 """The end of the lesson: the whole formula, the notation, and the numbers of the model at hand.
 
-In: a scene. Out: blocks.
+In: a scene. Out: words and a table on the page.
 """
 
+import pandas as pd
+import streamlit as st
+
 from pages.parts.inside.scene import Scene
-from pages.parts.picture.tiles import Block, Board, paragraph
+from pages.parts.picture.tiles import Board, paragraph
 
 NOTATION = (
     ("n (also T)", "tokens of the text"),
@@ -13,38 +16,37 @@ NOTATION = (
     ("d_k, d_v (also d_h)", "numbers of a token in a head: d_model / h"),
     ("Q, K, V", "queries, keys and values of a head: n × d_k"),
     ("A (also α)", "attention weights of a head: n × n, each row 100 %"),
-    ("Z", "what a head brings: A V, n × d_v"),
+    ("Z", "head output: A V, n × d_v"),
     ("W_q, W_k, W_v, W_o", "the learnt matrices"),
 )
 
 
-def summary(board: Board, scene: Scene) -> list[Block]:
-    """What to keep, on one screen."""
-    del board
-    sizes, n = scene.sizes, scene.plain.n
-    of_heads = f"{sizes.d_model} × {sizes.n_heads * sizes.d_k}"
-    of_shared = f"{sizes.d_model} × {sizes.n_kv_heads * sizes.d_k}"
-    here = {
-        "n (also T)": f"{n}",
-        "d_model": f"{sizes.d_model}",
-        "h": f"{sizes.n_heads}",
-        "d_k, d_v (also d_h)": f"{sizes.d_k}",
-        "Q, K, V": f"{n} × {sizes.d_k}",
-        "A (also α)": f"{n} × {n}",
-        "Z": f"{n} × {sizes.d_v}",
-        "W_q, W_k, W_v, W_o": f"{of_heads} for all heads"
-        + (f"; W_k, W_v {of_shared}" if of_shared != of_heads else ""),
-    }
-    return [
+def summary(scene: Scene) -> None:
+    """Draw what to keep, on one screen."""
+    board = Board()
+    board.add(
         paragraph("headᵢ = softmax(Qᵢ Kᵢᵀ / √d_k) Vᵢ", "formula"),
         paragraph("MultiHead(X) = Concat(head₁, …, headₕ) W_o", "formula"),
         paragraph("Qᵢ, Kᵢ and Vᵢ are the columns of X W_q, X W_k and X W_v that belong to head i.", "quiet"),
-        {
-            "type": "grid",
-            "id": "notation",
-            "label": "Notation",
-            "size": "said",
-            "head": ["sign", "what it is", "here"],
-            "rows": [[sign, said, here[sign]] for sign, said in NOTATION],
-        },
+    )
+    board.show("lesson-summary")
+    st.dataframe(notation(scene), hide_index=True, height="content", key="notation", alt="Notation")
+
+
+def notation(scene: Scene) -> pd.DataFrame:
+    """Return every sign, what it is, and its size here."""
+    sizes, n = scene.sizes, scene.plain.n
+    of_heads = f"{sizes.d_model} × {sizes.n_heads * sizes.d_k}"
+    of_shared = f"{sizes.d_model} × {sizes.n_kv_heads * sizes.d_k}"
+    here = [
+        f"{n}",
+        f"{sizes.d_model}",
+        f"{sizes.n_heads}",
+        f"{sizes.d_k}",
+        f"{n} × {sizes.d_k}",
+        f"{n} × {n}",
+        f"{n} × {sizes.d_v}",
+        f"{of_heads} for all heads" + (f"; W_k, W_v {of_shared}" if of_shared != of_heads else ""),
     ]
+    rows = [(*entry, size) for entry, size in zip(NOTATION, here, strict=True)]
+    return pd.DataFrame(rows, columns=["sign", "what it is", "here"])

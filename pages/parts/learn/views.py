@@ -6,17 +6,21 @@ In: a scene (one head, one token of the reader's sentence). Out: blocks. Names a
 from collections.abc import Callable
 
 import numpy as np
+import pandas as pd
+import streamlit as st
 
+from mha_core.figures.charts import bars
 from mha_core.heads.wordlists import FUNCTION_WORDS
 from mha_core.inside import example, kv_cache_bytes, middle_groups, run_layer
 from mha_core.inside.costs import CONFIGURATIONS
 from mha_core.inside.worked import TOKENS
 from mha_core.wording import head_name
-from pages.parts.frame.prose import visible
+from pages.parts.frame import state
+from pages.parts.frame.charts import chart, is_dark
+from pages.parts.frame.prose import say, visible
 from pages.parts.inside.groups import groups_block
-from pages.parts.inside.many import cost_block, one_head
+from pages.parts.inside.many import cost_table, one_head, rows_block
 from pages.parts.inside.mixing import head_table
-from pages.parts.inside.numbers import format_bytes
 from pages.parts.inside.picking import heads_of, tokens_of
 from pages.parts.inside.scene import SHOWN_KEYS, Scene
 from pages.parts.inside.steps import follow_block
@@ -26,7 +30,6 @@ from pages.parts.picture.tiles import Block, Board, column, op, paragraph, row
 
 WORDS_AT_MOST = 24  # to spread a budget over
 LARGEST = 6  # weights whose rows are followed to the end, beside the hull
-WIDTH = 560  # of a picture beside its text, without its names, in pixels at 1280
 
 
 def budget(board: Board, scene: Scene) -> list[Block]:
@@ -85,32 +88,9 @@ def _telling(side: list[int], words: list[str]) -> int:
 NEEDS = {"too tired": ("animal", "tired"), "too wide": ("street", "wide")}
 
 
-def pressed(**axes: list[str] | list[int] | list[str | None]) -> Block:
-    """What a press on a matrix chooses by its row and its column: heads by name, tokens by place."""
-    tells = {
-        axis: {"tells": "token" if isinstance(values[-1], int) else "head", "values": values}
-        for axis, values in axes.items()
-    }
-    return {"press": tells}
-
-
-def names_of(scene: Scene) -> list[str]:
-    """The heads of the layer."""
-    return [head_name((scene.head[0], i)) for i in range(scene.sizes.n_heads)]
-
-
 def rows(board: Board, scene: Scene) -> list[Block]:
     """One row as one head, many rows as many."""
-    now, i, n = scene.plain, scene.query, len(scene.there)
-    one = one_head(scene)
-    shown = np.concatenate([one[i, :n][None], now.weights[:, i, :n]])
-    names = ["one head", *names_of(scene)]
-    press = pressed(rows=[None, *names[1:]], cols=list(range(n)))
-    drawn = board.matrix(
-        "weights", shown, id="one-or-many", note="rows: heads; columns: what the token looks at",
-        rows=names, cols=scene.there, ramp="weight", high=20, wide=min(44.0, WIDTH / n), numbers=False, **press,
-    )  # fmt: skip
-    return [heads_of(scene, drawn, ".labels span:not(:first-child)")]
+    return [rows_block(board, scene, one_head(scene))]
 
 
 def asking(board: Board, scene: Scene) -> list[Block]:
@@ -153,18 +133,16 @@ def mix(board: Board, scene: Scene) -> list[Block]:
     """Before and after W_o."""
     now, sizes = scene.plain, scene.sizes
     d_v = sizes.d_v
-    tokens = list(range(now.n))
     high = max(2.0, min(9.0, 130 / now.n))
     wide = min(2.4, 620 / sizes.d_model)
     return [
         board.matrix(
             "Z", now.concatenated, id="Z", rows=scene.labels, follow=True, high=high, wide=wide,
             note="side by side; the frame is this head", slice=[scene.h * d_v, (scene.h + 1) * d_v],
-            **pressed(rows=tokens, cols=names_of(scene)),
         ),
         board.matrix(
             "output", now.output, id="output", rows=scene.labels, follow=True, high=high, wide=wide,
-            note="= Z W_o: every number mixes all heads", **pressed(rows=tokens),
+            note="= Z W_o: every number mixes all heads",
         ),
     ]  # fmt: skip
 
@@ -183,20 +161,18 @@ def stream(board: Board, scene: Scene) -> list[Block]:
     ]  # fmt: skip
 
 
-def parts(board: Board, scene: Scene) -> list[Block]:
-    """What every head adds."""
-    del board
-    return [heads_of(scene, head_table(scene), "table.heads tbody tr:not(.sum) td:first-child")]
+def parts(scene: Scene) -> None:
+    """Draw what every head adds."""
+    head_table(scene, "lesson-parts", state.choose_head)
 
 
-def costs(board: Board, scene: Scene) -> list[Block]:
-    """Parameters and operations of one head and of many."""
-    del board
-    return [cost_block(scene.plain.n, scene.sizes)]
+def costs(scene: Scene) -> None:
+    """Draw parameters and operations of one head and of many."""
+    cost_table(scene.plain.n, scene.sizes)
 
 
 def sharing(board: Board, scene: Scene) -> list[Block]:
-    """Who uses whose keys and values, and what models that share keep."""
+    """Who uses whose keys and values."""
     del board
     h = scene.sizes.n_heads
     shown = []
@@ -204,67 +180,62 @@ def sharing(board: Board, scene: Scene) -> list[Block]:
         owner = tuple(i * keys // h for i in range(h))
         drawn = heads_of(scene, groups_block(owner, keys, scene.h), "circle")
         shown.append(column(paragraph(f"**{name}**: {keys} of {h}"), drawn, size="third"))
-    return [row(*shown, size="narrow"), cache_block()]
+    return [row(*shown, size="narrow")]
 
 
 CONTEXT = 2048
 
 
-def cache_block() -> Block:
-    """Models that write, with and without shared keys, and the cache that each keeps."""
+def caches(scene: Scene) -> None:
+    """Draw what models that write keep for each reader, with and without shared keys."""
+    del scene
+    mebibytes = st.column_config.NumberColumn(format="localized")
+    st.dataframe(
+        cache_sizes(),
+        hide_index=True,
+        column_config={"KV cache (MiB)": mebibytes, "nothing shared (MiB)": mebibytes},
+        key="caches",
+        alt=f"KV caches of models that write, for {CONTEXT:,} tokens in 16 bits",
+    )
+    say(f"KV cache of {CONTEXT:,} tokens in 16 bits.", "label")
+
+
+def cache_sizes() -> pd.DataFrame:
+    """Return heads, key and value heads, and MiB of the cache of every decoder that reads so many tokens."""
     lines = []
     for one in CONFIGURATIONS:
-        if not one.is_causal or one.name == "GPT-2":  # GPT-2 reads no more than 1,024 tokens
-            continue
-        kept, unshared = (
-            kv_cache_bytes(CONTEXT, one.d_k, heads, one.n_layers) for heads in (one.kv_heads, one.n_heads)
-        )
-        lines.append(
-            [
-                one.name,
-                f"{one.n_heads} on {one.kv_heads}",
-                str(one.d_k),
-                format_bytes(kept),
-                format_bytes(unshared),
-            ]
-        )
-    return {
-        "type": "grid",
-        "id": "caches",
-        "label": "Models that write and their caches",
-        "size": "snug",
-        "head": [
-            f"{CONTEXT:,} tokens, 16 bits",
-            "heads on KV heads",
-            "d_k",
-            "KV cache",
-            "if nothing were shared",
-        ],
-        "rows": lines,
-    }
+        if one.is_causal and one.reads(CONTEXT) == CONTEXT:
+            kept, unshared = (
+                kv_cache_bytes(CONTEXT, one.d_k, heads, one.n_layers) / 1024**2
+                for heads in (one.kv_heads, one.n_heads)
+            )
+            lines.append((one.name, one.n_heads, one.kv_heads, one.d_k, kept, unshared))
+    names = ["model", "heads", "KV heads", "d_k", "KV cache (MiB)", "nothing shared (MiB)"]
+    return pd.DataFrame(lines, columns=names)
 
 
-def norms(board: Board, scene: Scene) -> list[Block]:
-    """Where a token looks, and what arrives: weight times the length of the value seen through W_o."""
-    del board
+def norms(scene: Scene) -> None:
+    """Draw where a token looks, and what arrives there, as bars."""
+    frame = arrivals(scene)
+    shown = frame.loc[frame[["looks at", "arrives"]].sum(axis=1).nlargest(SHOWN_BARS).index.sort_values()]
+    figure = bars(
+        shown, "token", ["looks at", "arrives"], title=f"From {visible(scene.token)}, head {head_name(scene.head)}",
+        x_title="share", percent=True, dark=is_dark(),
+    )  # fmt: skip
+    figure.update_layout(height=34 * len(shown) + 110)
+    chart(figure, shown, key="norms")
+    if len(shown) < len(frame):
+        say(f"The {len(shown)} of {len(frame)} tokens with most.", "label")
+
+
+def arrivals(scene: Scene) -> pd.DataFrame:
+    """Return the followed token's weights, and the share of what arrives: weight times the length of V W_o."""
     now, h = scene.plain, scene.h
     n = len(scene.there)
     weights = now.weights[h, scene.query, :n]
     arrived = weights * np.linalg.norm(now.v[scene.kv, :n] @ scene.sizes.W_o[h], axis=-1)
     share = arrived / (arrived.sum() or 1.0)
-    shown = np.sort(np.argsort(-(weights + share), kind="stable")[:SHOWN_BARS]).tolist()
-    lines = [
-        {"label": scene.there[j], "values": [float(weights[j]), float(share[j])], "chosen": j == scene.query}
-        for j in shown
-    ]
-    block = {"type": "bars", "id": "norms", "series": ["looks at", "share of what arrives"], "rows": lines}
-    drawn = tokens_of(scene, block, "table.heads tbody td:first-child", shown)
-    rest = (
-        [paragraph(f"The {len(shown)} of {n} tokens with most; {n - len(shown)} more.", "quiet")]
-        if len(shown) < n
-        else []
-    )
-    return [drawn, *rest]
+    return pd.DataFrame({"token": list(map(visible, scene.there)), "looks at": weights, "arrives": share})
 
 
 SHOWN_BARS = 8
@@ -277,10 +248,14 @@ VIEWS: dict[str, Callable[[Board, Scene], list[Block]]] = {
     "example": by_hand,
     "mix": mix,
     "stream": stream,
+    "sharing": sharing,
+}
+# Tables and charts, under the board of a view where it has one.
+TABLES: dict[str, Callable[[Scene], None]] = {
     "parts": parts,
     "rank": rank,
     "costs": costs,
-    "sharing": sharing,
+    "sharing": caches,
     "norms": norms,
     "summary": summary,
 }

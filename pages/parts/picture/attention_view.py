@@ -33,13 +33,11 @@ from mha_core.picture.payload import (
 from mha_core.tokens import Tokens
 from mha_core.wording import Head
 from pages.parts.frame import state
-from pages.parts.frame.mounts import heard_from
 from pages.parts.frame.selection import PARAMS, Selection
 from pages.parts.picture.sealed import sealed
 from pages.parts.picture.shared import files, library_address
 
 Change = Callable[[], None]
-FILES = ("about", "columns")  # what only files say of the numbers: it comes when their menu is opened
 KEEP, MOUNT = "open", "take"
 # What the mounts say in the browser: one fetches the library, once a tab; the others tell it what to do.
 # Where it cannot be had, it tries again.
@@ -87,14 +85,10 @@ def explore_view(
     `moving.settle`. `made`: the record as it travels, where it is made already (cross-attention, whose units are those
     of both texts, source first).
     """
-    said = dict(about or {})
-    files = {name: said.pop(name) for name in FILES if name in said}
-    record = made or record_payload(grid, tokens, model_title, roles, keep, said or None)
-
-    saving = _wants_files(key, [record])
-    view = explore_view_payload(grid, record, selection=selection, present=present, exact=saving)
+    record = made or record_payload(grid, tokens, model_title, roles, keep, about)
+    view = explore_view_payload(grid, record, selection=selection, present=present)
     under, on_ask = following or (None, None)
-    view |= {"next": under, "files": files if saving else None} | (more or {})
+    view |= {"next": under} | (more or {})
     _mount([record], view, selection, key, moved, on_ask)
     return str(record["id"])
 
@@ -120,28 +114,11 @@ def compare_view(
     `offers`: words to look from instead, where the chosen one is the same in both.
     """
     records = compare_records(a, a_tokens, b, b_tokens, titles, keeps, abouts)
-
     view = compare_view_payload(
-        a,
-        b,
-        records,
-        titles=titles,
-        selection=selection,
-        present=present,
-        offers=offers,
-        exact=_wants_files(key, records),
+        a, b, records, titles=titles, selection=selection, present=present, offers=offers
     )
     _mount(records, view | (more or {}), selection, key, moved)
     return str(records[0]["id"])
-
-
-def _wants_files(key: str, records: Sequence[Payload]) -> bool:
-    """Whether the reader has opened the menu of files of what the picture shows now."""
-    return heard_from(key, "files") == _name(records)
-
-
-def _name(records: Sequence[Payload]) -> str:
-    return " ".join(str(record["id"]) for record in records)
 
 
 def packed(payload: Payload) -> Payload:
@@ -177,16 +154,10 @@ def _mount(
         "asked": asked,
         "selection": selection.as_json(),
         "moved": dict(moved or {}),
-        "saves": _name(records),
     }
     for number, record in enumerate(records):
         component("record", KEEP)(data=sealed(record), key=f"{key}-record-{number}")
-    component("view", MOUNT)(
-        data=packed(data),
-        key=key,
-        on_files_change=_nothing,
-        on_ask_change=on_ask or _nothing,
-    )
+    component("view", MOUNT)(data=packed(data), key=key, on_ask_change=on_ask or _nothing)
 
 
 def _nothing() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from mha_core.picture.bundle import bundle, style
@@ -44,16 +45,12 @@ def op(text: str) -> Block:
     return {"type": "op", "text": text}
 
 
-def ruler(count: int, start: int, stop: int, text: str) -> Block:
-    """`count` places in a row, those from start to stop marked."""
-    return {"type": "ruler", "count": count, "from": start, "to": stop, "text": text}
-
-
 class Board:
     """Collects blocks and the numbers they show, then mounts them as one component."""
 
     def __init__(self) -> None:
         self.blocks: list[Block] = []
+        self._tables: dict[str, tuple[np.ndarray, Block]] = {}
         self._arrays: list[np.ndarray] = []
         self._size = 0
 
@@ -75,15 +72,18 @@ class Board:
             if options.get(axis) is not None:
                 options[axis] = [visible(str(label)) for label in options[axis]]
         options.setdefault("ramp", "signed")
+        self._tables[name] = values, options
         return {"type": kind, "name": name, "shape": [rows, columns], "at": self.put(values), **options}
 
     def sheets(self, name: str, values: np.ndarray, **options: Any) -> Block:
-        """A stack (head, row, column) as small pictures side by side."""
+        """A stack (head, row, column) as small pictures side by side, `wide` by `high` pixels, `line` in a row."""
+        size = {"wide": 52, "high": max(32, min(88, 4 * values.shape[1]))}
         return {
             "type": "sheets",
             "name": name,
             "shape": list(values.shape),
             "at": self.put(values),
+            **size,
             **options,
         }
 
@@ -93,6 +93,32 @@ class Board:
         callbacks: dict[str, Any] = {f"on_{name}_change": call for name, call in (on_change or {}).items()}
         data.setdefault("large", state.params().get("present") == "1")
         return _draw(key=key, data={"blocks": self.blocks, "numbers": numbers, **data}, **callbacks)
+
+    def numbers(self, key: str) -> None:
+        """Offer the numbers of the board's matrices as tables, one at a time."""
+        if not self._tables:
+            return
+        box = st.popover("Numbers", type="tertiary", key=f"{key}-numbers", on_change="rerun")
+        if not box.open:
+            return
+        with box:
+            names = list(self._tables)
+            name = (
+                st.selectbox("Matrix", names, key=f"{key}-{'-'.join(names)}") if len(names) > 1 else names[0]
+            )
+            values, options = self._tables[name]
+            index, columns = (
+                _numbered(options.get(axis), size)
+                for axis, size in zip(("rows", "cols"), values.shape, strict=True)
+            )
+            st.dataframe(pd.DataFrame(values, index, columns), key=f"{key}-table", alt=f"{name}, numbers")
+
+
+def _numbered(labels: Sequence[str] | None, size: int) -> list[str]:
+    """Names of rows or columns, each once: a token may stand in a sentence twice."""
+    if labels is None or len(labels) != size:
+        return [str(i + 1) for i in range(size)]
+    return [f"{i + 1} {label}" for i, label in enumerate(labels)]
 
 
 def token_row(labels: Sequence[str], special: Sequence[bool], label: str, **options: Any) -> Block:

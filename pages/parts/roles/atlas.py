@@ -9,6 +9,8 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable
 
+import numpy as np
+import pandas as pd
 import streamlit as st
 
 from mha_core import export
@@ -27,12 +29,12 @@ from pages.parts.frame.prose import heading, markup, say, together, visible
 from pages.parts.frame.request import Request, title_of
 from pages.parts.frame.selection import parse_head
 from pages.parts.frame.shell import CSS
+from pages.parts.roles.head_map import current, draw_map
 
 NONE = "none"  # the feature of heads without a description
 NAMES = {feature.key: feature.name for feature in features(is_causal=False)} | {NONE: "no description"}
 TOP = 8
 TYPICAL = (10, 8, 6, 4, 2)  # tenths, of each the first example
-HIGH = 12  # layers
 TOKENS = 5  # raised and lowered at an example
 BLANKS = str.maketrans(" \n\t\r", "␣↵⇥↵")
 BEFORE, BETWEEN, AFTER = 60, 70, 40  # characters of a passage around the two tokens, at most
@@ -57,7 +59,11 @@ def atlas(request: Request) -> None:
     markup(_features(found, feature))
     left, right = st.columns([2, 3], gap="large")
     with left:
-        markup(_heads(found, feature, chosen))
+        title = "Heads without a description" if feature == NONE else "Share of top examples"
+        title += f": {NAMES[feature]}" if feature in NAMES and feature != NONE else ""
+        draw_map(
+            filled(found, feature), "share", title=title, name="share", chosen=chosen.head, key="atlas-map"
+        )
     with right, st.container(key="atlas-card"):
         _card(found, chosen, request)
     _downloads(there, request)
@@ -106,7 +112,7 @@ def _features(found: Atlas, chosen: str) -> str:
     counts = Counter(key for entry in found.heads for key in _keys(entry))
     order = sorted(counts, key=lambda key: (key == NONE, -counts[key], NAMES[key]))
     links = "".join(
-        f'<a href="{_here(feature="" if key == chosen else key)}"{_current(key == chosen)}>'
+        f'<a href="{_here(feature="" if key == chosen else key)}"{current(key == chosen)}>'
         f"{html.escape(NAMES[key])} <b>{counts[key]}</b></a>"
         for key in order
     )
@@ -117,33 +123,25 @@ def _keys(entry: HeadEntry) -> list[str]:
     return [one.feature.key for one in entry.description.findings] or [NONE]
 
 
-def _current(is_this: bool) -> str:
-    return ' aria-current="true"' if is_this else ""
-
-
-def _heads(found: Atlas, feature: str, chosen: HeadEntry) -> str:
-    """All heads, layer down and head across; filled where they have the feature, or any description."""
-    rows: dict[int, list[str]] = {}
-    mark = "filled" if feature in NAMES else "described"
+def filled(found: Atlas, feature: str) -> pd.DataFrame:
+    """Return a row a head: `share` of its top examples that have the feature, or its first one; nan without."""
+    rows = []
     for entry in found.heads:
-        keys = _keys(entry)
-        filled = feature in keys if feature in NAMES else NONE not in keys
-        name = f"Head {head_name(entry.head)}: {label(entry.description)}"
-        rows.setdefault(entry.head[0], []).append(
-            f'<td><a href="{_here(head=head_name(entry.head))}" data-shows=".atlas-jump" title="{html.escape(name)}" '
-            f'aria-label="{html.escape(name)}"{_current(entry is chosen)}'
-            f"{f' class={mark}' if filled else ' tabindex=-1'}></a></td>"
+        shares = {one.feature.key: one.share for one in entry.description.findings}
+        if feature == NONE:
+            share = np.nan if shares else 1.0
+        else:
+            share = shares.get(feature, np.nan) if feature in NAMES else next(iter(shares.values()), np.nan)
+        rows.append(
+            {
+                "layer": entry.head[0] + 1,
+                "head": entry.head[1] + 1,
+                "description": label(entry.description),
+                "share": share,
+                "text": f"Head {head_name(entry.head)}: {label(entry.description)}",
+            }
         )
-    columns = "".join(f'<th scope="col">{i}</th>' for i in range(1, 1 + len(rows[0])))
-    lines = "".join(
-        f'<tr><th scope="row">{layer + 1}</th>{"".join(cells)}</tr>' for layer, cells in rows.items()
-    )
-    legend = f"Layer ↓, head →. Filled: {NAMES.get(feature, 'has a description')}."
-    return (
-        f'<p class="hs-label">{html.escape(legend)}</p><div class="hs-scroll atlas-heads">'
-        '<table aria-label="All heads, layer down and head across"><thead><tr>'
-        f"<td></td>{columns}</tr></thead><tbody>{lines}</tbody></table></div>"
-    )
+    return pd.DataFrame(rows)
 
 
 def _card(found: Atlas, entry: HeadEntry, request: Request) -> None:
@@ -159,8 +157,6 @@ def _card(found: Atlas, entry: HeadEntry, request: Request) -> None:
         return f'<ol class="atlas-examples">{"".join(f"<li>{item}</li>" for item in items)}</ol>'
 
     with together():
-        # Where a press in the grid scrolls to: on a phone, and on a desktop where the grid is high.
-        markup(f'<div class="atlas-jump{" high" if found.heads[-1].head[0] >= HIGH else ""}"></div>')
         heading(f"Head {head_name(entry.head)}: {label(entry.description)}")
         for sentence in sentences(entry.description):
             say(sentence, "why")

@@ -1,46 +1,57 @@
-"""The card of one head: what it is called, and the evidence on the question that is shown. No Streamlit here.
+"""The card of one head: what it is called, and the evidence on the question that is shown.
 
-In: a `Choice`. Out: HTML. A role is named only where its verdict says that the head has it.
+In: a `Choice`. Out: HTML and a chart. A role is named only where its verdict says that the head has it.
 """
 
 import html
 from collections.abc import Mapping
 
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from mha_core.figures import charts
 from mha_core.heads.conclude import FOLLOWS_GOLD, Answer
 from mha_core.heads.questions.base import KIND_OF
 from mha_core.heads.roles import answers_of, description_of
 from mha_core.heads.table import RoleTable
 from mha_core.heads.verdict import MIN_CASES
 from mha_core.wording import Head, head_name
+from pages.parts.frame.charts import chart, is_dark
 from pages.parts.frame.links import link_to
-from pages.parts.frame.prose import whole
+from pages.parts.frame.prose import markup
 from pages.parts.roles.choice import POINTS, Choice
 from pages.parts.roles.head_map import link
 
-HIGH = 12  # layers; of a higher map the card is out of sight where a head is pressed
-Row = tuple[str, str]
+KEY = "role-evidence"
 
 
-def card(shown: Choice, query: Mapping[str, str], carried: Mapping[str, str]) -> str:
-    """Return the whole card; `query` is this address, `carried` what goes along to other pages."""
+def draw_card(shown: Choice, query: Mapping[str, str], carried: Mapping[str, str]) -> None:
+    """Draw the whole card; `query` is this address, `carried` what goes along to other pages."""
     head, answer = shown.head, shown.answer(shown.head)
     layer, number = head
-    high = " high" if shown.table.shape[0] > HIGH else ""
-    rows = "".join(
-        f'<tr><th scope="row">{html.escape(name)}</th><td>{whole(html.escape(value))}</td></tr>'
-        for name, value in evidence(answer, head)
-    )
-    return (
-        f'<div class="role-jump{high}"></div>'
-        f"<h2>Head {head_name(head)} <small>L{layer}H{number}, zero-based</small></h2>"
+    name = head_name(head)
+    markup(
+        f"<h2>Head {name} <small>L{layer}H{number}, zero-based</small></h2>"
         f'<p class="hs-why">{names(shown.table, head, query)}</p>'
         f"<h3>{html.escape(answer.question.title)}</h3>"
         f'<p class="hs-note">{html.escape(answer.question.asks)}</p>'
         f'<p class="hs-why"><b>{html.escape(verdict(answer, head))}</b></p>'
-        f"{bar(answer, head)}"
-        f'<div class="hs-scroll"><table class="role-evidence"><tbody>{rows}</tbody></table></div>'
-        f'<p class="hs-why">{_elsewhere(head, carried)}</p>'
+        f'<p class="hs-note">{html.escape(compared(answer))}</p>'
     )
+    found = evidence(answer, head)
+    figure = charts.intervals(
+        found.assign(label=[f"{one.label} {one.share:.0%}" for one in found.itertuples()]),
+        "label",
+        "share",
+        "low",
+        "high",
+        title=f"Head {name}, n = {answer.n:,}",
+        dark=is_dark(),
+    )
+    shares = {key: st.column_config.NumberColumn(format="percent") for key in ("share", "low", "high")}
+    chart(figure, found.drop(columns="label"), key=KEY, columns=shares)
+    markup(f'<p class="hs-why">{_elsewhere(head, carried)}</p>')
 
 
 def names(table: RoleTable, head: Head, query: Mapping[str, str]) -> str:
@@ -78,52 +89,37 @@ def verdict(answer: Answer, head: Head) -> str:
     }.get(word, "Not this role.")
 
 
-def evidence(answer: Answer, head: Head) -> list[Row]:
-    """Return the numbers of a head on a question, by name."""
-    low, high, rule = float(answer.low[head]), float(answer.high[head]), answer.rules[0]
+def compared(answer: Answer) -> str:
+    """Return what the score is compared with."""
+    control = "" if answer.control is None else f" Control: {answer.question.control}."
+    return f"Best baseline: {answer.rules[0].name}.{control}"
+
+
+def evidence(answer: Answer, head: Head) -> pd.DataFrame:
+    """Return the shares of a head on a question beside its baselines: a short `label`, what it is, interval and n."""
+    rule = answer.rules[0]
     rows = [
-        (
-            "Score",
-            f"{answer.score[head]:.0%} of {answer.n:,} cases in {answer.documents:,} documents",
-        ),
-        ("95% interval", f"{low:.0%} to {high:.0%}"),
-        ("Best baseline", f"{rule.score:.0%}, {rule.name}"),
+        ("Score", "right", answer.score[head], answer.low[head], answer.high[head], answer.n),
+        ("Best baseline", rule.name, rule.score, np.nan, np.nan, answer.n),
     ]
+
+    def add(label: str, what: str, share: float, n: int) -> None:
+        rows.append((label, what, share, np.nan, np.nan, n))
+
     if answer.picked == (head, head):
-        rows.insert(2, ("Held out", f"{answer.held_out:.0%}"))
+        add("Held out", "right, head chosen on other documents", answer.held_out, answer.n)
     if answer.control is not None:
-        rows.append(("Control", f"{answer.control[head]:.0%}, {answer.question.control}"))
+        add("Control", answer.question.control, answer.control[head], answer.n)
     if answer.gold is not None and answer.rule is not None:
-        right, as_rule = float(answer.gold[head]), float(answer.rule[head])
-        wrong = f"right {right:.0%}, the baseline's answer {as_rule:.0%}"
-        if 1 - right - as_rule > 0.005:
-            wrong += f", neither {1 - right - as_rule:.0%}"
-        rows.append((f"Where that baseline is wrong ({answer.n_apart:,})", wrong))
+        add("Baseline wrong", "right where the best baseline is wrong", answer.gold[head], answer.n_apart)
+        add("… its answer", "the baseline's answer there", answer.rule[head], answer.n_apart)
     if answer.hard is not None:
-        rows.append(
-            (
-                f"Where every baseline is wrong ({answer.n_hard:,})",
-                f"right {answer.hard[head]:.0%}, chance {answer.chance:.0%}",
-            )
-        )
+        add("All wrong", "right where every baseline is wrong", answer.hard[head], answer.n_hard)
+        add("… chance", "chance there", answer.chance, answer.n_hard)
     if answer.mass is not None:
-        rows.append(("Attention there", f"{answer.mass[head]:.0%}"))
-    return rows
-
-
-def bar(answer: Answer, head: Head) -> str:
-    """Return the score with its interval, the best baseline and the control, on a line from 0 to 100%."""
-    low, high, score = (100 * float(values[head]) for values in (answer.low, answer.high, answer.score))
-    baseline = 100 * answer.rules[0].score
-    marks = [("baseline", "baseline", baseline), ("score", head_name(head), score)]
-    if answer.control is not None:
-        marks.insert(0, ("control", "control", 100 * float(answer.control[head])))
-    drawn = "".join(f'<i class="{kind}" style="left:{at:.1f}%"></i>' for kind, _, at in marks)
-    keys = "".join(f'<span class="{kind}">{name} {at:.0f}%</span>' for kind, name, at in reversed(marks))
-    return (
-        f'<div class="role-bar" aria-hidden="true"><div><i class="interval" style="left:{low:.1f}%;'
-        f'width:{high - low:.1f}%"></i>{drawn}</div><p>{keys}</p></div>'
-    )
+        add("Attention", "attention there", answer.mass[head], answer.n)
+    frame = pd.DataFrame(rows, columns=["label", "what", "share", "low", "high", "n"])
+    return frame.astype({"share": float, "low": float, "high": float})
 
 
 def _elsewhere(head: Head, carried: Mapping[str, str]) -> str:

@@ -1,16 +1,28 @@
-"""All heads as a table of links, layer down and head across, marked by the role that is shown. No Streamlit here."""
+"""All heads on a map, layer down and head across: a press chooses one, a box filters the table of all rows.
+
+In: a `Choice`, or what the atlas fills. Out: the frame of the map, and the part of a page with it.
+"""
 
 import html
 from collections import Counter
 from collections.abc import Mapping
+from functools import partial
 
+import pandas as pd
+import streamlit as st
+
+from mha_core.figures import charts
 from mha_core.heads.conclude import Answer
 from mha_core.heads.questions.base import KIND_OF
 from mha_core.wording import Head, head_name
+from pages.parts.frame import state
+from pages.parts.frame.charts import chart, is_dark, selected_heads
 from pages.parts.frame.links import with_params
+from pages.parts.frame.prose import say
 from pages.parts.roles.choice import POINTS, Choice, counts
 
 HERE = "./roles"
+MAP, ROWS = "role-map", "role-rows"
 # Verdict: the mark in a cell, and its words. What is not here has no mark.
 MARKS = {
     "role": ("●", "has the role"),
@@ -31,23 +43,6 @@ def kinds(shown: Choice, query: Mapping[str, str]) -> str:
     return f'<nav class="role-kinds" aria-label="Roles">{links}</nav>'
 
 
-def head_map(shown: Choice, query: Mapping[str, str]) -> str:
-    """Return the map with its legend."""
-    layers, heads = shown.table.shape
-    columns = "".join(f'<th scope="col">{i}</th>' for i in range(1, heads + 1))
-    rows = "".join(
-        f'<tr><th scope="row">{layer + 1}</th>'
-        + "".join(_cell(shown, (layer, head), query) for head in range(heads))
-        + "</tr>"
-        for layer in range(layers)
-    )
-    return (
-        f'<p class="hs-label">Layer ↓, head →</p><div class="hs-scroll role-map" style="--role:{shown.kind.colour}">'
-        f'<table aria-label="All heads: {html.escape(shown.kind.word)}"><thead><tr><td></td>{columns}</tr></thead>'
-        f'<tbody>{rows}</tbody></table></div><p class="hs-label">{_legend(shown)}</p>'
-    )
-
-
 def link(query: Mapping[str, str], **changes: str) -> str:
     """Return the escaped address of this page with changes; what is changed to nothing goes."""
     return html.escape(with_params(HERE, {**query, **changes}))
@@ -58,6 +53,26 @@ def current(is_this: bool) -> str:
     return ' aria-current="true"' if is_this else ""
 
 
+def scores(shown: Choice) -> pd.DataFrame:
+    """Return a row a head: its score and verdict on the question that is shown, of several on its best."""
+    rows = []
+    for head in shown.table.heads:
+        answer = shown.answer(head)
+        word = str(answer.word[head])
+        rows.append(
+            {
+                "layer": head[0] + 1,
+                "head": head[1] + 1,
+                "question": answer.question.title,
+                "score": float(answer.score[head]),
+                "verdict": word,
+                "mark": MARKS.get(word, ("", ""))[0],
+                "text": said(answer, head),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
 def said(answer: Answer, head: Head) -> str:
     """Return a head's score on a question in words, for those who do not see the mark."""
     mark = MARKS.get(str(answer.word[head]))
@@ -65,19 +80,9 @@ def said(answer: Answer, head: Head) -> str:
     return f"{name}, {mark[1]}" if mark else name
 
 
-def _cell(shown: Choice, head: Head, query: Mapping[str, str]) -> str:
-    word, name = shown.word(head), head_name(head)
-    label = html.escape(said(shown.answer(head), head))
-    mark = f'<b aria-hidden="true">{MARKS[word][0]}</b>' if word in MARKS else ""
-    to = link(query, role=shown.kind.key, head=name)
-    return (
-        f'<td><a href="{to}" class="{word}" data-shows=".role-jump" title="{label}" aria-label="{label}"'
-        f"{current(head == shown.head)}>{name}{mark}</a></td>"
-    )
-
-
-def _legend(shown: Choice) -> str:
-    there = Counter(MARKS[word] for head in shown.table.heads if (word := shown.word(head)) in MARKS)
+def legend(frame: pd.DataFrame) -> str:
+    """Return the marks that are on the map, in words, each with its number of heads."""
+    there = Counter(MARKS[word] for word in frame["verdict"] if word in MARKS)
     return (
         " · ".join(
             f"{mark} {words} ({there[mark, words]})"
@@ -86,3 +91,56 @@ def _legend(shown: Choice) -> str:
         )
         or "No head has this role."
     )
+
+
+def draw_map(
+    frame: pd.DataFrame,
+    value: str,
+    *,
+    title: str,
+    name: str,
+    chosen: Head,
+    key: str,
+    role: str = "",
+    note: str = "",
+) -> None:
+    """Draw the map, a list of the same heads and a `note`; a press on either chooses a head, of that `role`."""
+    marks = "mark" if "mark" in frame else None
+    figure = charts.head_map(
+        frame,
+        value,
+        title=title,
+        name=name,
+        text="text",
+        mark=marks,
+        chosen=chosen,
+        percent=True,
+        dark=is_dark(),
+    )
+    shown = frame.drop(columns=["text", *([marks] if marks else [])])
+    columns = {value: st.column_config.NumberColumn(name, format="percent")}
+    chart(figure, shown, key=key, columns=columns, on_select=partial(_pressed, key, role))
+    names = [
+        head_name((layer - 1, head - 1)) for layer, head in zip(frame["layer"], frame["head"], strict=True)
+    ]
+    st.session_state[f"{key}-head"] = head_name(chosen)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        st.selectbox("Head", names, key=f"{key}-head", width=110, on_change=partial(_listed, key, role))
+        if note:
+            say(note, "label")
+
+
+def _pressed(key: str, role: str) -> None:
+    heads = selected_heads(key)
+    if len(heads) == 1:
+        _choose(head_name(heads[0]), role)
+    elif heads:
+        st.session_state[ROWS] = True
+
+
+def _listed(key: str, role: str) -> None:
+    _choose(st.session_state[f"{key}-head"], role)
+
+
+def _choose(name: str, role: str) -> None:
+    state.change({"head": name, **({"role": role} if role else {})})

@@ -1,14 +1,17 @@
 """All questions as a table to sort, every row of the chosen head and question, and files of all rows."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
 
 from mha_core import export
 from mha_core.heads.table import RoleTable
-from mha_core.wording import counted, head_name
+from mha_core.wording import Head, counted, head_name
+from pages.parts.frame.links import link_to
 from pages.parts.frame.prose import heading, say
 from pages.parts.roles.choice import Choice
+from pages.parts.roles.head_map import ROWS
 
 SHARES = ("score", "low", "high", "baseline_score", "control", "held_out")
 COLUMNS = (
@@ -31,13 +34,12 @@ VERDICTS = (
 )
 
 
-def sheet(shown: Choice) -> None:
-    """Draw the table of questions, the rows, the files and where the numbers are from."""
+def sheet(shown: Choice, heads: Sequence[Head], carried: Mapping[str, str]) -> None:
+    """Draw the table of questions, the rows (of `heads`, where there are several), the files and the source."""
     table = shown.table
     heading("All questions")
-    questions = table.questions()
     st.dataframe(
-        _in_percent(questions),
+        _in_percent(with_links(table.questions(), carried)),
         hide_index=True,
         column_order=COLUMNS,
         column_config=_columns(),
@@ -45,25 +47,48 @@ def sheet(shown: Choice) -> None:
         key="role-questions",
         alt="Every question with its best head, held-out score, interval, baseline and verdict",
     )
-    title = f"All rows of head {head_name(shown.head)}" + (" and of this question" if shown.question else "")
-    box = st.expander(title, key="role-rows", on_change="rerun")
+    box = st.expander(rows_title(shown, heads), key=ROWS, on_change="rerun")
     if box.open:
         with box:
             st.dataframe(
-                _in_percent(_rows(shown)), hide_index=True, column_config=_columns(), key="role-all-rows"
+                _in_percent(with_links(rows(shown, heads), carried)),
+                hide_index=True,
+                column_config=_columns() | {"head": _head_column("head")},
+                key="role-all-rows",
+                alt=rows_title(shown, heads),
             )
     _files(table)
     say(_source(table), "label")
     st.code(table.command, language=None, wrap_lines=True)
 
 
-def _rows(shown: Choice) -> Any:
-    """The rows of the chosen head, and of the question where one is chosen."""
+def rows_title(shown: Choice, heads: Sequence[Head]) -> str:
+    """Return what the table of rows is of."""
+    if len(heads) > 1:
+        return f"All rows of the {len(heads)} selected heads"
+    return f"All rows of head {head_name(shown.head)}" + (" and of this question" if shown.question else "")
+
+
+def rows(shown: Choice, heads: Sequence[Head]) -> Any:
+    """Return the rows of several heads, or those of the chosen head and of the question where one is chosen."""
     frame = shown.table.to_frame()
-    layer, head = shown.head
-    return frame[
-        (frame["layer"].eq(layer + 1) & frame["head"].eq(head + 1)) | frame["question"].eq(shown.question)
+    frame.insert(
+        0, "name", [f"{layer}-{head}" for layer, head in zip(frame["layer"], frame["head"], strict=True)]
+    )
+    if len(heads) > 1:
+        found = frame[frame["name"].isin([head_name(head) for head in heads])]
+    else:
+        found = frame[frame["name"].eq(head_name(shown.head)) | frame["question"].eq(shown.question)]
+    return found.drop(columns=["layer", "head"]).rename(columns={"name": "head"})
+
+
+def with_links(frame: Any, carried: Mapping[str, str]) -> Any:
+    """Return the frame with `head`, a name, as the address of its card on the row's question."""
+    links = [
+        link_to("Roles", {**carried, "question": question, "head": head})
+        for question, head in zip(frame["question"], frame["head"], strict=True)
     ]
+    return frame.assign(head=links)
 
 
 def _in_percent(frame: Any) -> Any:
@@ -76,12 +101,16 @@ def _columns() -> dict[str, Any]:
     return {
         **numbers,
         "title": st.column_config.TextColumn("question", pinned=True),
-        "head": st.column_config.TextColumn("best head"),
+        "head": _head_column("best head"),
         "held_out": st.column_config.ProgressColumn("held out", format="%.0f%%", min_value=0, max_value=100),
         "verdict": st.column_config.TextColumn("verdict", help=VERDICTS),
         "baseline": "best baseline",
         "baseline_score": st.column_config.NumberColumn("baseline score", format="%.0f%%"),
     }
+
+
+def _head_column(label: str) -> Any:
+    return st.column_config.LinkColumn(label, display_text=r"[?&]head=(\d+-\d+)")
 
 
 def _files(table: RoleTable) -> None:

@@ -5,13 +5,14 @@ import streamlit as st
 from mha_core.heads.table import RoleTable
 from mha_core.wording import Head, counted
 from pages.parts.frame import head_facts, loading, state
+from pages.parts.frame.charts import selected_heads
 from pages.parts.frame.prose import markup, say
 from pages.parts.frame.request import Request
 from pages.parts.frame.shell import CSS, or_show_error
 from pages.parts.roles.atlas import example_line
-from pages.parts.roles.card import card
+from pages.parts.roles.card import draw_card
 from pages.parts.roles.choice import Choice, choice, finding
-from pages.parts.roles.head_map import head_map, kinds
+from pages.parts.roles.head_map import MAP, draw_map, kinds, legend, scores
 from pages.parts.roles.sheet import sheet
 
 QUESTION = "role-question"
@@ -34,12 +35,22 @@ def roles(request: Request) -> None:
     say(finding(shown), "role-finding")
     left, right = st.columns([11, 9], gap="large")
     with left:
-        markup(head_map(shown, query))
+        frame = scores(shown)
+        draw_map(
+            frame,
+            "score",
+            title=f"Score: {shown.answers[0].question.title if shown.question else shown.kind.word}",
+            name="score",
+            chosen=shown.head,
+            key=MAP,
+            role=shown.kind.key,
+            note=legend(frame),
+        )
     with right, st.container(key="role-card"):
-        markup(card(shown, query, state.carried()))
+        draw_card(shown, query, state.carried())
         if examples := atlas_examples(request, shown.head):
             markup(examples)
-    sheet(shown)
+    sheet(shown, selected_heads(MAP), state.carried())
 
 
 def atlas_examples(request: Request, head: Head) -> str:

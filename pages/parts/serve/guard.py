@@ -1,6 +1,6 @@
 """What stands between the network and Streamlit: security headers, closed routes, and who is heard at which pace.
 
-Limits on connections, requests, sizes and slow clients are a proxy's (`docs/operating.md`); a message on an open socket
+Limits on connections, requests, sizes and slow clients are a proxy's (`docs/deploy.md`); a message on an open socket
 is no request to it. A client may ask Streamlit to clear its caches: nothing of ours is in them.
 """
 

@@ -5,6 +5,7 @@ In: the choice and its reports. Out: the lower half of the page.
 
 from collections.abc import Sequence
 
+import pandas as pd
 import streamlit as st
 
 from mha_core.heads.questions.base import KIND_OF
@@ -15,13 +16,14 @@ from pages.parts.frame import state
 from pages.parts.frame.links import link_to
 from pages.parts.frame.prose import heading, markup, say
 from pages.parts.frame.selection import parse_head
-from pages.parts.picture.tiles import Block, Board, paragraph
+from pages.parts.picture.tiles import Board, paragraph
 from pages.parts.serve.jobs import MODEL
 from pages.parts.serve.store import STORE
 from pages.parts.training import boards, export
 from pages.parts.training.live import TRAININGS, course_of, name_of
 from pages.parts.training.parts import Choice, Report, free_said, lost_most, points
 
+PERCENT = st.column_config.NumberColumn(format="percent")
 SEEN = 0.0005  # of a share: less is 0.0 %
 AGAIN = "tower lemon river candle horse silver garden winter "  # said twice: the same kind of text
 
@@ -43,55 +45,77 @@ def take_away(choice: Choice, reports: Sequence[Report]) -> None:
         on_change=lambda: state.change({"without": ",".join(st.session_state[key]) or None}),
     )
     gone = [found for found in map(parse_head, picked or ()) if found]
-    board = Board()
     if gone:
-        board.add(*_gone(choice, report, gone))
+        _gone(choice, report, gone)
+    board = Board()
     board.add(
         paragraph(free_said(report)),
         paragraph("Each head taken away alone, and where its mass lies on average:"),
-        boards.scores_block(choice, 1, report),
+    )
+    board.show("training-away-board")
+    table = boards.scores(choice, report)
+    st.dataframe(
+        table,
+        hide_index=True,
+        column_config=dict.fromkeys(table.select_dtypes("number"), PERCENT),
+        key="training-scores",
+        alt=f"Heads of the model with {name}: where they look, and the right answers without each",
+    )
+    board = Board()
+    board.add(
         paragraph(
             "Where a head looks does not say what it is worth: compare the masses with what is left without it. "
             f"Shares of n = {report['answers']:,} answers{a_job}, on texts held out.",
             "quiet",
-        ),
+        )
     )
-    board.show("training-away-board")
+    board.show("training-away-note")
 
 
-def _gone(choice: Choice, report: Report, gone: Sequence[Head]) -> list[Block]:
-    """What is left without these heads, all at once."""
-    left = _left(choice, gone)
+def _gone(choice: Choice, report: Report, gone: Sequence[Head]) -> None:
+    """Say and list what is left without these heads, all at once."""
     names = ", ".join(head_name(head) for head in gone)
-    last, jobs = report["curve"][-1], choice.task == "jobs"
-    before = last["jobs"] if jobs else {"right answers": last["accuracy"]}
-    after = left["jobs"] if jobs else {"right answers": left["accuracy"]}
-    if jobs:
-        worst, cost = lost_most(report, left)
-        said = f"Without {names} `{worst}` suffers most: it loses {points(cost)} points."
-        if cost < SEEN:
-            said = f"Without {names} no job suffers."
-    else:
-        now, whole = percent(left["accuracy"]), percent(last["accuracy"])
-        said = f"Without {names}, {now} of the answers are right instead of {whole}."
-        others = [
-            h
-            for h in report["heads"]
-            if h["role"] == KIND_OF["induction"].name and parse_head(h["head"]) not in gone
-        ]
-        before |= {f"induction mass of {h['head']}": h["induction"] for h in others}
-        after |= {f"induction mass of {h['head']}": left["induction"][h["head"]] for h in others}
-    lines = [[n, percent(before[n]), percent(after[n]), points(after[n] - before[n])] for n in before]
-    return [
-        paragraph(said, "verdict"),
-        {
-            "type": "grid",
-            "id": "taken-away",
-            "label": f"Without {names}",
-            "head": ["", "all heads", "without", "change, in points"],
-            "rows": lines,
+    left = _left(choice, gone)
+    board = Board()
+    board.add(paragraph(_suffered(report, left, names, jobs=choice.task == "jobs"), "verdict"))
+    board.show("training-gone")
+    st.dataframe(
+        without(report, left, gone),
+        hide_index=True,
+        column_config={
+            "all heads": PERCENT,
+            "without": PERCENT,
+            "points": st.column_config.NumberColumn("change, in points", format="%.1f"),
         },
-    ]
+        key="taken-away",
+        alt=f"Without {names}",
+    )
+
+
+def _suffered(report: Report, left: Report, names: str, *, jobs: bool) -> str:
+    if not jobs:
+        now, whole = percent(left["accuracy"]), percent(report["curve"][-1]["accuracy"])
+        return f"Without {names}, {now} of the answers are right instead of {whole}."
+    worst, cost = lost_most(report, left)
+    if cost < SEEN:
+        return f"Without {names} no job suffers."
+    return f"Without {names} `{worst}` suffers most: it loses {points(cost)} points."
+
+
+def without(report: Report, left: Report, gone: Sequence[Head]) -> pd.DataFrame:
+    """A row a share that may change: with all heads, without those that are gone, and the difference in points."""
+    last = report["curve"][-1]
+    if "jobs" in last:
+        before, after = last["jobs"], left["jobs"]
+    else:
+        before, after = {"right answers": last["accuracy"]}, {"right answers": left["accuracy"]}
+        for head in report["heads"]:
+            if head["role"] == KIND_OF["induction"].name and parse_head(head["head"]) not in gone:
+                mass = f"induction mass of {head['head']}"
+                before = before | {mass: head["induction"]}
+                after = after | {mass: left["induction"][head["head"]]}
+    table = pd.DataFrame({"share of": before.keys(), "all heads": before.values(), "without": after.values()})
+    return table.assign(points=100 * (table["without"] - table["all heads"]))
 
 
 def _left(choice: Choice, gone: Sequence[Head]) -> Report:

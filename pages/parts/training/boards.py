@@ -1,62 +1,54 @@
 """What a training looks like: curves of loss and accuracy, and every head's picture on a fixed example.
 
-In: a choice and what the trainer knows of it. Out: boards, which `tiles` draws.
+In: a choice and what the trainer knows of it. Out: boards and charts on the page, and a table.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import streamlit as st
 
 from mha_core.learning.tasks import JOBS, TEXT
 from mha_core.learning.train import example
-from mha_core.wording import head_name, percent
+from mha_core.wording import head_name
 from pages.parts.picture.course import course
-from pages.parts.picture.tiles import Block, Board, column, paragraph, row
+from pages.parts.picture.tiles import Block, Board, column, paragraph
 from pages.parts.training.live import Course
 from pages.parts.training.parts import Choice, Report, curve_of, example_text
 
 SIDE = {1: 128, 2: 112, 4: 104, 8: 54}
 
 
-def live_board(choice: Choice, training: Course) -> Board:
-    """Everything that changes while it is learnt."""
-    board, names = Board(), choice.names()
-    curves = [curve_of(training.rows, run) for run in (0, 1)]
-    runs = training.now["runs"]
-    ways = [
-        [(name, [(r["step"], r["loss"]) for r in rows]) for name, rows in zip(names, curves, strict=True)],
-        [
-            (name, [(r["step"], r["accuracy"]) for r in rows])
-            for name, rows in zip(names, curves, strict=True)
-        ],
-    ]
-    loss = course(board, "loss", "Loss, in nats", ways[0], None)
-    if choice.task == "jobs":
-        by_job = [
-            course(
-                board,
-                f"jobs-{run}",
-                f"{names[run]}: right answers by job",
-                [(job, [(r["step"], r["jobs"][job]) for r in curves[run]]) for job in JOBS],
-                1.0,
-            )
-            for run in (0, 1)
-        ]
-        board.add(
-            row(
-                *(column(pictures(board, choice, run, runs[run]), by_job[run], size="half") for run in (0, 1))
-            ),
-            loss,
-        )
-    else:
-        accuracy = course(board, "accuracy", "Right answers in the second half", ways[1], 1.0)
-        board.add(
-            row(*(column(pictures(board, choice, run, runs[run]), size="half") for run in (0, 1))),
-            row(loss, accuracy),
-        )
+def live(choice: Choice, training: Course) -> None:
+    """Draw everything that changes while it is learnt."""
+    names = choice.names()
+    rows = {name: curve_of(training.rows, run) for run, name in enumerate(names)}
+    for run, place in enumerate(st.columns(2, gap="large")):
+        with place:
+            board = Board()
+            board.add(pictures(board, choice, run, training.now["runs"][run]))
+            board.show(f"training-live-{run}")
+            if choice.task == "jobs":
+                lines = {job: [(r["step"], r["jobs"][job]) for r in rows[names[run]]] for job in JOBS}
+                course(f"{names[run]}: right answers", lines, key=f"training-jobs-{run}", share=True)
+    places = iter(st.columns(2, gap="large"))
+    with next(places):
+        _compared("Loss", "loss", rows)
+    if choice.task != "jobs":
+        with next(places):
+            _compared("Right answers in the second half", "accuracy", rows, share=True)
+    board = Board()
     board.add(paragraph(EXPLAINED[choice.task].format(**_examples(choice.task)), "quiet"))
-    return board
+    board.show("training-explained")
+
+
+def _compared(
+    title: str, value: str, rows: Mapping[str, Sequence[Mapping[str, Any]]], *, share: bool = False
+) -> None:
+    lines = {name: [(r["step"], r[value]) for r in found] for name, found in rows.items()}
+    course(title, lines, key=f"training-{value}", share=share)
 
 
 EXPLAINED = {
@@ -94,28 +86,23 @@ def pictures(board: Board, choice: Choice, run: int, state: Mapping[str, Any]) -
         ramp="weight",
         top=1,
         line=setup.heads if setup.heads > 1 else len(labels),
-        side=SIDE[setup.heads],
+        wide=SIDE[setup.heads],
+        high=SIDE[setup.heads],
     )
     return column(paragraph(f"**{name}**, step {state['step']:,} of at most {setup.steps:,}"), sheets)
 
 
-def scores_block(choice: Choice, run: int, report: Report) -> Block:
-    """A line a head: where its mass lies, its role, and what is left without it."""
+def scores(choice: Choice, report: Report) -> pd.DataFrame:
+    """A row a head: where its mass lies, its role, and the share of right answers without it."""
     jobs = choice.task == "jobs"
     masses = ["previous", "first", *JOBS] if jobs else ["previous", "first", "duplicate", "induction"]
-    left = [f"without: {job}" for job in JOBS] if jobs else ["without: right"]
     lines = []
     for head, without in zip(report["heads"], report["without"], strict=True):
-        there = [percent((head.get("jobs", {}) | head)[name]) for name in masses]
-        after = [percent(without["jobs"][job]) for job in JOBS] if jobs else [percent(without["accuracy"])]
-        lines.append([head["head"], *there, head["role"] or "no role", *after])
-    return {
-        "type": "grid",
-        "id": f"scores-{run}",
-        "label": f"Heads of the model with {choice.names()[run]}",
-        "head": ["head", *(TITLES.get(name, name) for name in masses), "role", *left],
-        "rows": lines,
-    }
+        there = {TITLES.get(name, name): (head.get("jobs", {}) | head)[name] for name in masses}
+        after = without["jobs"] if jobs else {"right": without["accuracy"]}
+        left = {f"without: {name}": share for name, share in after.items()}
+        lines.append({"head": head["head"], **there, "role": head["role"] or "no role", **left})
+    return pd.DataFrame(lines)
 
 
 TITLES = {"previous": "previous token", "first": "first token", "duplicate": "earlier copy"}

@@ -14,7 +14,7 @@ from pages.parts.frame.prose import heading, markup
 from pages.parts.frame.request import models
 from pages.parts.picture.tiles import Board, paragraph
 from pages.parts.training.live import Course, course_of
-from pages.parts.training.picture_board import PAIR, live_board, verdict_board
+from pages.parts.training.picture_board import PAIR, live, verdict
 from pages.parts.training.view import seed_of, training
 
 WINDOWS = {"three words": False, "the whole sentence": True}
@@ -54,12 +54,12 @@ def picture_part() -> None:
 
 
 def _draw(course: Course) -> None:
-    live_board(course.rows, course.now).show("training-live")
+    live(course.rows, course.now)
 
 
 def _came_out(now: Mapping[str, Any]) -> None:
     heading("What came out")
-    verdict_board(now).show("training-verdict")
+    verdict(now)
 
 
 def _trained_before() -> None:

@@ -1,10 +1,13 @@
 """What the classroom's training looks like: arcs from `it` in both texts, curves, every head, and what came out.
 
-In: the rows of a training and what it shows now. Out: boards, which `tiles` draws. No Streamlit here.
+In: the rows of a training and what it shows now. Out: boards, charts and a table on the page.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+import pandas as pd
+import streamlit as st
 
 from mha_core.heads.words import FloatArray
 from mha_core.learning.classroom.live import WATCHED
@@ -27,8 +30,8 @@ ASKED = {  # what each task of the grammar asks
 SIDE = 76  # of a head's picture
 
 
-def live_board(rows: Sequence[Mapping[str, Any]], now: Mapping[str, Any]) -> Board:
-    """What `it` looks at in both texts, how many pairs one head passes, the loss, and all heads."""
+def live(rows: Sequence[Mapping[str, Any]], now: Mapping[str, Any]) -> None:
+    """Draw what `it` looks at in both texts, how many pairs one head passes, the loss, and all heads."""
     board, last, weights = Board(), rows[-1], now["weights"]
     board.add(
         paragraph(
@@ -37,7 +40,18 @@ def live_board(rows: Sequence[Mapping[str, Any]], now: Mapping[str, Any]) -> Boa
             f"the other, and passes {percent(last['pass'])} of {WATCHED} pairs of words that no text has together."
         ),
         *(arcs(board, weights, last["head"], text) for text in (0, 1)),
-        row(_shares(board, rows), _loss(board, rows)),
+    )
+    board.show("training-live")
+    left, right = st.columns(2, gap="large")
+    with left:
+        named = {"passed": "pass", "on the right noun": "right", "on the other": "wrong"}
+        lines = {label: [(one["step"], one[key]) for one in rows] for label, key in named.items()}
+        course(f"One head, {WATCHED} pairs", lines, key="training-pairs", share=True)
+    with right:
+        loss = [(one["step"], one["loss"]) for one in rows if one["loss"] is not None]
+        course("Loss", {"loss": loss}, key="training-loss")
+    board = Board()
+    board.add(
         row(*(column(_rows_of_it(board, weights, text), size="half") for text in (0, 1))),
         row(*(column(_heads(board, weights, text), size="half") for text in (0, 1))),
         paragraph(
@@ -46,7 +60,7 @@ def live_board(rows: Sequence[Mapping[str, Any]], now: Mapping[str, Any]) -> Boa
             "quiet",
         ),
     )
-    return board
+    board.show("training-heads")
 
 
 def arcs(board: Board, weights: FloatArray, head: str, text: int, said: str = "") -> Block:
@@ -61,17 +75,6 @@ def arcs(board: Board, weights: FloatArray, head: str, text: int, said: str = ""
         "meant": PAIR.places[text],
         "at": board.put(weights[text, *where, PAIR.slot]),
     }
-
-
-def _shares(board: Board, rows: Sequence[Mapping[str, Any]]) -> Block:
-    named = (("passed", "pass"), ("on the right noun", "right"), ("on the other", "wrong"))
-    ways = [(label, [(one["step"], one[key]) for one in rows]) for label, key in named]
-    return course(board, "pairs", f"One head, {WATCHED} pairs", ways, 1.0)
-
-
-def _loss(board: Board, rows: Sequence[Mapping[str, Any]]) -> Block:
-    points = [(one["step"], one["loss"]) for one in rows if one["loss"] is not None]
-    return course(board, "loss", "Loss, in nats", [("loss", points)], None)
 
 
 def _names(weights: FloatArray) -> list[str]:
@@ -98,35 +101,46 @@ def _heads(board: Board, weights: FloatArray, text: int) -> Block:
     """Every head's whole picture of one text, a layer a line."""
     whole = weights[text].reshape(-1, *weights.shape[-2:])
     return board.sheets(
-        "weights", whole, labels=_names(weights), ramp="weight", top=1, line=weights.shape[2], side=SIDE
+        "weights",
+        whole,
+        labels=_names(weights),
+        ramp="weight",
+        top=1,
+        line=weights.shape[2],
+        wide=SIDE,
+        high=SIDE,
     )
 
 
-def verdict_board(now: Mapping[str, Any]) -> Board:
-    """What was learnt, which head shows it, and what is lost without it, task by task; untrained beside it."""
-    board, card, untrained = Board(), now["report"], now["untrained"]
+def verdict(now: Mapping[str, Any]) -> None:
+    """Draw what was learnt, which head shows it, and what is lost without it, task by task; untrained beside it."""
+    card, untrained = now["report"], now["untrained"]
+    board = Board()
+    board.add(paragraph(passed(card, untrained["report"]), "verdict"), *map(paragraph, said(card)))
+    board.show("training-verdict")
+    table = by_task(card, untrained["report"])
+    shares = {name: st.column_config.NumberColumn(format="percent") for name in table.columns[1:]}
+    alt = "Right answers at a hidden word, by task"
+    st.dataframe(table, hide_index=True, column_config=shares, key="training-by-task", alt=alt)
+    board = Board()
     board.add(
-        paragraph(passed(card, untrained["report"]), "verdict"),
-        *map(paragraph, said(card)),
-        by_task(card, untrained["report"]),
         paragraph(f"The same seed before its first step, the same head {card['head']}:"),
         *(arcs(board, untrained["weights"], card["head"], text, "Untrained") for text in (0, 1)),
     )
-    return board
+    board.show("training-untrained")
 
 
-def by_task(card: Mapping[str, Any], untrained: Mapping[str, Any]) -> Block:
-    """Right answers in every task: all heads, without the one, untrained."""
+def by_task(card: Mapping[str, Any], untrained: Mapping[str, Any]) -> pd.DataFrame:
+    """Shares of right answers, a row a task: all heads, without the one, untrained."""
     without, before = card["without_head"]["tasks"], untrained["tasks"]
-    shares = (card["tasks"], without, before)
-    lines = [[ASKED[task], *(percent(found[task]) for found in shares)] for task in TASKS]
-    return {
-        "type": "grid",
-        "id": "by-task",
-        "label": "Right answers at a hidden word, by task",
-        "head": ["hidden word", "all heads", f"without {card['head']}", "untrained"],
-        "rows": lines,
-    }
+    return pd.DataFrame(
+        {
+            "hidden word": [ASKED[task] for task in TASKS],
+            "all heads": [card["tasks"][task] for task in TASKS],
+            f"without {card['head']}": [without[task] for task in TASKS],
+            "untrained": [before[task] for task in TASKS],
+        }
+    )
 
 
 def passed(card: Mapping[str, Any], untrained: Mapping[str, Any]) -> str:

@@ -5,6 +5,7 @@ In: the reader's choices. Out: the page. One training runs at a time for all rea
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -164,10 +165,7 @@ def _trained(choice: Choice) -> list[Report]:
     """Start, watch and stop it; the two reports once both models are trained, else nothing."""
     takes = "It takes seconds to a minute on one processor core."
 
-    def draw(course: Course) -> None:
-        boards.live_board(choice, course).show("training-live")
-
-    job = training("small", choice.settings, takes, draw)
+    job = training("small", choice.settings, takes, partial(boards.live, choice))
     if job is None or not job.finished or job.problem:
         return []
     return [run["report"] for run in course_of(job).now["runs"]]

@@ -1,0 +1,142 @@
+"""The table under the picture: the numbers of the chosen head, to sort, to search and to download.
+
+In: grids and what is chosen. Out: pandas DataFrames, nan where a word cannot be seen; and the box that shows them.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from numpy.typing import NDArray
+
+from mha_core import Grid
+from mha_core.compare import align
+from mha_core.grid import SINK
+from mha_core.picture.text import indexed, spelled
+from mha_core.tokens import Tokens
+from mha_core.wording import Head, place_name
+from pages.parts.frame.prose import say, visible
+from pages.parts.frame.request import Request
+from pages.parts.frame.selection import Selection
+
+SHARE = st.column_config.NumberColumn(format="percent")
+POINTS = st.column_config.NumberColumn(format="%+.2f")
+LOOKED_AT, DIFFERENCE = "Looked at", "A − B, points"
+Shares = NDArray[np.float64]
+
+
+def box(label: str, key: str) -> Any:
+    """Return a box to open; None while it is closed. With another label it would be another box, which is closed."""
+    made = st.expander(label, key=key, on_change="rerun")
+    return made if made.open else None
+
+
+def table(frame: pd.DataFrame, alt: str, key: str, columns: Mapping[str, Any] | None = None) -> None:
+    """Draw a table. Its numbers with a fraction are shares from 0 to 1, unless `columns` says otherwise."""
+    shares = {name: SHARE for name in frame.columns if frame[name].dtype.kind == "f"}
+    st.dataframe(frame, hide_index=True, key=key, alt=alt, column_config=shares | dict(columns or {}))
+
+
+def of_one(grid: Grid, tokens: Tokens, chosen: Selection, request: Request) -> None:
+    """Draw the box "Table" of one text: what the chosen words look at, or where every word looks most."""
+    opened = box("Table", "table")
+    if opened is None:
+        return
+    place = place_name(chosen.head, request.per)
+    names, keys = names_of(grid, tokens)
+    with opened:
+        if chosen.pins:
+            table(
+                looked_at(grid, chosen, names, keys), f"What the chosen words look at in {place}", "numbers"
+            )
+        else:
+            table(
+                strongest(grid, chosen.head, names, keys),
+                f"Where every word looks most in {place}",
+                "numbers",
+            )
+
+
+def of_both(grids: tuple[Grid, Grid], tokens: Sequence[Tokens], chosen: Selection, request: Request) -> None:
+    """Draw the box "Table" of two runs: what the chosen words look at in A and in B, and the difference."""
+    opened = box("Table", "table")
+    if opened is None:
+        return
+    with opened:
+        if not chosen.pins:
+            say("Choose a word of sentence A to see its numbers.")
+            return
+        names = [names_of(grid, its)[0] for grid, its in zip(grids, tokens, strict=True)]
+        frame = looked_at_in_both(*grids, chosen, names)
+        place = place_name(chosen.head, request.per)
+        table(frame, f"What the chosen words look at in {place}, in A and B", "numbers", {DIFFERENCE: POINTS})
+
+
+def names_of(grid: Grid, tokens: Tokens) -> tuple[list[str], list[str]]:
+    """Return the words that look and those that are looked at, as the picture lists them: a second one has a number."""
+    if grid.key_units is None:
+        names = indexed(spelled(grid, tokens)["names"])
+        return names, names
+    rows, columns = (indexed([visible(unit.bare) for unit in side]) for side in (grid.units, grid.key_units))
+    return rows, columns
+
+
+def looked_at(grid: Grid, chosen: Selection, names: Sequence[str], keys: Sequence[str]) -> pd.DataFrame:
+    """Return a row a key and a column a chosen word, with their mean where there are several."""
+    pins = list(chosen.pins)
+    rows = [*_rows(grid, chosen.head, pins), *([_mean(grid, chosen.head, pins)] if len(pins) > 1 else [])]
+    columns = [*(f"From {names[pin]}" for pin in pins), "Mean"][: len(rows)]
+    frame = pd.DataFrame({LOOKED_AT: keys, **dict(zip(columns, rows, strict=True))})
+    if grid.sink is None:
+        return frame
+    taken = grid.sink[chosen.head][pins].astype(float)
+    last = [SINK, *taken, *([taken.mean()] if len(pins) > 1 else [])]
+    return pd.concat([frame, pd.DataFrame([last], columns=frame.columns)], ignore_index=True)
+
+
+def strongest(grid: Grid, head: Head, names: Sequence[str], keys: Sequence[str]) -> pd.DataFrame:
+    """Return a row a word with the key that it looks at most; nothing where it sees one key only."""
+    weights = grid.weights[head].astype(float)
+    seen = np.ones_like(weights) if grid.visible is None else grid.visible[head[0]]
+    chose = (seen.sum(axis=1) > 1) | (weights.shape[1] == 1)
+    most = [keys[key] if free else None for key, free in zip(weights.argmax(axis=1), chose, strict=True)]
+    return pd.DataFrame(
+        {"Word": names, "Looks most at": most, "Weight": np.where(chose, weights.max(axis=1), np.nan)}
+    )
+
+
+def looked_at_in_both(a: Grid, b: Grid, chosen: Selection, names: Sequence[Sequence[str]]) -> pd.DataFrame:
+    """Return a row a word of either run with its weight in A and in B: the mean of the chosen words that both have, or
+    of those of A where B has none of them."""
+    pairs = align(a.labels, b.labels)
+    there = dict(pairs)
+    shared = [pin for pin in chosen.pins if there[pin] is not None]
+    pins = shared or list(chosen.pins), [there[pin] for pin in shared]
+    columns: dict[str, list[Any]] = {LOOKED_AT: [_name_in_both(names, pair) for pair in pairs]}
+    for side, grid in enumerate((a, b)):
+        row = _mean(grid, chosen.head, pins[side])
+        at = [pair[side] for pair in pairs]
+        columns["AB"[side]] = [np.nan if unit is None else row[unit] for unit in at]
+    frame = pd.DataFrame(columns)
+    return frame.assign(**{DIFFERENCE: 100 * (frame["A"] - frame["B"])})
+
+
+def _rows(grid: Grid, head: Head, pins: Sequence[Any]) -> Shares:
+    """The rows of these words, nan where they cannot see."""
+    rows = grid.weights[head][list(pins)].astype(float)
+    return rows if grid.visible is None else np.where(grid.visible[head[0]][list(pins)], rows, np.nan)
+
+
+def _mean(grid: Grid, head: Head, pins: Sequence[Any]) -> Shares:
+    """Their mean; nan where none of them can see."""
+    rows = _rows(grid, head, pins)
+    return np.where(np.isnan(rows).all(axis=0), np.nan, np.nansum(rows, axis=0) / max(1, len(rows)))
+
+
+def _name_in_both(names: Sequence[Sequence[str]], pair: tuple[int | None, int | None]) -> str:
+    found = [its[unit] for its, unit in zip(names, pair, strict=True) if unit is not None]
+    if len(found) == 1:
+        return f"{found[0]} (only in {'A' if pair[1] is None else 'B'})"
+    return found[0] if found[0].casefold() == found[1].casefold() else " / ".join(found)

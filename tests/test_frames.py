@@ -1,0 +1,90 @@
+"""A frame as it leaves the program: read back, the numbers are the very numbers, and no cell starts a formula."""
+
+import argparse
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mha_core import InputError, record_of
+from mha_core.command_io import Answer, give, give_many
+from mha_core.export import csv_of
+
+FRAME = pd.DataFrame(
+    {
+        "word": ["=1+1", None, "it, “so”\n"],
+        "weight": np.array([0.1, np.nan, 1e-20], dtype=np.float32),
+        "effect": [1 / 3, np.nan, -2.5e-300],
+        "n": pd.array([3, None, 2**60], dtype="Int64"),
+        "raises": [["=a", "b"], [], ["c"]],
+    }
+)
+
+
+def written(capsys, form, *answers, many=False):
+    options = argparse.Namespace(format=form, out=None)
+    if many:
+        give_many(options, iter(answers))
+    else:
+        give(options, answers[0])
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "jsonl"])
+def test_numbers_come_back_as_they_were_and_what_is_not_known_is_empty(capsys, form):
+    out = written(capsys, form, Answer(FRAME, {"model": "m"}))
+    if form == "csv":
+        again = pd.read_csv(io.StringIO(out), dtype={"n": "Int64"})
+        rows = again.astype(object).where(again.notna(), None).to_dict("records")
+        assert [row["word"] for row in rows] == ["'=1+1", None, "it, “so”\n"]
+        assert [row["raises"] for row in rows] == ["'=a b", None, "c"]
+    else:
+        whole = json.loads(out) if form == "json" else {}
+        rows = whole["rows"] if form == "json" else [json.loads(line) for line in out.splitlines()]
+        assert form == "jsonl" or whole["model"] == "m"
+        assert [row["word"] for row in rows] == ["=1+1", None, "it, “so”\n"]
+        assert [row["raises"] for row in rows] == [["=a", "b"], [], ["c"]]
+    assert [row["effect"] for row in rows] == [1 / 3, None, -2.5e-300]
+    assert [row["n"] for row in rows] == [3, None, 2**60]
+    weights = [row["weight"] for row in rows]
+    assert weights[1] is None
+    assert np.array_equal(np.float32([weights[0], weights[2]]), FRAME["weight"].to_numpy()[[0, 2]])
+
+
+def test_many_answers_are_one_file(capsys):
+    answers = [Answer(FRAME[["n"]], {"text": text}) for text in ("a", "b")]
+    table = pd.read_csv(io.StringIO(written(capsys, "csv", *answers, many=True)))
+    assert list(table["sentence"]) == [1, 1, 1, 2, 2, 2]
+    whole = json.loads(written(capsys, "json", *answers, many=True))
+    assert [(one["text"], len(one["rows"])) for one in whole] == [("a", 3), ("b", 3)]
+    lines = written(capsys, "jsonl", *answers, many=True).splitlines()
+    assert [json.loads(line)["sentence"] for line in lines] == [1, 1, 1, 2, 2, 2]
+
+
+def test_a_person_is_shown_the_columns_and_words_in_full(capsys):
+    long = "x" * 200
+    shown = pd.DataFrame({"word": [long, "it"], "weight": [0.67684, np.nan]})
+    lines = written(capsys, "table", Answer(FRAME, {}, "Found.\n", shown)).splitlines()
+    assert lines[0] == "Found."
+    assert [line.split() for line in lines[1:]] == [["word", "weight"], [long, "0.677"], ["it"]]
+
+
+def test_the_frames_of_a_record_agree_with_its_weights():
+    weights = np.random.default_rng(0).dirichlet(np.ones(4), (2, 3, 4)).astype(np.float32)
+    record = record_of(weights, ["a", "b", "a", "c"])
+    frame = record.to_frame()
+    assert np.array_equal(frame["weight"].to_numpy().reshape(weights.shape), weights)
+    again = pd.read_csv(io.StringIO(csv_of(frame)))
+    assert np.array_equal(again["weight"].to_numpy(np.float32).reshape(weights.shape), weights)
+    ranked = record.rank("b", "a#2")
+    assert list(ranked["rank"]) == [1, 2, 3, 4, 5, 6]
+    assert ranked["weight"].is_monotonic_decreasing
+    for row in ranked.itertuples():
+        assert row.weight == weights[row.layer - 1, row[4] - 1, 1, 2]
+        assert (row.name, row.key, row.key_text) == (f"{row.layer}-{row[4]}", 2, "a")
+    free = record.rank("b")
+    assert all(row.weight == weights[row.layer - 1, row[4] - 1, 1].max() for row in free.itertuples())
+    with pytest.raises(InputError):
+        record.rank("b", "z")

@@ -1,0 +1,120 @@
+"""The boxes Table and Save under the pictures: made when opened, and what they hold is the engine's."""
+
+import base64
+import json
+
+import numpy as np
+import pytest
+from test_show import cells_of, content_of
+from visit import TIRED, WIDE, open_page, run, said, unopened
+
+from mha_core import load_model, trace
+from mha_core.compare import difference
+from pages.parts.explore import export, export_both, save
+from pages.parts.frame.request import Request
+from pages.parts.frame.selection import Selection
+
+COMPARE = "pages/compare.py"
+HEAD, IT = (3, 1), 10
+
+
+def with_boxes(page: str = "app.py", chosen: dict[str, str] | None = None, **query: str):
+    """A page with both boxes open; `chosen`: what its controls say, by their keys."""
+    at = unopened(page, head="4-2", pin=str(IT), **query)
+    for key, value in {"table": True, "save": True, **(chosen or {})}.items():
+        at.session_state[key] = value
+    return run(at)
+
+
+def figure_of(at) -> dict:
+    (made,) = at.get("plotly_chart")
+    return json.loads(made.proto.spec)
+
+
+def array_of(values) -> np.ndarray:
+    if isinstance(values, list):
+        return np.array(values, dtype=float)
+    shape = [int(size) for size in values.get("shape", "-1").split(",")]
+    return np.frombuffer(base64.b64decode(values["bdata"]), values["dtype"]).reshape(shape)
+
+
+@pytest.mark.parametrize("page", ["app.py", COMPARE])
+def test_nothing_is_drawn_before_a_box_is_opened(page):
+    at = open_page(page, head="4-2", pin=str(IT))
+    assert [box.label for box in at.expander] == ["Table", "Save"]
+    assert not at.get("plotly_chart")
+    assert not at.get("download_button")
+
+
+def test_the_boxes_of_explore_hold_the_weights_of_the_chosen_head():
+    at = with_boxes()
+    weights = trace(TIRED, load_model()).weights[HEAD]
+    np.testing.assert_array_equal(at.dataframe[0].value["From it"], weights[IT].astype(float))
+    drawn = figure_of(at)
+    np.testing.assert_array_equal(array_of(drawn["data"][0]["z"]), weights)
+    assert drawn["layout"]["width"] == pytest.approx(16 / 2.54 * 96)
+    config = json.loads(at.get("plotly_chart")[0].proto.config)["toImageButtonOptions"]
+    assert (config["format"], config["width"]) == ("svg", drawn["layout"]["width"])
+    link, python = (code.value for code in at.code)
+    assert "head=4-2" in link
+    assert 'record.plot("matrix", "4-2", [\'it\']' in python
+
+
+@pytest.mark.parametrize("kind", ["heads", "arcs", "lines", "bars"])
+def test_every_kind_of_figure_is_drawn_as_wide_as_was_asked_for(kind):
+    at = with_boxes(chosen={"figure-kind": kind, "figure-width": 20.0})
+    drawn = figure_of(at)
+    assert drawn["layout"]["width"] == pytest.approx(20 / 2.54 * 96)
+    assert drawn["data"]
+
+
+def test_bars_without_a_word_say_what_to_do():
+    at = unopened(head="4-2", pin="none")
+    at.session_state["save"], at.session_state["figure-kind"] = True, "bars"
+    run(at)
+    assert not at.get("plotly_chart")
+    assert any("choose a word" in sentence for sentence in said(at, "notice"))
+
+
+@pytest.mark.parametrize("side", export_both.SIDES)
+def test_the_figure_of_a_comparison_is_of_the_side_that_was_chosen(side):
+    at = with_boxes(COMPARE, {"figure-of": side}, text=TIRED, text2=WIDE)
+    a, b = (trace(text, load_model()).grid() for text in (TIRED, WIDE))
+    wanted = {"A": a, "B": b, "A minus B": difference(a, b)}[side].weights[HEAD]
+    drawn = figure_of(at)
+    np.testing.assert_array_equal(array_of(drawn["data"][0]["z"]), wanted)
+    assert (drawn["layout"]["coloraxis"]["cmin"] < 0) == (side == "A minus B")
+    shown = next(each.value for each in at.dataframe if "Looked at" in each.value)
+    np.testing.assert_array_equal(shown["A"], a.weights[HEAD][IT].astype(float))
+    np.testing.assert_array_equal(shown["B"], b.weights[HEAD][IT].astype(float))
+
+
+def test_a_measure_of_layers_is_named_by_its_layer():
+    at = with_boxes(measure="rollout")
+    assert figure_of(at)["layout"]["title"]["text"].startswith("Layer 4 of MiniLM, attention rollout")
+    labels = [button.proto.label for button in at.get("download_button")]
+    assert labels == ["CSV, all 6 layers", "JSON, all 6 layers", "HTML, works offline"]
+
+
+def test_the_offline_page_holds_all_heads_and_says_what_they_are(model):
+    record, request = trace(TIRED, model), Request(TIRED)
+    page = save.offline(record, record.grid(), Selection(HEAD, (IT,)), request, "http://h/?x")
+    content = content_of(page)
+    (kept,) = content["records"]
+    np.testing.assert_allclose(cells_of(kept), record.weights.ravel(), atol=8e-6)
+    assert (kept["title"], kept["model"], kept["digest"]) == (TIRED, "MiniLM", model.digest[:12])
+    assert (kept["measureSaid"], kept["normalised"]) == ("Raw attention", "rows sum to 1")
+    assert (content["view"]["link"], content["view"]["selection"]["pins"]) == ("http://h/?x", [IT])
+
+
+def test_the_offline_page_of_a_comparison_holds_both(model):
+    records = tuple(trace(text, model) for text in (TIRED, WIDE))
+    sides = (Request(TIRED, other=Request(WIDE)), Request(WIDE))
+    query = export.query_of_both(*sides, "sentence")
+    grids = tuple(record.grid() for record in records)
+    runs = export_both.Comparison(records, grids, sides, Selection(HEAD, (IT,)), query, "http://h/?x")
+    content = content_of(save.offline_of_both(runs))
+    for kept, record in zip(content["records"], records, strict=True):
+        np.testing.assert_allclose(cells_of(kept), record.weights.ravel(), atol=8e-6)
+        assert (kept["title"], kept["digest"]) == (record.tokens.text, model.digest[:12])
+    assert content["view"]["link"] == "http://h/?x"

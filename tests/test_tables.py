@@ -1,0 +1,88 @@
+"""The tables under the pictures of Explore and Compare: the engine's weights, in the words of the picture."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from mha_core import trace
+from mha_core.compare import difference
+from pages.parts.explore import tables
+from pages.parts.frame.selection import Selection
+
+TEXT = "The cat saw the cat."
+HEAD = (3, 1)
+
+
+@pytest.fixture(scope="module")
+def record(model):
+    return trace(TEXT, model)
+
+
+def test_the_chosen_words_have_a_column_each_and_their_mean(record):
+    grid = record.grid()
+    frame = tables.looked_at(grid, Selection(HEAD, (2, 5)), *tables.names_of(grid, record.tokens))
+    assert [*frame] == ["Looked at", "From cat₁", "From cat₂", "Mean"]
+    assert frame["Looked at"].tolist() == ["[CLS]", "The", "cat₁", "saw", "the", "cat₂", ".", "[SEP]"]
+    rows = grid.weights[HEAD][[2, 5]].astype(float)
+    np.testing.assert_array_equal(frame[["From cat₁", "From cat₂"]].to_numpy().T, rows)
+    np.testing.assert_allclose(frame["Mean"], rows.mean(axis=0))
+
+
+def causal(grid):
+    return replace(grid, visible=np.tri(len(grid), dtype=bool)[None].repeat(len(grid.weights), 0))
+
+
+def test_what_a_word_cannot_see_has_no_number_and_a_word_without_a_choice_looks_nowhere(record):
+    grid = causal(record.grid())
+    names = tables.names_of(grid, record.tokens)
+    frame = tables.looked_at(grid, Selection(HEAD, (2,)), *names)
+    assert np.isnan(frame["From cat₁"]).tolist() == [False] * 3 + [True] * 5
+    most = tables.strongest(grid, HEAD, *names)
+    assert most.loc[0].isna().tolist() == [False, True, True]
+
+
+def test_without_a_chosen_word_every_word_has_the_one_it_looks_at_most(record):
+    grid = record.grid()
+    names, keys = tables.names_of(grid, record.tokens)
+    frame = tables.strongest(grid, HEAD, names, keys)
+    weights = grid.weights[HEAD]
+    assert frame["Word"].tolist() == names
+    assert frame["Looks most at"].tolist() == [keys[key] for key in weights.argmax(axis=1)]
+    np.testing.assert_array_equal(frame["Weight"], weights.max(axis=1))
+
+
+def test_a_learned_sink_is_the_last_row(record):
+    grid = record.grid()
+    grid = replace(grid, sink=np.full((6, 12, len(grid)), 0.25, dtype=np.float32))
+    frame = tables.looked_at(grid, Selection(HEAD, (2,)), *tables.names_of(grid, record.tokens))
+    assert frame.iloc[-1].tolist() == ["(sink)", 0.25]
+
+
+def test_two_runs_stand_side_by_side_with_their_difference_in_points(record, model):
+    other = trace("The cat quickly saw the dog.", model)
+    a, b = record.grid(), other.grid()
+    names = [tables.names_of(grid, its.tokens)[0] for grid, its in ((a, record), (b, other))]
+    frame = tables.looked_at_in_both(a, b, Selection(HEAD, (2, 3)), names)
+    shared = [0, 1, 2, 4, 5, 6, 7, 8]  # "quickly" is alone
+    here, there = (
+        grid.weights[HEAD][rows].astype(float).mean(axis=0) for grid, rows in ((a, [2, 3]), (b, [2, 4]))
+    )
+    assert frame["Looked at"].tolist() == [
+        "[CLS]", "The", "cat₁ / cat", "quickly (only in B)", "saw", "the", "cat₂ / dog", ".", "[SEP]",
+    ]  # fmt: skip
+    np.testing.assert_allclose(frame["A"].drop(3), here)
+    np.testing.assert_allclose(frame["B"].drop(3), there[shared])
+    np.testing.assert_allclose(frame["A − B, points"].drop(3), 100 * (here - there[shared]))
+    assert frame.loc[3].isna().tolist() == [False, True, False, True]
+
+
+def test_the_difference_of_two_grids_is_taken_word_by_word(record, model):
+    other = trace("The cat quickly saw the dog.", model).grid()
+    grid = record.grid()
+    change = difference(grid, causal(other))
+    shared = [0, 1, 2, 4, 5, 6, 7, 8]
+    wanted = grid.weights - other.weights[:, :, shared][..., shared]
+    np.testing.assert_array_equal(change.weights, wanted)
+    assert change.labels == ("[CLS]", "The", "cat", "saw", "the", "cat / dog", ".", "[SEP]")
+    assert change.is_causal
