@@ -322,8 +322,8 @@ def test_the_ranks_of_the_lesson_are_those_of_the_head_and_layer_that_are_shown(
         assert_spectra(at, used, head)
         narrow, wide = (line["name"].rpartition(" ")[2] for line in charts(at)[0]["data"])
         assert narrow != wide
-        assert f"of layer {layer + 1}: rank {narrow} of 384." in prose(at).replace("*", "")
-        assert f"one form of rank {wide}." in prose(at).replace("*", "")
+        assert f"{layer + 1}-{head + 1}: rank {narrow} of 384." in prose(at).replace("*", "")
+        assert f"unsplit: rank {wide}." in prose(at).replace("*", "")
 
 
 def pressed(monkeypatch, at: AppTest, value: int) -> AppTest:

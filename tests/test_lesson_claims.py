@@ -73,16 +73,16 @@ def test_every_kind_of_role_shows_the_head_that_comes_closest_to_it(table, monke
 def test_what_the_head_does_besides_is_the_tables(table):
     frame = table.to_frame().set_index(["question", "layer", "head"], drop=False)
     keys = {answer.question.title: answer.key for answer in table.answers}
-    shown = rows_of(open_page("pages/learn.py", step="truth"))
+    at = open_page("pages/learn.py", step="truth")
+    shown = rows_of(at)
     assert set(shown["head"]) == {"4-2", "2-4"}
     for _, line in shown.iterrows():
         row = frame.loc[keys[line["looks for"]], *map(int, line["head"].split("-"))]
         assert_as_shipped(line, row)
         assert (line["verdict"] == "below a baseline") == (row.verdict == "tracks")
         if row.n_all_wrong:
-            hard = line["where every baseline is wrong"]
-            assert percents(hard) == [f"{row.right_where_all_wrong:.0%}", f"{row.chance_there:.0%}"]
-            assert f"of {row.n_all_wrong:,}" in hard
+            hard = f"{row.right_where_all_wrong:.0%} of {row.n_all_wrong:,} (chance {row.chance_there:.0%})"
+            assert f"{line['looks for']}, {hard}" in prose(at)
 
 
 def test_the_text_of_the_lesson_says_what_the_table_says(table):

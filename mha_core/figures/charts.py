@@ -282,7 +282,7 @@ def plane(
         update(range=(low - pad, high + pad))
     figure.update_xaxes(showticklabels=False, showgrid=False, zeroline=False)
     figure.update_yaxes(showticklabels=False, showgrid=False, zeroline=False, scaleanchor="x")
-    return figure.update_layout(height=380)
+    return figure.update_layout(height=380, margin={"l": 10, "r": 10, "t": 40, "b": 10})
 
 
 def turned(

@@ -49,8 +49,11 @@ def hulls(scene: Scene) -> None:
     draw_hulls(scene, rest)
 
 
-def draw_hulls(scene: Scene, columns: Sequence[DeltaGenerator] = ()) -> None:
-    """Draw one head's mean inside the hull of its values, and the sum of all heads outside, in two columns."""
+def draw_hulls(scene: Scene, columns: Sequence[DeltaGenerator] = (), height: int = 380) -> None:
+    """Draw one head's mean inside the hull of its values, and the sum of all heads outside, in two columns.
+
+    `height` in pixels.
+    """
     now, h, i = scene.plain, scene.h, scene.query
     near = now.allowed[i]
     values = now.v[scene.kv, near]
@@ -60,17 +63,15 @@ def draw_hulls(scene: Scene, columns: Sequence[DeltaGenerator] = ()) -> None:
     remade = float(np.abs(now.weights[h, i, near] @ values - now.context[h, i]).max())
     one, all_heads = columns or st.columns(2, gap="medium")
     with one:
-        _word(
-            "hull", f"**One head.** z = weights × values: inside, largest difference {format_error(remade)}."
-        )
-        _plane(scene, values, now.context[h, i], "z", "hull")
+        _word("hull", f"**One head.** z = weights × values: inside (error {format_error(remade)}).")
+        _plane(scene, values, now.context[h, i], "z", "hull", height)
     with all_heads:
         _word(
             "hull-of-all",
-            f"**All heads added**, as W_o adds them: outside the hulls of {proven} of "
-            f"{counted(len(outside), 'head')}; {outside[h].distance:.2f} away from this one's.",
+            f"**All heads added**: outside the hulls of {proven} of {counted(len(outside), 'head')}, "
+            f"{outside[h].distance:.2f} from this one's.",
         )
-        _plane(scene, mapped[h], total, "all heads", "hull-of-all")
+        _plane(scene, mapped[h], total, "all heads", "hull-of-all", height)
 
 
 def _word(key: str, text: str) -> None:
@@ -79,7 +80,7 @@ def _word(key: str, text: str) -> None:
     board.show(f"many-{key}")
 
 
-def _plane(scene: Scene, points: np.ndarray, mark: np.ndarray, name: str, key: str) -> None:
+def _plane(scene: Scene, points: np.ndarray, mark: np.ndarray, name: str, key: str, height: int) -> None:
     """The values as points, their hull, and what is compared with it; a click on a point follows its token."""
     flat = plane(points, mark[None])
     near = np.flatnonzero(scene.plain.allowed[scene.query])
@@ -94,7 +95,7 @@ def _plane(scene: Scene, points: np.ndarray, mark: np.ndarray, name: str, key: s
         marks=marks,
         dark=is_dark(),
     )
-    figure.update_layout(dragmode=False, clickmode="event+select")
+    figure.update_layout(height=height, dragmode=False, clickmode="event+select")
     sentence = scene.key.partition("-")[0]
     chart(figure, frame, key=key, on_select=partial(_point_pressed, key, sentence, near.tolist()))
 

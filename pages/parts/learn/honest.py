@@ -5,6 +5,7 @@ In: a scene. Out: what stands beside the text; links open the real head.
 
 import html
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import pandas as pd
 import streamlit as st
@@ -28,6 +29,7 @@ from pages.parts.serve import cache
 
 TESTS_SEEN = "lesson-tests"
 ZERO_BASED = "L{}H{}, zero-based".format(*claims.HEAD)
+LOW = 250  # pixels of a chart that stands under another picture
 LAYERS = {"Multi-head": "layer.py", "Grouped-query": "grouped.py"}
 
 
@@ -70,6 +72,7 @@ def _table(frame: pd.DataFrame, key: str, alt: str) -> None:
             **dict.fromkeys(("score", "baseline", *claims.CANDIDATES), share),
         },
         height="content",
+        row_height=30,
         key=key,
         alt=alt,
     )
@@ -132,28 +135,21 @@ def _see(count: int) -> None:
 def truth(scene: Scene) -> None:
     """What 4-2 does besides, and where 2-4 shows that agreement is not meaning."""
     del scene
-    rows = [
-        {
-            "looks for": answer.question.title,
-            **_cells(answer, head),
-            "where every baseline is wrong": _where_all_wrong(answer, head),
-        }
-        for answer, head in claims.besides(head_facts.table(EMBEDDED))
-    ]
+    found = claims.besides(head_facts.table(EMBEDDED))
+    rows = [{"looks for": answer.question.title, **_cells(answer, head)} for answer, head in found]
     _table(pd.DataFrame(rows), "lesson-besides", "What heads 4-2 and 2-4 do besides")
+    hard = "; ".join(
+        f"{answer.question.title}, {answer.hard[head]:.0%} of {answer.n_hard:,} (chance {answer.chance:.0%})"
+        for answer, head in found
+        if answer.hard is not None
+    )
     board = Board()
-    board.add(paragraph(claims.impossible()))
+    board.add(paragraph(f"Right where every baseline is wrong: {hard}."), paragraph(claims.impossible()))
     board.show("lesson-truth")
     links({
         "4-2 in the atlas": link_to("Roles", {"part": "atlas", "head": "4-2"}),
         "2-4 on this sentence": link_to("Explore", {"text": claims.IMPOSSIBLE, "head": "2-4", "pin": "1"}),
     })  # fmt: skip
-
-
-def _where_all_wrong(answer: Answer, head: Head) -> str:
-    if answer.hard is None:
-        return "–"
-    return f"{answer.hard[head]:.0%} of {answer.n_hard:,} (chance {answer.chance:.0%})"
 
 
 def classroom(scene: Scene) -> None:
@@ -185,7 +181,7 @@ def listing(scene: Scene) -> None:
 
 
 DRAWN: dict[str, Callable[[Scene], None]] = {
-    "hulls": draw_hulls,
+    "hulls": partial(draw_hulls, height=LOW),
     "kinds": kinds,
     "claim": claim,
     "tests": tests,

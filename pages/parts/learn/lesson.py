@@ -160,7 +160,6 @@ def _draw(step: Step, view: str, scene: Scene) -> None:
         board, key = Board(), _board(step, view, scene)
         board.add(*VIEWS[view](board, scene))
         board.show(key, {**told(key, scene), "met": partial(_met, key)}, query=scene.query)
-        board.numbers(f"lesson-view-{step.key}-{view}")
     if view in TABLES:
         TABLES[view](scene)
 

@@ -29,7 +29,7 @@ from pages.parts.learn.summary import summary
 from pages.parts.picture.tiles import Block, Board, column, op, paragraph, row
 
 WORDS_AT_MOST = 24  # to spread a budget over
-LARGEST = 6  # weights whose rows are followed to the end, beside the hull
+LARGEST = 5  # weights whose rows are followed to the end, beside the hull
 
 
 def budget(board: Board, scene: Scene) -> list[Block]:
@@ -90,7 +90,7 @@ NEEDS = {"too tired": ("animal", "tired"), "too wide": ("street", "wide")}
 
 def rows(board: Board, scene: Scene) -> list[Block]:
     """One row as one head, many rows as many."""
-    return [rows_block(board, scene, one_head(scene))]
+    return [rows_block(board, scene, one_head(scene), high=14)]
 
 
 def asking(board: Board, scene: Scene) -> list[Block]:
@@ -133,7 +133,7 @@ def mix(board: Board, scene: Scene) -> list[Block]:
     """Before and after W_o."""
     now, sizes = scene.plain, scene.sizes
     d_v = sizes.d_v
-    high = max(2.0, min(9.0, 130 / now.n))
+    high = max(2.0, min(9.0, 100 / now.n))
     wide = min(2.4, 620 / sizes.d_model)
     return [
         board.matrix(
@@ -194,6 +194,8 @@ def caches(scene: Scene) -> None:
         cache_sizes(),
         hide_index=True,
         column_config={"KV cache (MiB)": mebibytes, "nothing shared (MiB)": mebibytes},
+        height="content",
+        row_height=28,
         key="caches",
         alt=f"KV caches of models that write, for {CONTEXT:,} tokens in 16 bits",
     )
@@ -218,14 +220,14 @@ def norms(scene: Scene) -> None:
     """Draw where a token looks, and what arrives there, as bars."""
     frame = arrivals(scene)
     shown = frame.loc[frame[["looks at", "arrives"]].sum(axis=1).nlargest(SHOWN_BARS).index.sort_values()]
+    which = f", {len(shown)} of {len(frame)} tokens" if len(shown) < len(frame) else ""
+    title = f"From {visible(scene.token)}, head {head_name(scene.head)}{which}"
     figure = bars(
-        shown, "token", ["looks at", "arrives"], title=f"From {visible(scene.token)}, head {head_name(scene.head)}",
+        shown, "token", ["looks at", "arrives"], title=title,
         x_title="share", percent=True, dark=is_dark(),
     )  # fmt: skip
-    figure.update_layout(height=34 * len(shown) + 110)
+    figure.update_layout(height=32 * len(shown) + 100)
     chart(figure, shown, key="norms")
-    if len(shown) < len(frame):
-        say(f"The {len(shown)} of {len(frame)} tokens with most.", "label")
 
 
 def arrivals(scene: Scene) -> pd.DataFrame:
@@ -238,7 +240,7 @@ def arrivals(scene: Scene) -> pd.DataFrame:
     return pd.DataFrame({"token": list(map(visible, scene.there)), "looks at": weights, "arrives": share})
 
 
-SHOWN_BARS = 8
+SHOWN_BARS = 6
 
 VIEWS: dict[str, Callable[[Board, Scene], list[Block]]] = {
     "budget": budget,
