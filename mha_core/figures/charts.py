@@ -173,6 +173,8 @@ def bars(
             customdata=[_plain(each) for each in frame[label]],
             texttemplate=f"%{{x{number}}}",
             textposition="outside",
+            textfont={"size": 12},
+            constraintext="none",
             cliponaxis=False,
             hovertemplate=f"%{{customdata}}, {_plain(name)}: %{{x{number}}}<extra></extra>",
             showlegend=len(values) > 1,

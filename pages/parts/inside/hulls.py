@@ -90,7 +90,7 @@ def _plane(scene: Scene, points: np.ndarray, mark: np.ndarray, name: str, key: s
     marks = pd.DataFrame({"x": flat.marks[:, 0], "y": flat.marks[:, 1], "label": [name]})
     figure = charts.plane(
         frame,
-        title=f"Values of {counted(len(points), 'token')}, {percent(flat.kept)} kept",
+        title=f"{counted(len(points), 'value')}, {percent(flat.kept)} kept",
         hull=flat.hull,
         marks=marks,
         dark=is_dark(),
