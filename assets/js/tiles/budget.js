@@ -33,7 +33,7 @@ function needsRow(block, state, redraw) {
   made.append(make("span", { class: "quiet", text: `What ${block.token} needs${full ? ` (${NEEDS_AT_MOST} at most)` : ""}:` }));
   block.labels.forEach((label, i) => {
     const needed = state.needs.includes(i);
-    const button = make("button", { type: "button", class: "need", "data-focus": `need-${i}`, "aria-pressed": String(needed), "aria-disabled": String(full && !needed), text: label });
+    const button = make("button", { type: "button", class: "need", "data-uncounted": "", "data-focus": `need-${i}`, "aria-pressed": String(needed), "aria-disabled": String(full && !needed), text: label });
     button.tabIndex = i === (state.need ?? state.needs[0] ?? 0) ? 0 : -1;
     button.onclick = () => {
       if (full && !needed) return;
@@ -65,7 +65,7 @@ function cup(block, state, h, i, label, redraw) {
     redraw(`cup-${h}-${i}`);
   };
   const made = make("button", {
-    type: "button", role: "slider", class: state.needs.includes(i) ? "cup needed" : "cup", "data-focus": `cup-${h}-${i}`,
+    type: "button", role: "slider", class: state.needs.includes(i) ? "cup needed" : "cup", "data-uncounted": "", "data-focus": `cup-${h}-${i}`,
     "aria-label": `${label}, head ${h + 1}`, "aria-valuemin": "0", "aria-valuemax": "100", "aria-valuenow": String(share), "aria-valuetext": `${share}%`,
   });
   made.tabIndex = i === (state.at[h] ?? state.needs[0] ?? 0) ? 0 : -1;

@@ -3,7 +3,7 @@ import { make } from "../dom.js";
 import { choose } from "./chosen.js";
 
 export function tokens(board, block) {
-  const made = make("div", { class: ["tokens", block.line && "line", block.line && board.root.classList.contains("large") && "whole"].filter(Boolean).join(" "), role: "radiogroup", "aria-label": block.label || "Token" });
+  const made = make("div", { class: ["tokens", block.line && "line", block.line && board.root.classList.contains("large") && "whole"].filter(Boolean).join(" "), role: "radiogroup", "data-uncounted": "", "aria-label": block.label || "Token" });
   const mark = (query) => {
     buttons.forEach((button, i) => {
       button.setAttribute("aria-checked", String(i === query));

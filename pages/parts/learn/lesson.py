@@ -121,7 +121,7 @@ def _turn(now: int) -> None:
 def _text(step: Step, asked: Asked, verdicts: dict[str, Verdict]) -> None:
     """The left column: text, what is asked. The title stands in the bar; it is a heading for who listens."""
     scene = asked.scene
-    markup(f'<h2 class="hs-aloud">{html.escape(step.title)}</h2>')
+    markup(f'<h2 class="hs-aloud" data-uncounted>{html.escape(step.title)}</h2>')
     board = Board()
     if scene is not None:
         words = {"token": scene.token, "head": head_name(scene.head)}
