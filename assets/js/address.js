@@ -4,7 +4,7 @@
 // it as of Back and Forward: by the browser's own event, with which Streamlit runs the page for the address.
 const LOOKS = ["head", "pin", "to", "tab", "also", "least", "sort", "between", "brings", "scale", "measure"];
 // What a control of the frame writes, in place: a person would call it a step.
-const STEPS = ["text", "pair", "text2", "model", "model2", "weights", "unit", "specials", "against", "attention", "part", "show", "try", "train"];
+const STEPS = ["text", "pair", "text2", "model", "model2", "weights", "unit", "specials", "against", "attention", "part", "try", "train"];
 // Milliseconds of rest. Keys held down choose many heads a second: the address says the last one, and the page, too.
 const WRITE = 60;
 const TELL = 250;
@@ -17,6 +17,7 @@ export class Address {
     page.navigation?.addEventListener("currententrychange", (event) => this.moved(event.navigationType));
     page.document?.addEventListener("click", (event) => this.follow(event), true);
     for (const kind of ["pointerdown", "auxclick", "contextmenu"]) page.document?.addEventListener(kind, (event) => this.linkOf(event), true);
+    page.document?.addEventListener("keydown", (event) => this.leave(event));
   }
 
   // What the address says of the picture, with what is on its way into it.
@@ -119,6 +120,12 @@ export class Address {
     to.search = new URLSearchParams(said);
     link.setAttribute("href", to.href);
     return link;
+  }
+
+  // Escape leaves presenter mode, unless something that was open closes by it.
+  leave(event) {
+    const presents = new URL(this.page.location.href).searchParams.get("present");
+    if (event.key === "Escape" && presents && !event.defaultPrevented) this.page.document.querySelector(".hs-presenter")?.click();
   }
 
   jump(event, name) {

@@ -9,7 +9,7 @@ import { arcs } from "./tiles/arcs.js";
 import { budget } from "./tiles/budget.js";
 import { choosing } from "./tiles/choosing.js";
 import { choose, whenChosen } from "./tiles/chosen.js";
-import { keyboard, pager, steps, tokens } from "./tiles/controls.js";
+import { keyboard, pager, tokens } from "./tiles/controls.js";
 import { follow } from "./tiles/follow.js";
 import { groups } from "./tiles/groups.js";
 import { matrix } from "./tiles/matrix.js";
@@ -20,7 +20,7 @@ import { route } from "./tiles/route.js";
 import { sheets } from "./tiles/sheets.js";
 
 const KINDS = {
-  row: group, column: group, steps, op, paragraph, tokens, matrix, tiles: numberTiles, follow, sheets, groups, arcs,
+  row: group, column: group, op, paragraph, tokens, matrix, tiles: numberTiles, follow, sheets, groups, arcs,
   budget, choosing: choosing(draw), route, pager, sum, softmax: softmaxRow, change,
 };
 const boards = new WeakMap();

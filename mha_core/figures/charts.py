@@ -173,6 +173,8 @@ def bars(
             customdata=[_plain(each) for each in frame[label]],
             texttemplate=f"%{{x{number}}}",
             textposition="outside",
+            textfont={"size": 12},
+            constraintext="none",
             cliponaxis=False,
             hovertemplate=f"%{{customdata}}, {_plain(name)}: %{{x{number}}}<extra></extra>",
             showlegend=len(values) > 1,
@@ -282,7 +284,7 @@ def plane(
         update(range=(low - pad, high + pad))
     figure.update_xaxes(showticklabels=False, showgrid=False, zeroline=False)
     figure.update_yaxes(showticklabels=False, showgrid=False, zeroline=False, scaleanchor="x")
-    return figure.update_layout(height=380)
+    return figure.update_layout(height=380, margin={"l": 10, "r": 10, "t": 40, "b": 10})
 
 
 def turned(

@@ -44,7 +44,7 @@ PAGES = {
         *(to("/inside", part=tab) for tab in ("Step by step", "By hand", "One head or many", "Variants")),
         to("/inside", part="Sizes and costs"),
         "/learn",
-        *(to("/learn", show=tab) for tab in ("Quiz", "Glossary", "References", "For teachers")),
+        *(to("/learn", show=tab) for tab in ("Quiz", "Glossary", "For teachers")),
         *(to("/training", train=tab) for tab in ("One head or four?", "Two heads that need each other")),
         to("/training", train="Where does it look?"),
     ],

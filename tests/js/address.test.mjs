@@ -95,6 +95,17 @@ test("into presenter mode and out of it all else stays", () => {
   assert.deepEqual(steps.slice(1).map((step) => step.slice(HOST.length)), ["?text=a&window=4&present=1", "?text=a&window=4"]);
 });
 
+test("Escape leaves presenter mode, unless it was for something else", () => {
+  const left = (query, event) => {
+    const { page, address } = tab(query);
+    let pressed = 0;
+    page.document.querySelector = () => ({ click: () => (pressed += 1) });
+    address.leave({ key: "Escape", defaultPrevented: false, ...event });
+    return pressed;
+  };
+  assert.deepEqual([left("?present=1"), left("?text=a"), left("?present=1", { key: "Enter" }), left("?present=1", { defaultPrevented: true })], [1, 0, 0, 0]);
+});
+
 test("the menu's link to the page that is open changes nothing", () => {
   const { press, steps } = tab("compare?text=a&tab=lines");
   assert.equal(press("./compare", { dataset: { carries: "text" } }), true);

@@ -1,6 +1,6 @@
-// A budget of 100 % to spread over words, head by head: what is given to one word is lost to the others.
+// A budget of 100% to spread over words, head by head: what is given to one word is lost to the others.
 //
-// block: {type: "budget", labels, needs, at, width, token, name}; `at` and `width`: the values of the words, a row each.
+// block: {type: "budget", labels, needs, at, width, token, name, note}; `at` and `width`: the values of the words, a row each.
 // All of it happens in the browser, which also keeps what was spread, by the name of the sentence.
 import { make } from "../dom.js";
 import { fixed } from "../format.js";
@@ -33,7 +33,7 @@ function needsRow(block, state, redraw) {
   made.append(make("span", { class: "quiet", text: `What ${block.token} needs${full ? ` (${NEEDS_AT_MOST} at most)` : ""}:` }));
   block.labels.forEach((label, i) => {
     const needed = state.needs.includes(i);
-    const button = make("button", { type: "button", class: "need", "data-focus": `need-${i}`, "aria-pressed": String(needed), "aria-disabled": String(full && !needed), text: label });
+    const button = make("button", { type: "button", class: "need", "data-uncounted": "", "data-focus": `need-${i}`, "aria-pressed": String(needed), "aria-disabled": String(full && !needed), text: label });
     button.tabIndex = i === (state.need ?? state.needs[0] ?? 0) ? 0 : -1;
     button.onclick = () => {
       if (full && !needed) return;
@@ -53,7 +53,7 @@ function headRow(block, state, h, redraw) {
   const open = left(head);
   made.append(make("b", { class: "cup-name", text: `head ${h + 1}` }));
   block.labels.forEach((label, i) => made.append(cup(block, state, h, i, label, redraw)));
-  made.append(make("span", { class: open ? "purse" : "purse spent", text: open ? `${open} % left` : "100 % spent" }));
+  made.append(make("span", { class: open ? "purse" : "purse spent", text: open ? `${open}% left` : "100% spent" }));
   return made;
 }
 
@@ -65,8 +65,8 @@ function cup(block, state, h, i, label, redraw) {
     redraw(`cup-${h}-${i}`);
   };
   const made = make("button", {
-    type: "button", role: "slider", class: state.needs.includes(i) ? "cup needed" : "cup", "data-focus": `cup-${h}-${i}`,
-    "aria-label": `${label}, head ${h + 1}`, "aria-valuemin": "0", "aria-valuemax": "100", "aria-valuenow": String(share), "aria-valuetext": `${share} %`,
+    type: "button", role: "slider", class: state.needs.includes(i) ? "cup needed" : "cup", "data-uncounted": "", "data-focus": `cup-${h}-${i}`,
+    "aria-label": `${label}, head ${h + 1}`, "aria-valuemin": "0", "aria-valuemax": "100", "aria-valuenow": String(share), "aria-valuetext": `${share}%`,
   });
   made.tabIndex = i === (state.at[h] ?? state.needs[0] ?? 0) ? 0 : -1;
   const fill = make("i");
@@ -104,11 +104,12 @@ function outcome(board, block, state, values, redraw) {
   for (const one of found.needs) {
     const bar = make("i");
     bar.style.width = `${one.share}%`;
-    list.append(make("li", { class: one.met ? "met" : "" }, make("b", { text: one.label }), make("span", { class: "lane" }, bar), make("span", { text: `${one.share} %${one.met ? " ✓" : ""}` }), make("span", { class: "quiet", text: one.share ? `the mix is ${fixed(one.like, 2)} like it` : "lost" })));
+    list.append(make("li", { class: one.met ? "met" : "" }, make("b", { text: one.label }), make("span", { class: "lane" }, bar), make("span", { text: `${one.share}%${one.met ? " ✓" : ""}` }), make("span", { class: "quiet", text: one.share ? `match ${fixed(one.like, 2)}` : "lost" })));
   }
   const verdict = make("p", { class: "verdict", text: found.sentence });
   verdict.setAttribute("aria-live", "polite");
-  made.append(list, verdict, buttons(board, state, found, redraw));
+  const note = found.needs.some((one) => one.share) ? make("p", { class: "quiet", text: block.note }) : null;
+  made.append(list, ...(note ? [note] : []), verdict, buttons(board, state, found, redraw));
   return made;
 }
 
@@ -127,7 +128,7 @@ function buttons(board, state, found, redraw) {
   if (state.heads.length < MOST_HEADS) {
     press(`Add ${["", "a second", "a third", "a fourth"][state.heads.length]} head`, () => state.heads.push(empty(state.heads[0].length)), "add-head", !spent);
   }
-  press("Take all back", () => { state.heads = [empty(state.heads[0].length)]; state.at = []; }, "take-back");
+  press("Reset", () => { state.heads = [empty(state.heads[0].length)]; state.at = []; }, "take-back");
   if (found.met && !board.met) {
     board.met = true;
     board.component.setStateValue("met", true);

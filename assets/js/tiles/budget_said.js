@@ -10,14 +10,14 @@ export function said(labels, needs, heads, values) {
 function sentence(found, heads, met) {
   if (!found.length) return "Mark the words that are needed.";
   const open = heads.findIndex((head) => left(head) > 0);
-  if (open >= 0) return `Head ${open + 1} has ${left(heads[open])} % left. Press a word to give it 10 %, its number to take 10 % back.`;
+  if (open >= 0) return `Head ${open + 1} has ${left(heads[open])}% left. Click a word to add 10%, its number to remove 10%.`;
   const lost = found.filter((one) => one.share === 0).map((one) => one.label);
   const thin = found.filter((one) => one.share > 0 && !one.met).map((one) => one.label);
-  if (met) return heads.length === 1 ? "One need, one head: enough. Does it need nothing else?" : `${heads.length} heads, each with 100 % of its own: nothing that is needed is lost.`;
+  if (met) return heads.length === 1 ? "One head is enough for one need. Is there no other?" : `${heads.length} heads, each with 100% of its own: nothing you need is lost.`;
   const parts = [];
-  if (thin.length) parts.push(`diluted: ${list(thin)} (under ${ENOUGH} %, mixed with other words)`);
+  if (thin.length) parts.push(`diluted: ${list(thin)} (under ${ENOUGH}%)`);
   if (lost.length) parts.push(`lost: ${list(lost)}`);
-  const why = heads.length === 1 ? " One row adds up to 100 %: more for one word is less for the others." : " The heads do not share: each has 100 % of its own.";
+  const why = heads.length === 1 ? " One row adds up to 100%: more for one word is less for the others." : " Each head has 100% of its own.";
   return `${capital(parts.join("; "))}.${why}`;
 }
 

@@ -1,9 +1,9 @@
-// What the reader presses on a board: rows of tokens, the steps of the walk, and the arrow keys.
+// What the reader presses on a board: rows of tokens, the way through the screens, and the arrow keys.
 import { make } from "../dom.js";
 import { choose } from "./chosen.js";
 
 export function tokens(board, block) {
-  const made = make("div", { class: ["tokens", block.line && "line", block.line && board.root.classList.contains("large") && "whole"].filter(Boolean).join(" "), role: "radiogroup", "aria-label": block.label || "Token" });
+  const made = make("div", { class: ["tokens", block.line && "line", block.line && board.root.classList.contains("large") && "whole"].filter(Boolean).join(" "), role: "radiogroup", "data-uncounted": "", "aria-label": block.label || "Token" });
   const mark = (query) => {
     buttons.forEach((button, i) => {
       button.setAttribute("aria-checked", String(i === query));
@@ -39,23 +39,6 @@ function stepWithArrow(event, buttons, i) {
   const next = buttons[(i + step + buttons.length) % buttons.length];
   next.focus();
   next.click();
-}
-
-export function steps(board, block) {
-  const made = make("div", { class: "steps" });
-  made.setAttribute("role", "group");
-  made.setAttribute("aria-label", block.label);
-  block.items.forEach((title, i) => {
-    const button = make("button", { class: block.done[i] ? "done" : "", text: String(i + 1) });
-    button.type = "button";
-    button.title = title;
-    button.dataset.focus = `step-${i}`;
-    button.setAttribute("aria-label", `Step ${i + 1}: ${title}${block.done[i] ? ", done" : ""}`);
-    if (i === block.now) button.setAttribute("aria-current", "step");
-    button.onclick = () => board.component.setTriggerValue("step", i + 1);
-    made.append(button);
-  });
-  return made;
 }
 
 // Back, the place among the screens, and on: what is pressed is told as the key of the screen that it leads to.

@@ -32,6 +32,7 @@ function spanOf(board, span) {
   if (typeof span === "string") return lowered(document.createDocumentFragment(), span);
   const [kind, text, more] = span;
   if (kind === "term") return term(board, text, more);
+  if (kind === "link") return make("a", { href: more, target: "_blank", rel: "noopener", text });
   if (kind === "code") return broken(text);
   if (kind === "token") return make("span", { class: kind, text });
   return whole(make(kind === "b" ? "b" : "span", { class: kind }), text);

@@ -13,19 +13,23 @@ from pathlib import Path
 from typing import Any
 
 LESSON = Path(__file__).parents[3] / "assets" / "lesson"
-_MARKS = re.compile(r"\[\[([^\]|]+)(?:\|([^\]]+))?\]\]|\*\*([^*]+)\*\*|`([^`]+)`|\{(\w+)\}")
+_MARKS = re.compile(
+    r"\[\[([^\]|]+)(?:\|([^\]]+))?\]\]|\[([^\]]+)\]\((https://[^\s)]+)\)|\*\*([^*]+)\*\*|`([^`]+)`|\{(\w+)\}"
+)
 
 Span = str | list[Any]
 
 
 @dataclass(frozen=True)
 class Term:
-    """One entry: its name, one sentence, and sometimes more."""
+    """One entry: its name, one sentence, sometimes more, and the paper it is from with its address."""
 
     key: str
     term: str
     short: str
     more: str = ""
+    source: str = ""
+    link: str = ""
 
 
 @cache
@@ -37,7 +41,7 @@ def terms() -> dict[str, Term]:
 
 
 def spans(text: str, tokens: Mapping[str, str] | None = None) -> list[Span]:
-    """Text with marks as spans: [[term]] or [[term|shown]], **strong**, `code`, {name} for a reader's token.
+    """Text with marks as spans: [[term]] or [[term|shown]], [text](address), **strong**, `code`, {name} for a token.
 
     Tokens come in by name only, so that what a reader types is never read as a mark.
     """
@@ -52,10 +56,12 @@ def spans(text: str, tokens: Mapping[str, str] | None = None) -> list[Span]:
 
 
 def _span(match: re.Match[str], tokens: Mapping[str, str]) -> Span:
-    key, shown, strong, code, name = match.groups()
+    key, shown, text, address, strong, code, name = match.groups()
     if key is not None:
         entry = terms()[key]
         return ["term", shown or key, {"term": entry.term, "short": entry.short}]
+    if address is not None:
+        return ["link", text, address]
     if strong is not None:
         return ["strong", strong]
     if code is not None:

@@ -4,6 +4,7 @@ The links never change: assets/js/address.js has them take along what is chosen,
 """
 
 from functools import cache
+from urllib.parse import quote_plus
 
 import streamlit as st
 
@@ -20,8 +21,8 @@ def entries(modules: tuple[str, ...]) -> list[st.Page]:
 
 
 @cache
-def top(title: str, present: bool) -> str:
-    """The markup of it; `present` for presenter mode."""
+def top(title: str, present: bool, part: str = "") -> str:
+    """The markup of it; `present` for presenter mode, `part` of the page that is open."""
     here = page_called(title)
     firsts = [page for page in PAGES if page == beside(page)[0]]
     links = "".join(_link(page, page.entry, page.entry == here.entry) for page in firsts)
@@ -30,15 +31,24 @@ def top(title: str, present: bool) -> str:
         f'<span class="hs-brand">HeadScope</span>{links}{_presenter(here, present)}</nav>'
     )
     if len(beside(here)) > 1 and not present:
-        tabs = "".join(_link(page, page.tab, page == here) for page in beside(here))
+        tabs = "".join(_tabs(page, page == here, part) for page in beside(here))
         body += f'<nav class="hs-tabs" aria-label="{here.entry}">{tabs}</nav>'
     return body
 
 
-def _link(page: Page, label: str, current: bool) -> str:
+def _tabs(page: Page, open_now: bool, part: str) -> str:
+    """The links to a page under an entry, or to each of its parts; the first is where it opens."""
+    several = len(page.tabs) > 1
+    return "".join(
+        _link(page, tab, open_now and tab == part, f"?show={quote_plus(tab)}" if several else "")
+        for tab in page.tabs
+    )
+
+
+def _link(page: Page, label: str, current: bool, query: str = "") -> str:
     """A link to a page, with all that goes along."""
     mark = ' aria-current="page"' if current else ""
-    return f'<a href="{page.address}" data-carries="{" ".join(CARRIED)}"{mark}>{label}</a>'
+    return f'<a href="{page.address}{query}" data-carries="{" ".join(CARRIED)}"{mark}>{label}</a>'
 
 
 def _presenter(here: Page, present: bool) -> str:

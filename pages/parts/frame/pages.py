@@ -19,7 +19,7 @@ class Page:
 
     `first`: what an address says at first on this page, where that is not what it says elsewhere. `menu` is the entry
     of the top line that it stands under (its title, unless given): pages of one entry are a row of links, named by
-    `tab`.
+    `tabs`; where a page has several, they are its parts, and the address says by `show` which.
     """
 
     title: str
@@ -27,7 +27,7 @@ class Page:
     presented: bool = True
     first: Mapping[str, Callable[[], str]] = field(default_factory=dict)
     menu: str = ""
-    tab: str = ""
+    tabs: tuple[str, ...] = ()
 
     @property
     def entry(self) -> str:
@@ -56,8 +56,8 @@ PAGES = (
         first={"model": _who_speaks, "text": lambda: presets.MARY},
     ),
     Page("Inside", "inside"),
-    Page("Learn", "learn", tab="Lesson"),
-    Page("Training", "training", menu="Learn", tab="Training"),
+    Page("Learn", "learn", tabs=("Lesson", "Quiz", "Glossary", "For teachers")),
+    Page("Training", "training", menu="Learn", tabs=("Training",)),
 )
 # What goes along to another page; all else belongs to the page that has it.
 CARRIED = (

@@ -58,7 +58,8 @@ def top(title: str, question: str, lead: str, shown: Shown) -> None:
     )
     st.html(_style(shown.examples, _presented()))
     bring_library()
-    markup(menu.top(title, _presented()))
+    part = state.own_part("show", page_called(title).tabs or ("",))
+    markup(menu.top(title, _presented(), part))
     said = f'<p class="hs-lead">{whole(prose(lead))}</p>' if lead else ""
     markup(f'<div class="hs-heading"><h1>{html.escape(question)}</h1>{said}</div>')
 

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from mha_core.figures import charts
 from mha_core.inside import Outside, distance_to_hull, plane, sum_of_heads
@@ -28,7 +29,31 @@ def _all_outside(scene: Scene) -> list[Outside]:
 
 
 def hulls(scene: Scene) -> None:
-    """One head's mean inside the hull of its values, the sum of all heads outside."""
+    """Say why heads are added, beside one head's mean in its hull and the sum of all heads outside."""
+    first, *rest = st.columns([3, 4, 4], gap="medium")
+    board = Board()
+    board.add(
+        paragraph(
+            "A head can only average: its result is a weighted mean of the values, so it lies inside their "
+            "[[convex-hull|convex hull]]. The sum over several heads, each with weights of its own, can leave the "
+            "hull of any single head."
+        ),
+        paragraph(
+            "Each picture is the flat view that keeps most (PCA); “outside” is proven in all dimensions, by a plane "
+            "that separates the point from the hull. Click a point to follow its token.",
+            "quiet",
+        ),
+    )
+    with first:
+        board.show("many-hulls")
+    draw_hulls(scene, rest)
+
+
+def draw_hulls(scene: Scene, columns: Sequence[DeltaGenerator] = (), height: int = 380) -> None:
+    """Draw one head's mean inside the hull of its values, and the sum of all heads outside, in two columns.
+
+    `height` in pixels.
+    """
     now, h, i = scene.plain, scene.h, scene.query
     near = now.allowed[i]
     values = now.v[scene.kv, near]
@@ -36,33 +61,26 @@ def hulls(scene: Scene) -> None:
     outside = _all_outside(scene)
     proven = sum(found.gap > 0 for found in outside)
     remade = float(np.abs(now.weights[h, i, near] @ values - now.context[h, i]).max())
-    columns = st.columns([3, 4, 4], gap="medium")
-    said = (
-        (
-            "A head can only average: its result is a weighted mean of the values, so it lies inside their "
-            "[[convex-hull|convex hull]]. The sum over several heads, each with weights of its own, can leave the "
-            "hull of any single head.",
-            "Each picture is the flat view that keeps most (PCA); “outside” is proven in all dimensions, by a plane "
-            "that separates the point from the hull. Click a point to follow its token.",
-        ),
-        (f"**One head.** z = weights × values: inside, largest difference {format_error(remade)}.",),
-        (
-            f"**All heads added**, as W_o adds them: outside the hulls of {proven} of "
-            f"{counted(len(outside), 'head')}; {outside[h].distance:.2f} away from this one's.",
-        ),
-    )
-    for column, (place, texts) in enumerate(zip(columns, said, strict=True)):
-        board = Board()
-        board.add(*(paragraph(text, "quiet" if n else "") for n, text in enumerate(texts)))
-        with place:
-            board.show(f"many-hulls-{column}")
-    with columns[1]:
-        _plane(scene, values, now.context[h, i], "z", "hull")
-    with columns[2]:
-        _plane(scene, mapped[h], total, "all heads", "hull-of-all")
+    one, all_heads = columns or st.columns(2, gap="medium")
+    with one:
+        _word("hull", f"**One head.** z = weights × values: inside (error {format_error(remade)}).")
+        _plane(scene, values, now.context[h, i], "z", "hull", height)
+    with all_heads:
+        _word(
+            "hull-of-all",
+            f"**All heads added**: outside the hulls of {proven} of {counted(len(outside), 'head')}, "
+            f"{outside[h].distance:.2f} from this one's.",
+        )
+        _plane(scene, mapped[h], total, "all heads", "hull-of-all", height)
 
 
-def _plane(scene: Scene, points: np.ndarray, mark: np.ndarray, name: str, key: str) -> None:
+def _word(key: str, text: str) -> None:
+    board = Board()
+    board.add(paragraph(text))
+    board.show(f"many-{key}")
+
+
+def _plane(scene: Scene, points: np.ndarray, mark: np.ndarray, name: str, key: str, height: int) -> None:
     """The values as points, their hull, and what is compared with it; a click on a point follows its token."""
     flat = plane(points, mark[None])
     near = np.flatnonzero(scene.plain.allowed[scene.query])
@@ -72,12 +90,12 @@ def _plane(scene: Scene, points: np.ndarray, mark: np.ndarray, name: str, key: s
     marks = pd.DataFrame({"x": flat.marks[:, 0], "y": flat.marks[:, 1], "label": [name]})
     figure = charts.plane(
         frame,
-        title=f"Values of {counted(len(points), 'token')}, {percent(flat.kept)} kept",
+        title=f"{counted(len(points), 'value')}, {percent(flat.kept)} kept",
         hull=flat.hull,
         marks=marks,
         dark=is_dark(),
     )
-    figure.update_layout(dragmode=False, clickmode="event+select")
+    figure.update_layout(height=height, dragmode=False, clickmode="event+select")
     sentence = scene.key.partition("-")[0]
     chart(figure, frame, key=key, on_select=partial(_point_pressed, key, sentence, near.tolist()))
 

@@ -98,8 +98,8 @@ def _rows(scene: Scene) -> None:
     board.numbers("many-rows")
 
 
-def rows_block(board: Board, scene: Scene, one: np.ndarray) -> Block:
-    """The weights of the followed token: as one wide head, then head by head."""
+def rows_block(board: Board, scene: Scene, one: np.ndarray, high: float = 18) -> Block:
+    """The weights of the followed token: as one wide head, then head by head, `high` pixels each."""
     now, i, layer, n = scene.plain, scene.query, scene.head[0] + 1, len(scene.there)
     drawn = board.matrix(
         "attention weights",
@@ -109,7 +109,7 @@ def rows_block(board: Board, scene: Scene, one: np.ndarray) -> Block:
         rows=["one head", *(f"{layer}-{j + 1}" for j in range(scene.sizes.n_heads))],
         cols=scene.there,
         ramp="weight",
-        high=18,
+        high=high,
         wide=min(40.0, 640 / n),
     )
     drawn = heads_of(scene, drawn, f"{LABELS}:not(:first-child)")
@@ -156,6 +156,8 @@ def cost_table(n: int, sizes: Projections) -> None:
         table,
         hide_index=True,
         column_config={first: st.column_config.TextColumn(pinned=True), **numbers},
+        height="content",
+        row_height=28,
         key="costs",
         alt=f"Parameters, operations and time of {' and of '.join(shapes)}",
     )
@@ -221,8 +223,8 @@ def forms(scene: Scene) -> tuple[Bilinear, Bilinear]:
     return narrow, wide
 
 
-def spectrum(scene: Scene) -> None:
-    """Draw the singular values of both forms, the largest as 1."""
+def spectrum(scene: Scene, height: int = 340) -> None:
+    """Draw the singular values of both forms, the largest as 1, `height` pixels high."""
     named = zip((f"head {scene.h + 1}", "unsplit"), forms(scene), strict=True)
     frame = pd.concat(
         pd.DataFrame({
@@ -234,9 +236,9 @@ def spectrum(scene: Scene) -> None:
     )  # fmt: skip
     figure = curves(
         frame, "number", "share", "form", title="Singular values, the largest as 1", x_title="in order",
-        y_title="share of the largest", dark=is_dark(),
+        y_title="singular value", dark=is_dark(),
     )  # fmt: skip
-    chart(figure, frame, key="ranks")
+    chart(figure.update_layout(height=height), frame, key="ranks")
 
 
 def _unsplit(used: Projections) -> Bilinear:

@@ -4,7 +4,6 @@ In: a step, a scene and what was typed. Out: verdicts, before anything is drawn,
 at once; then the controls with what is said.
 """
 
-import re
 from dataclasses import dataclass
 from hashlib import blake2s
 
@@ -13,17 +12,23 @@ import streamlit as st
 
 from mha_core import AttentionRecord
 from mha_core.grid import piece_units
-from mha_core.inside import shares
 from mha_core.shelf import EMBEDDED
-from mha_core.wording import head_name, percent
+from mha_core.wording import head_name
 from pages.parts.frame.prose import lowered, markup, prose, visible
-from pages.parts.frame.selection import parse_head
 from pages.parts.inside.picking import choosing
 from pages.parts.inside.scene import Scene, sentence_key
-from pages.parts.learn.exercises import BETWEEN, Exercise, Verdict, check, controls, exercises, previous_mass
+from pages.parts.learn.exercises import (
+    BETWEEN,
+    GUESSES,
+    Exercise,
+    Verdict,
+    check,
+    controls,
+    exercises,
+    previous_mass,
+)
 from pages.parts.learn.memory import fill
 from pages.parts.learn.progress import answer, here, solve
-from pages.parts.learn.relations import relations_in
 from pages.parts.picture.tiles import Board, paragraph, token_row
 
 MOST_TOKENS = 32
@@ -40,7 +45,7 @@ class Asked:
     def place(self, exercise: Exercise) -> str:
         """The name under which an answer is kept: a guess belongs to its model, sentence, head and token."""
         if exercise.kind == "token" and self.scene:
-            return f"{exercise.key}@{self.scene.key.removeprefix('lesson-')}{self._weights()}"
+            return f"{exercise.key}@{self.scene.key}{self._weights()}"
         if exercise.kind == "head" and self.record:
             return f"{exercise.key}@{sentence_key(piece_units(self.record.tokens))}{self._weights()}"
         return exercise.key
@@ -66,14 +71,14 @@ def judge(keys: tuple[str, ...], asked: Asked) -> dict[str, Verdict]:
             continue
         answer(asked.place(exercise), typed)
         found[key] = verdict_on(exercise, typed, asked)
-        if found[key].right is not False or exercise.kind in ("token", "head"):
+        if found[key].right is not False or exercise.kind in GUESSES:
             solve(key)
     return found
 
 
 def _typed(exercise: Exercise, asked: Asked) -> str:
     place = asked.place(exercise)
-    if exercise.kind in ("token", "head"):
+    if exercise.kind in GUESSES:
         guess = guessed(f"predict-{place}", "query" if exercise.kind == "token" else "picked")
         return here().answers.get(place, "") if guess is None else str(guess)
     names = controls(exercise)
@@ -90,16 +95,12 @@ def guessed(board: str, field: str) -> int | None:
 
 
 def verdict_on(exercise: Exercise, typed: str, asked: Asked) -> Verdict:
-    """What is to be said to an answer; of guesses and live questions the model says it."""
+    """What is to be said to an answer; of guesses the model says it."""
     scene, record = asked.scene, asked.record
     if exercise.kind == "token" and scene:
         return _guessed_token(int(typed), scene) if typed.isdecimal() else Verdict(None, "")
     if exercise.kind == "head" and record:
         return _guessed_head(int(typed), record) if typed.isdecimal() else Verdict(None, "")
-    if exercise.kind == "part":
-        return check_part(exercise, typed, scene)
-    if exercise.key == "relations" and scene:
-        return Verdict(None, relations_in(scene.labels, scene.special, scene.query))
     return check(exercise, typed)
 
 
@@ -109,27 +110,25 @@ def _guessed_token(guess: int, scene: Scene) -> Verdict:
     if not 0 <= guess < len(weights):
         return Verdict(None, "")
     if guess == best:
-        return Verdict(True, f"Yes: {{best}}, **{percent(weights[best])}**.")
-    gets = (
-        f"gets {percent(weights[guess])}" if guess < len(scene.there) else "comes later and is not there yet"
-    )
-    return Verdict(False, f"{{guess}} {gets}. Most goes to {{best}}: **{percent(weights[best])}**.")
+        return Verdict(True, f"Yes: {{best}}, **{weights[best]:.0%}**.")
+    gets = f"gets {weights[guess]:.0%}" if guess < len(scene.there) else "comes later and is not there yet"
+    return Verdict(False, f"{{guess}} {gets}. Most goes to {{best}}: **{weights[best]:.0%}**.")
 
 
 def _guessed_head(guess: int, record: AttentionRecord) -> Verdict:
     if record.weights.shape[-1] < 2:
-        return Verdict(None, "A single token has none before it; choose a longer sentence.")
+        return Verdict(None, "A single token has none before it. Enter a longer sentence.")
     mass = previous_mass(record.weights).reshape(-1)
     if not 0 <= guess < len(mass):
         return Verdict(None, "")
     names = head_names(record)
     best = int(mass.argmax())
     if guess == best:
-        said = f"Yes: {names[best]} puts {percent(mass[best])} of its attention on the token before."
+        said = f"Yes: {names[best]} puts {mass[best]:.0%} of its attention on the token before."
         return Verdict(True, said)
     said = (
-        f"{names[guess]} puts {percent(mass[guess])} on the token before. {names[best]} puts most there: "
-        f"{percent(mass[best])}. Look for a strong line just below the diagonal."
+        f"{names[guess]} puts {mass[guess]:.0%} on the token before, {names[best]} most: {mass[best]:.0%}. "
+        "Look for a strong line just below the diagonal."
     )
     return Verdict(False, said)
 
@@ -137,20 +136,6 @@ def _guessed_head(guess: int, record: AttentionRecord) -> Verdict:
 def head_names(record: AttentionRecord) -> list[str]:
     """All heads, layer by layer, as a person reads them."""
     return [head_name(head) for head in np.ndindex(*record.weights.shape[:2])]
-
-
-def check_part(exercise: Exercise, typed: str, scene: Scene | None) -> Verdict:
-    """Whether the head named is the one with the longest part in the token's output."""
-    head = parse_head(re.sub(r"\s*[-−–—.,/:]\s*", "-", typed.strip()))
-    if scene is None or head is None:
-        return Verdict(False, "Write it as layer and head, such as 4-2.")
-    norms = shares(scene.plain, scene.query).norms
-    best = int(np.argmax(norms))
-    if head == (scene.head[0], best):
-        return Verdict(True, f"{head_name(head)} adds a vector of length {norms[best]:.3f}.")
-    if head[0] != scene.head[0]:
-        return Verdict(False, f"The picture is of layer {scene.head[0] + 1}. {exercise.hint}")
-    return Verdict(False, exercise.hint)
 
 
 def ask(key: str, asked: Asked, verdict: Verdict | None) -> None:
@@ -162,8 +147,8 @@ def ask(key: str, asked: Asked, verdict: Verdict | None) -> None:
         board.show(f"question-{key}")
         _control(exercise, asked)
         if verdict is not None and verdict.say:
-            lead = "Compare with ours: " if exercise.kind == "free" else LEADS[verdict.right]
-            markup(f'<p class="hs-notice" role="status">{lowered(prose(lead + verdict.say))}</p>')
+            said = lowered(prose(LEADS[verdict.right] + verdict.say))
+            markup(f'<p class="hs-notice" role="status">{said}</p>')
 
 
 def _control(exercise: Exercise, asked: Asked) -> None:
@@ -173,18 +158,6 @@ def _control(exercise: Exercise, asked: Asked) -> None:
         options = [option["text"] for option in exercise.options]
         st.session_state.setdefault(name, None)
         st.radio(label, options, key=name, label_visibility="collapsed")
-    elif exercise.kind == "free":
-        with st.container(horizontal=True, gap="xsmall", vertical_alignment="bottom"):
-            st.text_area(
-                label,
-                key=name,
-                label_visibility="collapsed",
-                placeholder="In your own words",
-                max_chars=2000,
-                height=68,
-                width="stretch",
-            )
-            st.button("Compare", key=f"compare-{exercise.key}", type="tertiary", width=92)
     else:
         with st.container(horizontal=True, gap="small"):
             for key, box in zip(controls(exercise), exercise.boxes or ("Your answer",), strict=True):
@@ -239,6 +212,8 @@ def ask_head(key: str, asked: Asked, verdict: Verdict | None) -> None:
     choices = [f"Choose {name}" for name in names]
     board.add(choosing(drawn, "figure", "picked", list(range(len(names))), choices, chosen, line=heads))
     if size < record.weights.shape[2]:
-        said = f"Drawn are the first {size} of {record.weights.shape[2]} tokens; what is said counts all of them."
+        said = (
+            f"The pictures show the first {size} of {record.weights.shape[2]} tokens. The answer counts all."
+        )
         board.add(paragraph(said, "quiet"))
     board.show(f"predict-{place}", {"picked": lambda: None})

@@ -33,10 +33,10 @@ IMPOSSIBLE = "She knew that Anna thanked Peter."
 CANDIDATES = ("animal", "street")
 NOTICED = ("role", "weak", "tracks")  # verdicts before which a higher score does not count
 SAID = {
-    "role": "better than every rule",
-    "weak": "a little better than any rule",
-    "tracks": "weaker than a rule",
-    "rule": "follows a rule",
+    "role": "beats every baseline",
+    "weak": "just beats every baseline",
+    "tracks": "below a baseline",
+    "rule": "follows a baseline",
     "unclear": "cannot tell",
     "no": "no",
 }
@@ -90,7 +90,7 @@ def pronouns() -> Trial:
     few = json.loads((LESSON / "gap.json").read_text(encoding="utf-8"))
     got, says = _answered(PRONOUNS)
     told = "could not be told apart" if few["verdict"] == "unclear" else "could be told apart"
-    says += f" With {few['n']} pronouns, {few['score']:.0%} and {few['baseline_score']:.0%} {told}."
+    says += f" On {few['n']} pronouns alone, {few['score']:.0%} and {few['baseline_score']:.0%} {told}."
     return f"{_table().by_key[PRONOUNS].n:,} pronouns of GAP (Webster et al. 2018)", got, says
 
 
@@ -103,8 +103,8 @@ def _answered(key: str) -> tuple[str, str]:
     answer = _table().by_key[key]
     score, rule, says = float(answer.score[HEAD]), answer.rules[0].score, SAID[str(answer.word[HEAD])]
     if answer.word[HEAD] == "weak":
-        says += f": {100 * (score - rule):.0f} points, where a role asks for {100 * MARGIN:.0f}"
-    return f"Right in {score:.0%}; the best rule, in {rule:.0%}", f"{says[0].upper()}{says[1:]}."
+        says += f", by {100 * (score - rule):.1f} points; a role needs {100 * MARGIN:.0f}"
+    return f"Right in {score:.0%}; the best baseline, in {rule:.0%}", f"{says[0].upper()}{says[1:]}."
 
 
 def random_weights() -> Trial:
@@ -112,7 +112,7 @@ def random_weights() -> Trial:
     trained, random = (_table(weights).by_key[PRONOUNS] for weights in (True, False))
     got = f"Right in {random.score[HEAD]:.0%} of {random.n:,}; trained, {trained.score[HEAD]:.0%}"
     learned = trained.low[HEAD] > random.high[HEAD]
-    says = "It learned this." if learned else "Training made no difference that shows."
+    says = "It learned this." if learned else "Training made no clear difference."
     return "The same head with random weights", got, says
 
 
@@ -134,8 +134,8 @@ def conclusion() -> str:
     is_a = {"role": "is a", "weak": "is a weak"}.get(str(every.word[HEAD]), "is no clear")
     over, over_even = (100 * (one.score[HEAD] - one.rules[0].score) for one in (every, some))
     return (
-        f"{head_name(HEAD)} {is_a} {KIND_OF[every.kind].name}: {over:+.0f} points over every rule on all pronouns, "
-        f"{over_even:+.0f} where names are equally frequent. "
+        f"{head_name(HEAD)} {is_a} {KIND_OF[every.kind].name}: {over:+.1f} points over the best baseline on all "
+        f"pronouns, {over_even:+.1f} where names are equally frequent. "
         f"It {'follows' if _follows() else 'does not follow'} `tired` and `wide`."
     )
 
@@ -143,10 +143,10 @@ def conclusion() -> str:
 def impossible() -> str:
     """Return where agreement and reference part: the pronoun cannot mean the name that agrees."""
     at = looks(IMPOSSIBLE, "She", ("Anna", "Peter"), AGREES)
-    follows = "it looks for agreement" if at["Anna"] > at["Peter"] else "here it does not look for agreement"
+    follows = "it matches gender" if at["Anna"] > at["Peter"] else "here it does not match gender"
     return (
-        f"“{IMPOSSIBLE}” Whoever she is, she is not Anna. Head {head_name(AGREES)} gives Anna **{at['Anna']:.0%}** and "
-        f"Peter {at['Peter']:.0%}: {follows}."
+        f"“{IMPOSSIBLE}” She is not Anna. Yet head {head_name(AGREES)} gives Anna **{at['Anna']:.0%}** and Peter "
+        f"{at['Peter']:.0%}: {follows}."
     )
 
 
@@ -170,10 +170,10 @@ def for_and_against() -> list[str]:
     found = report()
     seeds, card = found["over_seeds"], found["models"]["seed-1"]
     answers, without = card["answers"]["better"], card["without_head"]["better"]
-    lost = "almost nothing" if answers - without < 0.05 else "much"
+    depends = "hardly depends on" if answers - without < 0.05 else "depends on"
     return [
-        f"**For it:** one head goes to the right noun of both sentences in {seeds['pass']:.0%} of {card['pairs']} new "
-        f"pairs, over {seeds['seeds']} seeds; untrained, in {found['untrained']['pass']:.0%}.",
-        f"**Against it:** without head {card['head']} the model still prefers the right noun in {without:.0%} instead "
-        f"of {answers:.0%}. So {lost} of its answer depends on that head.",
+        f"**For it:** its head follows the meaning in {seeds['pass']:.0%} of {card['pairs']} new pairs, over "
+        f"{seeds['seeds']} seeds; untrained, in {found['untrained']['pass']:.0%}.",
+        f"**Against it:** zero-ablate head {card['head']}, and the model still prefers the right noun in "
+        f"{without:.0%}. Its answer {depends} that head.",
     ]

@@ -1,12 +1,11 @@
 """The lesson's exercises: questions as data, answers checked with tolerance, feedback that helps. No Streamlit.
 
-In: `assets/lesson/*.toml` and what the reader typed. Out: a `Verdict`; free answers get a model answer and
-never a grade.
+In: `assets/lesson/*.toml` and what the reader typed. Out: a `Verdict`.
 """
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from itertools import product
 from typing import Any
@@ -16,18 +15,18 @@ import numpy as np
 from pages.parts.frame.glossary import LESSON
 from pages.parts.learn.answers import shape, values
 
-KINDS = ("number", "numbers", "shape", "choice", "free", "token", "head", "part")
+GUESSES = ("token", "head")  # what is pressed in a picture before the answer is shown
 BETWEEN = "; "  # the numbers of several boxes, where an answer is kept
 WANTED = {
     "number": "Write one number, such as 12 or 0.5.",
-    "numbers": "Write a number in each box, such as 0.5 or 50 %.",
+    "numbers": "Write a number in each box, such as 0.5 or 50%.",
     "shape": "Write the sizes, such as (16, 24) or 16 x 24.",
 }
 
 
 @dataclass(frozen=True)
 class Exercise:
-    """One question. `answer` is missing where the model itself gives it, or where there is no single one.
+    """One question. `answer` is missing where the model itself gives it, and where an option is chosen.
 
     `boxes`: what each of several numbers is of.
     """
@@ -39,7 +38,6 @@ class Exercise:
     tolerance: float = 1e-6
     right: str = ""
     hint: str = ""
-    model: str = ""
     boxes: Sequence[str] = ()
     wrong: Sequence[Mapping[str, Any]] = ()
     options: Sequence[Mapping[str, Any]] = ()
@@ -55,26 +53,21 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Step:
-    """One step of the lesson: prose, a live picture, an exercise to answer before it, and others after it.
+    """One step of the lesson: prose, live pictures, an exercise to answer before them, and others after them.
 
-    `key` names it in links; `station` is its place on the map of the calculation.
+    `key` names it in links, `was` in older ones; `station` is its place on the map of the calculation, if it has one;
+    `tokens`: whether a row of tokens to follow stands above the pictures.
     """
 
     key: str
     title: str
     text: Sequence[str]
-    view: str
-    station: str
+    views: Sequence[str]
+    station: str = ""
+    tokens: bool = False
     exercises: Sequence[str] = ()
     predict: str = ""
-
-
-@dataclass(frozen=True)
-class Reference:
-    key: str
-    text: str
-    link: str
-    why: str = field(default="")
+    was: Sequence[str] = ()
 
 
 @cache
@@ -96,11 +89,6 @@ def steps() -> tuple[Step, ...]:
     return tuple(Step(**entry) for entry in _read("lesson.toml")["step"])
 
 
-@cache
-def references() -> tuple[Reference, ...]:
-    return tuple(Reference(**entry) for entry in _read("references.toml")["reference"])
-
-
 def asked_in(step: Step) -> tuple[str, ...]:
     """The keys of all that is asked in a step."""
     return (*((step.predict,) if step.predict else ()), *step.exercises)
@@ -111,9 +99,7 @@ def _read(name: str) -> dict[str, Any]:
 
 
 def check(exercise: Exercise, typed: str) -> Verdict:
-    """Judge an answer. Decimal commas are as good as points; 94.4 % is 0.944, and so is 94.4 beside 5.6."""
-    if exercise.kind == "free":
-        return Verdict(None, exercise.model)
+    """Judge an answer. Decimal commas are as good as points; 94.4% is 0.944, and so is 94.4 beside 5.6."""
     if exercise.kind == "choice":
         return _check_choice(exercise, typed)
     given = _readings(exercise, typed)

@@ -1,10 +1,11 @@
-"""The steps about claims: kinds of heads, the pretty picture, its tests, what is true besides, the classroom, and code.
+"""The pictures about claims: kinds of heads, the claim, its tests, what is true besides, the toy model; and the code.
 
 In: a scene. Out: what stands beside the text; links open the real head.
 """
 
 import html
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import pandas as pd
 import streamlit as st
@@ -20,23 +21,25 @@ from pages.parts.frame.links import link_to
 from pages.parts.frame.presets import TIRED, WIDE
 from pages.parts.frame.prose import markup, say
 from pages.parts.frame.request import Request
+from pages.parts.inside.hulls import draw_hulls
 from pages.parts.inside.scene import Scene
 from pages.parts.learn import claims
 from pages.parts.picture.tiles import Board, column, paragraph
 from pages.parts.serve import cache
 
 TESTS_SEEN = "lesson-tests"
+ZERO_BASED = "L{}H{}, zero-based".format(*claims.HEAD)
+LOW = 250  # pixels of a chart that stands under another picture
 LAYERS = {"Multi-head": "layer.py", "Grouped-query": "grouped.py"}
-SECOND = "    def split("  # where the printed layer is cut in two, so that all of it is on one screen
 
 
 def kinds(scene: Scene) -> None:
     """A row for each kind of role: the head that comes closest, its score, the strongest baseline and the verdict."""
     del scene
     found = claims.best_of_kinds(head_facts.table(EMBEDDED))
-    rows = [{"kind of role": _kind(answer), **_cells(answer, head)} for answer, head in found]
+    rows = [{"role in MiniLM": _kind(answer), **_cells(answer, head)} for answer, head in found]
     _table(pd.DataFrame(rows), "lesson-kinds", "Kinds of roles in MiniLM, each with its best head")
-    say("Score: cases that are right; for a sink, attention there; for a diffuse head, entropy.")
+    say("Score: share of right cases; for a sink, of attention; for a diffuse head, of entropy.")
 
 
 def _kind(answer: Answer) -> str:
@@ -69,14 +72,16 @@ def _table(frame: pd.DataFrame, key: str, alt: str) -> None:
             **dict.fromkeys(("score", "baseline", *claims.CANDIDATES), share),
         },
         height="content",
+        row_height=30,
         key=key,
         alt=alt,
     )
 
 
-def _links(links: Mapping[str, str]) -> None:
-    items = (f'<a href="{html.escape(to)}" target="_self">{name}</a>' for name, to in links.items())
-    markup(f"<p>{' · '.join(items)}</p>")
+def links(places: Mapping[str, str]) -> None:
+    """A line of links, by what they are called."""
+    items = (f'<a href="{html.escape(to)}" target="_self">{name}</a>' for name, to in places.items())
+    markup(f'<p class="hs-links">{" · ".join(items)}</p>')
 
 
 def claim(scene: Scene) -> None:
@@ -88,11 +93,10 @@ def claim(scene: Scene) -> None:
     board = Board()
     board.add(
         board.matrix(
-            "it", row, id="claim", note=f"head {head_name(claims.HEAD)} of MiniLM, “too tired”",
+            "it", row, id="claim", note=f"head {head_name(claims.HEAD)} of MiniLM ({ZERO_BASED}), “too tired”",
             rows=["it"], cols=names, ramp="weight", top=1, high=44, wide=34, numbers=False,
         ),
         paragraph(f"`it` looks at `animal`: **{row[0][names.index('animal')]:.0%}**.", "verdict"),
-        paragraph("The claim: 4-2 finds what a pronoun stands for.", "big"),
     )  # fmt: skip
     board.show("lesson-claim")
 
@@ -104,7 +108,7 @@ def tests(scene: Scene) -> None:
     seen = st.session_state.get(TESTS_SEEN, 0)
     board = Board()
     if not seen:
-        board.add(paragraph("The claim stands: 4-2 finds what a pronoun stands for.", "big"))
+        board.add(paragraph("No test yet. The claim stands.", "big"))
     for number, test in enumerate(list(claims.TESTS.values())[:seen], 1):
         asks, got, says = test()
         asked = paragraph(f"**{number} · {asks}.** {got}.", "result")
@@ -118,7 +122,7 @@ def tests(scene: Scene) -> None:
             st.button(label, key="claim-next", type="primary", on_click=_see, args=(seen + 1,))
         head = head_name(claims.HEAD)
         pair = {"text": TIRED, "text2": WIDE, "head": head, "against": "sentence"}
-        _links({
+        links({
             "Compare the two sentences": link_to("Compare", pair),
             "All pronouns in Roles": link_to("Roles", {"head": head, "question": claims.PRONOUNS}),
         })  # fmt: skip
@@ -131,28 +135,21 @@ def _see(count: int) -> None:
 def truth(scene: Scene) -> None:
     """What 4-2 does besides, and where 2-4 shows that agreement is not meaning."""
     del scene
-    rows = [
-        {
-            "looks for": answer.question.title,
-            **_cells(answer, head),
-            "where every rule is wrong": _where_all_wrong(answer, head),
-        }
-        for answer, head in claims.besides(head_facts.table(EMBEDDED))
-    ]
+    found = claims.besides(head_facts.table(EMBEDDED))
+    rows = [{"looks for": answer.question.title, **_cells(answer, head)} for answer, head in found]
     _table(pd.DataFrame(rows), "lesson-besides", "What heads 4-2 and 2-4 do besides")
+    hard = "; ".join(
+        f"{answer.question.title}, {answer.hard[head]:.0%} of {answer.n_hard:,} (chance {answer.chance:.0%})"
+        for answer, head in found
+        if answer.hard is not None
+    )
     board = Board()
-    board.add(paragraph(claims.impossible()))
+    board.add(paragraph(f"Right where every baseline is wrong: {hard}."), paragraph(claims.impossible()))
     board.show("lesson-truth")
-    _links({
+    links({
         "4-2 in the atlas": link_to("Roles", {"part": "atlas", "head": "4-2"}),
         "2-4 on this sentence": link_to("Explore", {"text": claims.IMPOSSIBLE, "head": "2-4", "pin": "1"}),
     })  # fmt: skip
-
-
-def _where_all_wrong(answer: Answer, head: Head) -> str:
-    if answer.hard is None:
-        return "–"
-    return f"{answer.hard[head]:.0%} of {answer.n_hard:,} (chance {answer.chance:.0%})"
 
 
 def classroom(scene: Scene) -> None:
@@ -163,47 +160,28 @@ def classroom(scene: Scene) -> None:
     board.add(*(paragraph(text) for text in claims.for_and_against()))
     board.show("lesson-classroom")
     pair = {"text": TIRED, "text2": WIDE, "model": "classroom", "against": "sentence"}
-    _links({
+    links({
         "Compare both sentences in it": link_to("Compare", pair),
         "Train one yourself": link_to("Training", {"train": "Where does it look?"}),
     })  # fmt: skip
 
 
-def listing_begins() -> None:
-    """The first part of the printed layer, under the text: what it consists of."""
-    _, text, rest = printed()
-    _print(text.removesuffix(rest))
-
-
 def listing(scene: Scene) -> None:
-    """Which layer is printed, and the rest of it: what it computes. Both parts are the file, to copy and to run."""
+    """The layer in PyTorch, to copy and to run, with or without shared keys and values."""
     del scene
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.segmented_control(
-            "Which layer",
-            tuple(LAYERS),
-            default="Multi-head",
-            required=True,
-            key="listing",
+        name = st.segmented_control(
+            "Which layer", tuple(LAYERS), default="Multi-head", required=True, key="listing",
             label_visibility="collapsed",
-        )
-        file, text, rest = printed()
+        )  # fmt: skip
+        file = LAYERS.get(name or "", "layer.py")
+        text = (LESSON / file).read_text(encoding="utf-8")
         st.download_button("Download", text, file, "text/x-python", key=f"save-{file}", type="tertiary")
-    _print(rest)
-
-
-def printed() -> tuple[str, str, str]:
-    """The file of the chosen layer: its name, its text, and the part of it from SECOND on."""
-    file = LAYERS.get(st.session_state.get("listing") or "", "layer.py")
-    text = (LESSON / file).read_text(encoding="utf-8")
-    return file, text, text[text.index(SECOND) :]
-
-
-def _print(text: str) -> None:
     st.code(text.rstrip(), language="python", wrap_lines=True)
 
 
 DRAWN: dict[str, Callable[[Scene], None]] = {
+    "hulls": partial(draw_hulls, height=LOW),
     "kinds": kinds,
     "claim": claim,
     "tests": tests,
@@ -211,4 +189,3 @@ DRAWN: dict[str, Callable[[Scene], None]] = {
     "classroom": classroom,
     "code": listing,
 }
-UNDER_THE_TEXT: dict[str, Callable[[], None]] = {"code": listing_begins}

@@ -15,59 +15,55 @@ from pages.parts.frame import moving, shell, state
 from pages.parts.frame.glossary import LESSON
 from pages.parts.frame.links import link_to
 from pages.parts.frame.mounts import heard_from
-from pages.parts.frame.prose import heading, markup
+from pages.parts.frame.prose import markup
 from pages.parts.frame.request import Request
-from pages.parts.frame.selection import parse_head
+from pages.parts.inside.picking import told
 from pages.parts.inside.route import KEYS, route
 from pages.parts.inside.scene import (
     PLACES,
     Picked,
     Scene,
-    follow,
     followed,
     make_plain,
     places_of,
     sentence_key,
+    token_chosen,
 )
 from pages.parts.learn import asking
 from pages.parts.learn.asking import Asked, ask, head_names
-from pages.parts.learn.exercises import Step, Verdict, asked_in, exercises, steps
-from pages.parts.learn.honest import DRAWN, UNDER_THE_TEXT
+from pages.parts.learn.exercises import GUESSES, Step, Verdict, asked_in, exercises, steps
+from pages.parts.learn.honest import DRAWN, links
 from pages.parts.learn.memory import remember
-from pages.parts.learn.progress import BUDGET, Lesson, go, here, solve
+from pages.parts.learn.progress import BUDGET, Lesson, go, here, solve, step_called
 from pages.parts.learn.views import TABLES, VIEWS
 from pages.parts.picture.tiles import Board, column, paragraph, token_row
 from pages.parts.serve import cache
 
 KEY = "lesson-board"
 HEAD_BOX = "lesson-head"
-# Steps about other sentences or models than the reader's own: no token row, no head to choose.
-OF_THEIR_OWN = (*DRAWN, "example", "summary")
-IN_THE_PICTURE = ("asking", "follow")  # their words are the token row
+OF_A_HEAD = {"budget", "asking", "follow", "rows", "mix", "norms"}  # pictures of the head that is chosen
+SHOWN = "lesson-shown-"  # and the key of a step whose worked picture was asked for
 
 
 @st.fragment
 def lesson_view(request: Request) -> None:
-    """One step: its prose, its prediction, its picture, its exercises, and the way on."""
+    """One step: its prose, its prediction, its pictures and its exercises."""
     record = cache.record(request)  # a fragment lives as long as its reader, and so does what it is given
     scene = make_plain(request, _picked(request, record))
     if scene is None:
         return
     step = steps()[here().step - 1]
-    if st.session_state.get(f"lesson-view-{step.key}-{scene.key}", {}).get("met") is True:
+    if st.session_state.get(_board(step, "budget", scene), {}).get("met") is True:
         solve(BUDGET)
     asked = Asked(scene, record)
     verdicts = asking.judge(asked_in(step), asked)
-    place = here()
-    _bar(record, scene, place)
+    _bar(here())
     with st.container(key="lesson-step"):
-        wide = [11, 14] if step.view in UNDER_THE_TEXT else [5, 7]
-        left, right = st.columns(wide, gap="large")
+        left, right = st.columns([5, 7], gap="large")
         with left:
-            _text(step, place.step, asked, verdicts)
+            _text(step, asked, verdicts)
         with right:
-            _picture(step, asked, verdicts)
-        _onward(place)
+            _pictures(step, asked, verdicts)
     remember()
 
 
@@ -81,46 +77,37 @@ def _picked(request: Request, record: AttentionRecord) -> Picked:
     sentence = sentence_key(units)
     st.session_state[PLACES] = sentence, places_of(units, grid)
     query = followed(grid, asked, sentence) if asked.pins else min(1, len(units) - 1)
-    return Picked(record.tokens, units, asked.head, query, f"lesson-{sentence}")
+    return Picked(record.tokens, units, asked.head, query, sentence)
 
 
-def _bar(record: AttentionRecord, scene: Scene, place: Lesson) -> None:
-    """The steps by number, and the head that the pictures are of."""
-    finished = [bool(asked_in(s)) and all(key in place.done for key in asked_in(s)) for s in steps()]
+def _bar(place: Lesson) -> None:
+    """The way through the steps."""
+    items = [{"key": step.key, "title": f"{step.title}{_mark(step, place)}"} for step in steps()]
     with st.container(key="lesson-bar"):
-        numbers, heads = st.columns([9, 1], vertical_alignment="center")
-    with numbers:
         board = Board()
-        board.add(
-            {
-                "type": "steps",
-                "label": "Steps of the lesson",
-                "items": [s.title for s in steps()],
-                "now": place.step - 1,
-                "done": finished,
-                "size": "snug",
-            }
-        )
-        board.show(KEY, {"step": _jump, "go": partial(_turn, place.step)}, keys=True, large=False)
-    with heads:
-        names = head_names(record)
-        st.session_state[HEAD_BOX] = head_name(scene.head)
-        st.selectbox("Head", names, key=HEAD_BOX, label_visibility="collapsed", on_change=_choose_head)
+        board.add({"type": "pager", "items": items, "now": place.step - 1})
+        board.show(KEY, {"station": _jump, "go": partial(_turn, place.step)}, keys=True, large=False)
+
+
+def _mark(step: Step, place: Lesson) -> str:
+    """A tick where all that a step asks is solved."""
+    keys = asked_in(step)
+    return " ✓" if keys and all(key in place.done for key in keys) else ""
+
+
+def _head_box(scene: Scene, record: AttentionRecord) -> None:
+    """The head that the pictures are of."""
+    st.session_state[HEAD_BOX] = head_name(scene.head)
+    st.selectbox("Head shown", head_names(record), key=HEAD_BOX, on_change=_choose_head, width=140)
 
 
 def _choose_head() -> None:
-    choose_head(st.session_state[HEAD_BOX])
-
-
-def choose_head(name: object) -> None:
-    """Another head; a browser can send anything."""
-    if isinstance(name, str) and parse_head(name):
-        state.choose_head(name)
+    state.choose_head(str(st.session_state[HEAD_BOX]))
 
 
 def _jump() -> None:
-    wanted = heard_from(KEY, "step")
-    if isinstance(wanted, int):
+    wanted = step_called(str(heard_from(KEY, "station")))
+    if wanted:
         go(wanted)
 
 
@@ -131,10 +118,10 @@ def _turn(now: int) -> None:
         go(now + way)
 
 
-def _text(step: Step, number: int, asked: Asked, verdicts: dict[str, Verdict]) -> None:
-    """The left column: heading, text, what is asked."""
+def _text(step: Step, asked: Asked, verdicts: dict[str, Verdict]) -> None:
+    """The left column: text, what is asked. The title stands in the bar; it is a heading for who listens."""
     scene = asked.scene
-    heading(f"{number} · {step.title}")
+    markup(f'<h2 class="hs-aloud" data-uncounted>{html.escape(step.title)}</h2>')
     board = Board()
     if scene is not None:
         words = {"token": scene.token, "head": head_name(scene.head)}
@@ -145,83 +132,73 @@ def _text(step: Step, number: int, asked: Asked, verdicts: dict[str, Verdict]) -
             asking.ask_token(key, asked, verdicts.get(key))
         elif exercises()[key].kind != "head":
             ask(key, asked, verdicts.get(key))
-    if step.view in UNDER_THE_TEXT:
-        UNDER_THE_TEXT[step.view]()
+    if scene is not None and asked.record is not None and OF_A_HEAD & set(step.views):
+        _head_box(scene, asked.record)
+    if step == steps()[-1]:
+        links({"Take the quiz": link_to("Learn", {**state.carried(), "show": "Quiz"})})
 
 
-def _picture(step: Step, asked: Asked, verdicts: dict[str, Verdict]) -> None:
-    """The right column: where we are, the sentence, and the live picture, once what it shows was guessed."""
+def _pictures(step: Step, asked: Asked, verdicts: dict[str, Verdict]) -> None:
+    """The right column: where we are, the sentence, and the live pictures, once what they show was guessed."""
     scene = asked.scene
     if scene is None:
         return
     _where(step, scene)
     if step.predict and exercises()[step.predict].kind == "head":
         asking.ask_head(step.predict, asked, verdicts.get(step.predict))
-    if step.predict and step.predict not in verdicts:
+    if step.predict and not _answered(step, verdicts.get(step.predict)):
         return
-    if step.view in DRAWN:
-        DRAWN[step.view](scene)
-        return
-    if step.view in VIEWS:
-        board, key = Board(), f"lesson-view-{step.key}-{scene.key}"
-        board.add(*VIEWS[step.view](board, scene))
-        board.show(key, _heard(key, scene), query=scene.query)
-        board.numbers(f"lesson-view-{step.key}")
-    if step.view in TABLES:
-        TABLES[step.view](scene)
+    for view in step.views:
+        _draw(step, view, scene)
+
+
+def _draw(step: Step, view: str, scene: Scene) -> None:
+    """One picture: words and charts, a board, a table, or the last two."""
+    if view in DRAWN:
+        DRAWN[view](scene)
+    if view in VIEWS:
+        board, key = Board(), _board(step, view, scene)
+        board.add(*VIEWS[view](board, scene))
+        board.show(key, {**told(key, scene), "met": partial(_met, key)}, query=scene.query)
+    if view in TABLES:
+        TABLES[view](scene)
+
+
+def _answered(step: Step, verdict: Verdict | None) -> bool:
+    """Whether the answer may be shown: after any guess, but a number must be right, or the reader asks for it."""
+    if verdict and (verdict.right or exercises()[step.predict].kind in GUESSES):
+        return True
+    if not st.session_state.get(SHOWN + step.key) and exercises()[step.predict].kind not in GUESSES:
+        st.button("Show me", key=f"lesson-show-{step.key}", on_click=_show, args=(step.key,))
+    return bool(st.session_state.get(SHOWN + step.key))
+
+
+def _show(key: str) -> None:
+    st.session_state[SHOWN + key] = True
+
+
+def _board(step: Step, view: str, scene: Scene) -> str:
+    """The key of the board of a picture."""
+    return f"lesson-view-{step.key}-{view}-{scene.key}"
 
 
 def _where(step: Step, scene: Scene) -> None:
     """The map of the calculation, and the sentence to choose a token of."""
     board, key = Board(), f"lesson-where-{scene.key}"
-    kept = {key: value for key, value in state.params().items() if key == "present"}
-    links = {one: link_to("Inside", {**state.carried(), **kept, "at": one}) for one in KEYS}
-    board.add(route(scene.plain, step.station, links=links))
-    if step.view not in (*OF_THEIR_OWN, *IN_THE_PICTURE):
+    if step.station:
+        kept = {key: value for key, value in state.params().items() if key == "present"}
+        places = {one: link_to("Inside", {**state.carried(), **kept, "at": one}) for one in KEYS}
+        board.add(route(scene.plain, step.station, links=places))
+    if step.tokens:
         board.add(token_row(scene.labels, scene.special, "Token to follow", size="snug"))
-    board.show(key, {"query": partial(_follow, key, scene.key)}, query=scene.query)
-
-
-def _heard(key: str, scene: Scene) -> dict[str, partial[None]]:
-    """What a picture may tell: a head, a token, or that a budget suffices."""
-    return {
-        "head": partial(_head_in, key),
-        "token": partial(_token_in, key, scene.key),
-        "met": partial(_met, key),
-    }
-
-
-def _head_in(key: str) -> None:
-    choose_head(heard_from(key, "head"))
-
-
-def _token_in(key: str, scene_key: str) -> None:
-    follow_token(heard_from(key, "token"), scene_key)
-
-
-def _follow(key: str, scene_key: str) -> None:
-    follow_token(heard_from(key, "query"), scene_key)
-
-
-def follow_token(query: object, scene_key: str) -> None:
-    """Another token of this sentence."""
-    follow(query, scene_key.split("-")[1])
+    if board.blocks:
+        sentence = scene.key.partition("-")[0]
+        board.show(key, {"query": partial(token_chosen, key, "query", sentence)}, query=scene.query)
 
 
 def _met(key: str) -> None:
     if heard_from(key, "met") is True:
         solve(BUDGET)
-
-
-def _onward(place: Lesson) -> None:
-    with st.container(horizontal=True, gap="small", key="lesson-onward"):
-        st.button("Back", key="lesson-back", disabled=place.step == 1, on_click=go, args=(place.step - 1,))
-        if place.step == len(steps()):
-            quiz = link_to("Learn", {**state.carried(), "show": "Quiz"})
-            markup(f'<a class="hs-next" href="{html.escape(quiz)}">Next: the quiz</a>', inline=True)
-        else:
-            following = f"Next: {steps()[place.step].title}"
-            st.button(following, key="lesson-next", type="primary", on_click=go, args=(place.step + 1,))
 
 
 def style(present: bool, *, lesson: bool) -> None:

@@ -36,7 +36,9 @@ def forget_all() -> None:
     """Take away every answer and mark, here and in the browser."""
     st.session_state[FORGOT] = st.session_state.get(FORGOT, 0) + 1
     for key in [
-        key for key in st.session_state if str(key).startswith(("answer-", "predict-", "lesson-tests"))
+        key
+        for key in st.session_state
+        if str(key).startswith(("answer-", "predict-", "lesson-tests", "lesson-shown"))
     ]:
         del st.session_state[key]
     forget()

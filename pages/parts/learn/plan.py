@@ -1,60 +1,62 @@
-"""The plan for an hour as data: rows with minutes and a view, as a table to read and as a page to print.
+"""The plan for an hour: rows with minutes and a step of the lesson, and a page of it to print.
 
-In: `assets/lesson/plan.toml`. Out: rows, Markdown, HTML. No Streamlit.
+In: `assets/lesson-plan.md`. Out: rows, HTML. No Streamlit.
 """
 
 import html
 import re
-import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
 from pages.parts.frame.glossary import LESSON
 
+PLAN = LESSON.parent / "lesson-plan.md"
+_ROW = re.compile(r"^\| (\d+)–(\d+) \| (.+) \| (.+) \(`/learn\?step=(\w+)`\) \|$", re.MULTILINE)
+
 
 @dataclass(frozen=True)
 class Row:
-    """A stretch of the hour: minutes from and to, what happens, and the view it opens."""
+    """A stretch of the hour: its minutes, what happens, and the step of the lesson by name and key."""
 
-    minutes: Sequence[int]
+    start: int
+    end: int
     what: str
-    where: str
-    page: str
-    step: str = ""
+    title: str
+    step: str
 
     @property
     def time(self) -> str:
-        return f"{self.minutes[0]}–{self.minutes[1]}"
+        return f"{self.start}–{self.end}"
 
-    def view(self) -> dict[str, str]:
-        """The parameters of its link beyond those of the class."""
-        return {"step": self.step} if self.step else {}
+
+@cache
+def text() -> str:
+    """The plan as Markdown."""
+    return PLAN.read_text(encoding="utf-8")
 
 
 @cache
 def rows() -> tuple[Row, ...]:
-    """The rows in order."""
-    entries = tomllib.loads((LESSON / "plan.toml").read_text(encoding="utf-8"))["row"]
-    return tuple(Row(**entry | {"minutes": tuple(entry["minutes"])}) for entry in entries)
+    """The rows of its table, in order."""
+    return tuple(Row(int(start), int(end), *rest) for start, end, *rest in _ROW.findall(text()))
 
 
-def as_page(title: str, links: Mapping[Row, str], around: str) -> str:
-    """A page of its own to print: each row with its link written out. `around` is the plan's text, as Markdown."""
+def around() -> tuple[str, str]:
+    """What stands before the table, without the title, and after it; as Markdown."""
+    before, after = text().partition("|")[0], text().rpartition("|")[2]
+    return before.partition("\n")[2].strip(), after.strip()
+
+
+def as_page(links: Mapping[Row, str]) -> str:
+    """A page of its own to print: each row with its link written out."""
     body = "".join(
-        f"<tr><td>{row.time}</td><td>{_words(row.what)}</td><td>{html.escape(row.where)}<br>"
+        f"<tr><td>{row.time}</td><td>{_words(row.what)}</td><td>{html.escape(row.title)}<br>"
         f'<a href="{html.escape(links[row])}">{html.escape(links[row])}</a></td></tr>'
         for row in rows()
     )
-    before, after = (
-        "".join(
-            f"<p>{_words(text)}</p>"
-            for text in part.split("\n\n")
-            if text.strip() and not text.startswith("#")
-        )
-        for part in (around.partition("|")[0], around.rpartition("|")[2])
-    )
-    name = html.escape(title)
+    before, after = ("".join(f"<p>{_words(part)}</p>" for part in side.split("\n\n")) for side in around())
+    name = html.escape(text().partition("\n")[0].removeprefix("# "))
     titles = "".join(f"<th>{column}</th>" for column in ("Minutes", "What happens", "Where"))
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{name}</title><style>{PRINT}</style>'
@@ -69,9 +71,9 @@ PRINT = (
 )
 
 
-def _words(text: str) -> str:
+def _words(markdown: str) -> str:
     """Escaped, with what stands between backticks, stars and double stars set off, and d_k with its k below."""
-    safe = re.sub(r"\b([A-Za-z])_([a-z]+)\b", r"\1<sub>\2</sub>", html.escape(text))
+    safe = re.sub(r"\b([A-Za-z])_([a-z]+)\b", r"\1<sub>\2</sub>", html.escape(markdown))
     for mark, tag in ((r"`([^`]+)`", "code"), (r"\*\*([^*]+)\*\*", "strong"), (r"\*([^*]+)\*", "em")):
         safe = re.sub(mark, rf"<{tag}>\1</{tag}>", safe)
     return safe

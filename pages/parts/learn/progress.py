@@ -40,8 +40,8 @@ def read_place(query: Mapping[str, str], kept: object) -> Lesson:
 
 
 def step_called(name: str) -> int | None:
-    """The step (from 1) of a key."""
-    return next((i for i, step in enumerate(steps(), 1) if step.key == name), None)
+    """The step (from 1) of a key, or of the key of an older step whose matter it took."""
+    return next((i for i, step in enumerate(steps(), 1) if name in (step.key, *step.was)), None)
 
 
 def known_marks(keys: object) -> tuple[str, ...]:

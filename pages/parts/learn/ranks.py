@@ -5,6 +5,7 @@ In: a scene. Out: words and a chart on the page.
 
 import numpy as np
 
+from mha_core.wording import head_name
 from pages.parts.frame import loading
 from pages.parts.inside.many import forms, spectrum
 from pages.parts.inside.scene import Scene
@@ -19,20 +20,19 @@ def rank(scene: Scene) -> None:
     model = loading.model(scene.request)
     alike = cache.of_model(model, ("forms alike", layer), lambda: forms_alike(used.W_q, used.W_k))
     split = (
-        f"Split: **{used.n_heads}** forms. Two of them are alike by **{alike:.2f}** on average (cosine, without "
-        "sign; 1 would be the same comparison twice)."
+        f"Two of the **{used.n_heads}** heads compare alike by **{alike:.2f}** on average (cosine without sign)."
         if used.n_heads > 1
         else "This layer has a single head: there is nothing to split."
     )
     board = Board()
     board.add(
         paragraph(
-            f"Head {scene.h + 1} of layer {layer + 1}: rank **{narrow.rank}** of {used.d_model}. The same matrices, "
-            f"not split: one form of rank **{wide.rank}**. {split}"
+            f"Head {head_name(scene.head)}: rank **{narrow.rank}** of {used.d_model}. All heads unsplit: rank "
+            f"**{wide.rank}**. {split}"
         )
     )
     board.show("lesson-rank")
-    spectrum(scene)
+    spectrum(scene, 230)
 
 
 def forms_alike(W_q: np.ndarray, W_k: np.ndarray) -> float:

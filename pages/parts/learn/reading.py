@@ -1,4 +1,4 @@
-"""The quiz, the glossary and the references.
+"""The quiz and the glossary.
 
 In: the lesson's files and what was typed. Out: the page.
 """
@@ -7,26 +7,26 @@ import html
 
 import streamlit as st
 
-from pages.parts.frame.glossary import terms
+from pages.parts.frame.glossary import Term, terms
 from pages.parts.frame.prose import heading, lowered, markup, say
 from pages.parts.learn.asking import Asked, ask, judge
-from pages.parts.learn.exercises import quiz, references
+from pages.parts.learn.exercises import quiz
 from pages.parts.learn.memory import forget_all, remember
 from pages.parts.learn.progress import here
 
 
 @st.fragment
 def quiz_view() -> None:
-    """Five questions to close with."""
+    """Questions to close with."""
     verdicts = judge(quiz(), Asked())
     place = here()
-    heading("Five questions")
+    heading("Quiz")
     right = sum(key in place.done for key in quiz())
-    say(f"{right} of {len(quiz())} done. Free answers are yours to compare with ours; nobody grades them.")
+    say(f"{right} of {len(quiz())} right.")
     for key in quiz():
         ask(key, Asked(), verdicts.get(key))
-    say("Answers and marks are kept in this browser, and nowhere else.")
-    st.button("Forget my answers", key="lesson-forget", type="tertiary", on_click=forget_all)
+    say("Your answers are saved in this browser only.")
+    st.button("Clear answers", key="lesson-forget", type="tertiary", on_click=forget_all)
     remember()
 
 
@@ -35,17 +35,16 @@ def glossary_view() -> None:
     heading("Glossary")
     lines = "".join(
         f'<dt id="term-{html.escape(t.key)}"><strong>{lowered(html.escape(t.term))}</strong></dt>'
-        f"<dd>{lowered(html.escape(f'{t.short} {t.more}'))}</dd>"
+        f"<dd>{lowered(html.escape(f'{t.short} {t.more}'))}{_paper(t)}</dd>"
         for t in terms().values()
     )
     markup(f'<dl class="hs-glossary">{lines}</dl>')
 
 
-def references_view() -> None:
-    """What to read."""
-    heading("References")
-    lines = "".join(
-        f'<li><a href="{html.escape(r.link)}">{html.escape(r.text)}</a><br>{html.escape(r.why)}</li>'
-        for r in references()
+def _paper(term: Term) -> str:
+    """The paper a term is from, as a link."""
+    if not term.link:
+        return ""
+    return (
+        f' <a href="{html.escape(term.link)}" target="_blank" rel="noopener">{html.escape(term.source)}</a>'
     )
-    markup(f'<ul class="hs-references">{lines}</ul>')

@@ -15,9 +15,9 @@ NOTATION = (
     ("h", "heads of a layer"),
     ("d_k, d_v (also d_h)", "numbers of a token in a head: d_model / h"),
     ("Q, K, V", "queries, keys and values of a head: n × d_k"),
-    ("A (also α)", "attention weights of a head: n × n, each row 100 %"),
+    ("A (also α)", "attention weights of a head: n × n, each row 100%"),
     ("Z", "head output: A V, n × d_v"),
-    ("W_q, W_k, W_v, W_o", "the learnt matrices"),
+    ("W_q, W_k, W_v, W_o", "the learned matrices"),
 )
 
 
@@ -30,7 +30,15 @@ def summary(scene: Scene) -> None:
         paragraph("Qᵢ, Kᵢ and Vᵢ are the columns of X W_q, X W_k and X W_v that belong to head i.", "quiet"),
     )
     board.show("lesson-summary")
-    st.dataframe(notation(scene), hide_index=True, height="content", key="notation", alt="Notation")
+    st.dataframe(
+        notation(scene),
+        hide_index=True,
+        column_config={"here": st.column_config.TextColumn(width=210)},
+        height="content",
+        row_height=28,
+        key="notation",
+        alt="Notation",
+    )
 
 
 def notation(scene: Scene) -> pd.DataFrame:

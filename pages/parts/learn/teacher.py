@@ -8,46 +8,44 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
-from mha_core import HeadScopeError
-from pages.parts.frame.glossary import LESSON
+from mha_core import AttentionRecord, HeadScopeError
+from mha_core.grid import Specials
 from pages.parts.frame.links import with_params
 from pages.parts.frame.pages import PAGES, page_called
-from pages.parts.frame.prose import heading, say
+from pages.parts.frame.prose import heading, lowered, markup, prose, quoted, say
 from pages.parts.frame.request import SPECIALS, UNITS, WEIGHTS, Request, models
 from pages.parts.frame.selection import parse_head
 from pages.parts.inside.route import STATIONS
 from pages.parts.learn.exercises import steps
-from pages.parts.learn.plan import as_page, rows
+from pages.parts.learn.plan import around, as_page, rows
 from pages.parts.serve import cache
 from pages.parts.serve.cache import MAX_CHARS
 
-PLAN = LESSON.parent / "lesson-plan.md"
-TITLES = tuple(page.title for page in PAGES if page.title not in ("Training",))
+TITLES = tuple(page.title for page in PAGES if page.entry == page.title)
+PARTS_OF_LEARN = tuple(part for part in page_called("Learn").tabs if part not in ("Lesson", "For teachers"))
 # What can be opened on a page besides its sentence: the parameter, and its values with their names.
 PLACES: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "Learn": ("step", {step.title: step.key for step in steps()}),
     "Inside": ("at", {station.name: station.key for station in STATIONS}),
     "Explore": ("tab", {"token lines": "lines", "table": "table"}),
 }
-PARTS_OF_LEARN = ("Quiz", "Glossary", "References")
 FIRST = {"unit": UNITS[0], "specials": SPECIALS[0], "weights": WEIGHTS[0]}
 
 
 def teacher_view(request: Request) -> None:
     """The link, and the plan with a button a row."""
     heading("A link for your class")
-    say("Everyone who opens this link sees the same sentence, model, token and head.")
+    say("Everyone who opens this link sees exactly this view.")
     query, page = _chosen(request)
-    if query is None:
-        return
-    st.code(
-        class_link(st.context.url or "", page_called(page).address, query), language=None, wrap_lines=True
-    )
-    _plan(query)
+    if query is not None:
+        st.code(
+            class_link(st.context.url or "", page_called(page).address, query), language=None, wrap_lines=True
+        )
+        _plan(query)
 
 
 def _chosen(request: Request) -> tuple[dict[str, str] | None, str]:
-    """What the link holds, or None where something cannot be; and the page."""
+    """What the link holds, or None where it cannot be made; and the page."""
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         text = st.text_input("Sentence", request.text, key="class-text", width=460)
         page = st.selectbox("Page", TITLES, TITLES.index("Inside"), key="class-page", width=150) or "Inside"
@@ -68,10 +66,14 @@ def _chosen(request: Request) -> tuple[dict[str, str] | None, str]:
     chosen = {key: value for key, value in kinds.items() if value and value != FIRST[key]}
     query = {"text": text, "model": model, **chosen, "head": head, **place}
     query |= {"present": "1"} if present else {}
-    problem, pin = checked(text, token, head, query)
-    if problem:
-        say(problem, "notice")
+    try:
+        record = checked(text, head, query)
+    except HeadScopeError as error:
+        say(str(error), "notice")
         return None, page
+    pin = place_of(token, record, query) if token.strip() else ""
+    if pin is None:
+        say(f"The token {quoted(token.strip())} is not in this sentence. The link leaves it out.", "notice")
     return query | ({"pin": pin} if pin else {}), page
 
 
@@ -87,59 +89,52 @@ def _place(page: str) -> dict[str, str]:
     return {key: values[name]} if name in values else {}
 
 
-def checked(text: str, token: str, head: str, query: Mapping[str, str]) -> tuple[str, str]:
-    """Why the link cannot be made, or ""; and the token's place in the sentence, as the pages count."""
+def checked(text: str, head: str, query: Mapping[str, str]) -> AttentionRecord:
+    """The record that the link opens; raises HeadScopeError where the link cannot be made."""
     if not text.strip():
-        return "Write the sentence that the class shall see.", ""
+        raise HeadScopeError("Enter a sentence for your class.")
     if len(text) > MAX_CHARS:
-        return f"A link can hold {MAX_CHARS:,} characters; this text has {len(text):,}.", ""
+        raise HeadScopeError(f"A link holds at most {MAX_CHARS:,} characters; this text has {len(text):,}.")
     asked = parse_head(head)
     if asked is None:
-        return "A head is written as layer and head, both from 1, such as 4-2.", ""
-    request = Request(
-        text,
-        model=query["model"],
-        trained=query.get("weights") != "untrained",
-        unit=query.get("unit", UNITS[0]),
+        raise HeadScopeError("Write the head as layer and head, both from 1, such as 4-2.")
+    trained = query.get("weights") != "untrained"
+    record = cache.record(
+        Request(text, model=query["model"], trained=trained, unit=query.get("unit", UNITS[0]))
     )
-    try:
-        record = cache.record(request)
-    except HeadScopeError as error:
-        return str(error), ""
     layers, heads = record.weights.shape[:2]
     if asked[0] >= layers or asked[1] >= heads:
-        return f"There is no head {head} in {layers} layers of {heads}.", ""
-    if not token.strip():
-        return "", ""
-    labels = [
-        unit.label.strip().casefold()
-        for unit in record.grid(words=request.words, specials=query.get("specials", SPECIALS[0])).units  # type: ignore[arg-type]
-    ]
-    if token.strip().casefold() not in labels:
-        return f"There is no token “{token.strip()}” in this sentence.", ""
-    return "", str(labels.index(token.strip().casefold()))
+        raise HeadScopeError(f"There is no head {head} in {layers} layers of {heads}.")
+    return record
+
+
+def place_of(token: str, record: AttentionRecord, query: Mapping[str, str]) -> str | None:
+    """The token's place in the sentence, as the pages count; None where it is not there."""
+    specials: Specials = query.get("specials", SPECIALS[0])  # type: ignore[assignment]
+    units = record.grid(words=query.get("unit") == "words", specials=specials).units
+    labels = [unit.label.strip().casefold() for unit in units]
+    wanted = token.strip().casefold()
+    return str(labels.index(wanted)) if wanted in labels else None
 
 
 def _plan(query: Mapping[str, str]) -> None:
     """A row, a button: the same sentence, token and head, and the step of that row."""
     heading("A plan for one hour")
-    text = PLAN.read_text(encoding="utf-8")
-    here = st.context.url or ""
+    here, lesson = st.context.url or "", page_called("Learn").address
     kept = {key: value for key, value in query.items() if key not in ("step", "at", "tab", "show")}
-    links = {row: class_link(here, page_called(row.page).address, kept | row.view()) for row in rows()}
-    say("Each button opens its step with the sentence, token and head above, in a tab of its own.")
+    links = {row: class_link(here, lesson, kept | {"step": row.step}) for row in rows()}
+    say("Each button opens that step in a new tab, with the sentence, token and head above.")
     with st.container(key="plan", gap="xsmall"):
         for row in rows():
             with st.container(horizontal=True, gap="small", vertical_alignment="center"):
                 st.link_button(f"{row.time} min", links[row], width=110)
-                say(f"{row.what} ({row.where})")
+                markup(f'<p class="hs-note">{lowered(prose(f"{row.title}. {row.what}"))}</p>')
     st.download_button(
-        "The plan to print", as_page("One hour on multi-head attention", links, text), "lesson-plan.html", "text/html",
-        key="class-print",
-    )  # fmt: skip
-    say("In presenter mode the type is large, and the arrow keys → and ← turn the steps of the lesson.")
+        "Download the plan", as_page(links), "lesson-plan.html", "text/html", key="class-print"
+    )
     with st.expander("Before and after the hour"):
-        st.markdown(text[text.index("\n", text.index("|---|")) :].rpartition("|")[2])
+        for part in around():
+            st.markdown(part)
 
 
 def class_link(here: str, page: str, query: Mapping[str, str]) -> str:

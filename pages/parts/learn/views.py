@@ -14,7 +14,7 @@ from mha_core.heads.wordlists import FUNCTION_WORDS
 from mha_core.inside import example, kv_cache_bytes, middle_groups, run_layer
 from mha_core.inside.costs import CONFIGURATIONS
 from mha_core.inside.worked import TOKENS
-from mha_core.wording import counted, head_name
+from mha_core.wording import head_name
 from pages.parts.frame import state
 from pages.parts.frame.charts import chart, is_dark
 from pages.parts.frame.prose import say, visible
@@ -22,13 +22,14 @@ from pages.parts.inside.groups import groups_block
 from pages.parts.inside.many import cost_table, one_head, rows_block
 from pages.parts.inside.mixing import head_table
 from pages.parts.inside.picking import heads_of, tokens_of
-from pages.parts.inside.scene import Scene
+from pages.parts.inside.scene import SHOWN_KEYS, Scene
 from pages.parts.inside.steps import follow_block
 from pages.parts.learn.ranks import rank
 from pages.parts.learn.summary import summary
 from pages.parts.picture.tiles import Block, Board, column, op, paragraph, row
 
 WORDS_AT_MOST = 24  # to spread a budget over
+LARGEST = 5  # weights whose rows are followed to the end, beside the hull
 
 
 def budget(board: Board, scene: Scene) -> list[Block]:
@@ -36,7 +37,7 @@ def budget(board: Board, scene: Scene) -> list[Block]:
     plain = [i for i, special in enumerate(scene.special) if not special and scene.labels[i].strip("'.,;:!?")]
     places = sorted(sorted(plain, key=lambda i: abs(i - scene.query))[:WORDS_AT_MOST])
     if not places:
-        return [paragraph("There is no word here that a head could mix; write a sentence with words.")]
+        return [paragraph("This text has no words to mix. Enter a sentence.")]
     values = scene.plain.v[scene.kv][places]
     return [
         {
@@ -47,13 +48,9 @@ def budget(board: Board, scene: Scene) -> list[Block]:
             "width": values.shape[1],
             "token": scene.token,
             "name": sentence_key_of(scene),
+            "note": f"Match: cosine similarity of the mix with the word's own value in head {head_name(scene.head)}.",
         },
         *_left_out(len(plain) - len(places), scene.token),
-        paragraph(
-            f"“Like it”: the cosine between the mix and the word's own value in head {head_name(scene.head)}, both "
-            "without the mean of all values.",
-            "quiet",
-        ),
     ]
 
 
@@ -66,7 +63,7 @@ def _left_out(count: int, token: str) -> list[Block]:
 
 
 def sentence_key_of(scene: Scene) -> str:
-    return f"{scene.key.split('-')[1]}-{scene.query}"
+    return f"{scene.key.partition('-')[0]}-{scene.query}"
 
 
 def needed(scene: Scene, places: list[int]) -> list[int]:
@@ -93,7 +90,7 @@ NEEDS = {"too tired": ("animal", "tired"), "too wide": ("street", "wide")}
 
 def rows(board: Board, scene: Scene) -> list[Block]:
     """One row as one head, many rows as many."""
-    return [rows_block(board, scene, one_head(scene))]
+    return [rows_block(board, scene, one_head(scene), high=14)]
 
 
 def asking(board: Board, scene: Scene) -> list[Block]:
@@ -102,12 +99,12 @@ def asking(board: Board, scene: Scene) -> list[Block]:
 
 
 def handing(board: Board, scene: Scene) -> list[Block]:
-    """The same to the end: score, weight, and what is let through."""
-    return [_follow(board, scene)]
+    """The same to the end for the keys with most weight: score, weight, and what is let through."""
+    return [_follow(board, scene, most=LARGEST)]
 
 
-def _follow(board: Board, scene: Scene, **options: str) -> Block:
-    block = follow_block(board, scene) | {"tight": True, **options}
+def _follow(board: Board, scene: Scene, most: int = SHOWN_KEYS, **options: str) -> Block:
+    block = follow_block(board, scene, most) | {"tight": True, **options}
     return tokens_of(scene, block, "tbody tr[data-token] td.word", block["shown"])
 
 
@@ -126,56 +123,17 @@ def by_hand(board: Board, scene: Scene) -> list[Block]:
             board.matrix("weights", run.weights[0], "tiles", id="weights", ramp="weight", **labels),
         ),
         paragraph(
-            "Scores of 2.83 and 0 are far apart, so the first row peaks on one token. Scores that lie close together "
-            "are **diluted** by softmax: 0.3 and 0 give 57 % and 43 %. A head with one row must do "
-            "the one or the other.",
+            "Scores of 2.83 and 0 are far apart, so the first row peaks on one token. Scores of 0.3 and 0 give 57% "
+            "and 43%: the row is **diluted**. One row must do one or the other.",
         ),
     ]
-
-
-def split(board: Board, scene: Scene) -> list[Block]:
-    """The queries of all heads: one matrix, cut."""
-    h, n, d_k = scene.plain.q.shape
-    drawn = board.sheets(
-        "q", scene.plain.q, chosen=scene.h, labels=[head_name((scene.head[0], i)) for i in range(h)], line=6,
-        wide=96, high=max(20, min(44, n * 2)),
-    )  # fmt: skip
-    return [
-        paragraph(
-            f"The queries of this sentence: ({n}, {h * d_k}) is read as ({n}, {h}, {d_k}) and turned to "
-            f"({h}, {n}, {d_k})."
-        ),
-        heads_of(scene, drawn, "figure"),
-    ]
-
-
-def shapes(scene: Scene) -> None:
-    """Draw the shapes of one wide head beside those of many narrow ones."""
-    h, n, d_k = scene.plain.q.shape
-    d, shared = scene.sizes.d_model, scene.sizes.n_kv_heads
-    wide, narrow = f"1 × {n} × {h * d_k}", f"{h} × {n} × {d_k}"
-    keys = {"K, V": (wide, f"{shared} × {n} × {d_k}")} if shared < h else {}
-    both = f"{n} × {h * d_k}"
-    rows = {
-        "Q" if keys else "Q, K, V": (wide, narrow),
-        **keys,
-        "scores, weights": (f"1 × {n} × {n}", f"{h} × {n} × {n}"),
-        "head output": (wide, narrow),
-        "side by side": (both, both),
-        "output": (f"{n} × {d}", f"{n} × {d}"),
-    }
-    table = pd.DataFrame(
-        [(name, *shape) for name, shape in rows.items()],
-        columns=["shapes", "one wide head", counted(h, "head")],
-    )
-    st.dataframe(table, hide_index=True, key="shapes", alt="Shapes of one wide head and of many narrow ones")
 
 
 def mix(board: Board, scene: Scene) -> list[Block]:
     """Before and after W_o."""
     now, sizes = scene.plain, scene.sizes
     d_v = sizes.d_v
-    high = max(2.0, min(9.0, 130 / now.n))
+    high = max(2.0, min(9.0, 100 / now.n))
     wide = min(2.4, 620 / sizes.d_model)
     return [
         board.matrix(
@@ -186,6 +144,20 @@ def mix(board: Board, scene: Scene) -> list[Block]:
             "output", now.output, id="output", rows=scene.labels, follow=True, high=high, wide=wide,
             note="= Z W_o: every number mixes all heads",
         ),
+    ]  # fmt: skip
+
+
+def stream(board: Board, scene: Scene) -> list[Block]:
+    """Why W_o returns to d_model: the followed token's input, what attention adds to it, and their sum."""
+    now, i = scene.plain, scene.query
+    if now.stream is None:
+        return []
+    added = np.stack([now.stream[i], now.output[i], now.stream[i] + now.output[i]])
+    return [
+        board.matrix(
+            "residual stream", added, id="stream", rows=["input", "+ output", "= sum"], high=16,
+            wide=min(2.4, 620 / scene.sizes.d_model), note=f"of {visible(scene.token)}", numbers=False,
+        )
     ]  # fmt: skip
 
 
@@ -222,6 +194,8 @@ def caches(scene: Scene) -> None:
         cache_sizes(),
         hide_index=True,
         column_config={"KV cache (MiB)": mebibytes, "nothing shared (MiB)": mebibytes},
+        height="content",
+        row_height=28,
         key="caches",
         alt=f"KV caches of models that write, for {CONTEXT:,} tokens in 16 bits",
     )
@@ -246,14 +220,14 @@ def norms(scene: Scene) -> None:
     """Draw where a token looks, and what arrives there, as bars."""
     frame = arrivals(scene)
     shown = frame.loc[frame[["looks at", "arrives"]].sum(axis=1).nlargest(SHOWN_BARS).index.sort_values()]
+    which = f", {len(shown)} of {len(frame)} tokens" if len(shown) < len(frame) else ""
+    title = f"From {visible(scene.token)}, head {head_name(scene.head)}{which}"
     figure = bars(
-        shown, "token", ["looks at", "arrives"], title=f"From {visible(scene.token)}, head {head_name(scene.head)}",
+        shown, "token", ["looks at", "arrives"], title=title,
         x_title="share", percent=True, dark=is_dark(),
     )  # fmt: skip
-    figure.update_layout(height=34 * len(shown) + 110)
+    figure.update_layout(height=32 * len(shown) + 100)
     chart(figure, shown, key="norms")
-    if len(shown) < len(frame):
-        say(f"The {len(shown)} of {len(frame)} tokens with most.", "label")
 
 
 def arrivals(scene: Scene) -> pd.DataFrame:
@@ -266,7 +240,7 @@ def arrivals(scene: Scene) -> pd.DataFrame:
     return pd.DataFrame({"token": list(map(visible, scene.there)), "looks at": weights, "arrives": share})
 
 
-SHOWN_BARS = 18
+SHOWN_BARS = 6
 
 VIEWS: dict[str, Callable[[Board, Scene], list[Block]]] = {
     "budget": budget,
@@ -274,13 +248,12 @@ VIEWS: dict[str, Callable[[Board, Scene], list[Block]]] = {
     "asking": asking,
     "follow": handing,
     "example": by_hand,
-    "split": split,
     "mix": mix,
+    "stream": stream,
     "sharing": sharing,
 }
 # Tables and charts, under the board of a view where it has one.
 TABLES: dict[str, Callable[[Scene], None]] = {
-    "split": shapes,
     "parts": parts,
     "rank": rank,
     "costs": costs,
