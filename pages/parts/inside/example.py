@@ -49,11 +49,9 @@ def example_view(request: Request) -> None:
         board.show("inside-example-token", {"follow": _followed}, query=query)
         _choose_head(h)
         if typed:
-            st.button(
-                "Put all numbers back", key="inside-back", on_click=state.change, args=({"typed": None},)
-            )
+            st.button("Reset", key="inside-back", on_click=state.change, args=({"typed": None},))
         real = link_to("Inside", {**state.carried(), "at": state.own("at", "")})
-        markup(f'<a href="{html.escape(real)}">The same step in the real layer</a>', inline=True)
+        markup(f'<a href="{html.escape(real)}">The same step in the model</a>', inline=True)
     key = f"example-{h}-{query}"
     scene = Scene(
         TOKENS, (False, False), (0, h), query, run, run, key, request, small=True, together=together
@@ -108,7 +106,7 @@ def _head_chosen() -> None:
 
 
 def _one_matrix() -> None:
-    linked.switch("One matrix for Q, K and V", "same", first=True)
+    linked.switch("Same W for Q, K, V", "same", first=True)
 
 
 def _output() -> None:

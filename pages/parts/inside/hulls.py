@@ -39,16 +39,14 @@ def hulls(scene: Scene) -> None:
     columns = st.columns([3, 4, 4], gap="medium")
     said = (
         (
-            "A head can only average: its result is a weighted mean of the values, so it lies inside their "
-            "[[convex-hull|convex hull]]. The sum over several heads, each with weights of its own, can leave the "
-            "hull of any single head.",
-            "Each picture is the flat view that keeps most (PCA); “outside” is proven in all dimensions, by a plane "
-            "that separates the point from the hull. Click a point to follow its token.",
+            "A head's output is a weighted mean of its values, so it lies inside their [[convex-hull|convex hull]]. "
+            "The sum of several heads can leave it.",
+            "Projected by PCA; inside and outside are tested in all dimensions. Click a point to follow its token.",
         ),
-        (f"**One head.** z = weights × values: inside, largest difference {format_error(remade)}.",),
+        (f"**One head**: inside (equal within {format_error(remade)}).",),
         (
-            f"**All heads added**, as W_o adds them: outside the hulls of {proven} of "
-            f"{counted(len(outside), 'head')}; {outside[h].distance:.2f} away from this one's.",
+            f"**Sum of all heads**: outside the hulls of {proven} of {counted(len(outside), 'head')}, "
+            f"{outside[h].distance:.2f} from this one's.",
         ),
     )
     for column, (place, texts) in enumerate(zip(columns, said, strict=True)):

@@ -64,8 +64,8 @@ def _bar(scene: Scene) -> None:
         board = Board()
         board.add(
             paragraph(
-                f"You changed this layer: {said}. The output of {{token}} moved by **{moved:.3f}**: "
-                f"{percent(moved / length if length else 0.0)} of its length.",
+                f"You changed this layer: {said}. The output of {{token}} moved by "
+                f"**{percent(moved / length if length else 0.0)}** of its length.",
                 "changed wide-words",
                 token=visible(scene.token),
             )
@@ -76,7 +76,7 @@ def _bar(scene: Scene) -> None:
 
 
 def _matrices() -> None:
-    linked.switch("Show the matrices W", "matrices", first=False)
+    linked.switch("Show W", "matrices", first=False)
 
 
 def _switches(scene: Scene) -> None:
@@ -85,9 +85,9 @@ def _switches(scene: Scene) -> None:
         with st.container(horizontal=True, gap="small"):
             linked.switch(f"Divide by √{scene.sizes.d_k}", "divide", first=True, told=changes.change_link)
             if scene.plain.is_causal:
-                st.toggle("Look only back (causal mask)", True, disabled=True, key="causal-fixed")
+                st.toggle("Causal mask", True, disabled=True, key="causal-fixed")
             else:
-                linked.switch("Look only back (causal mask)", "causal", first=False, told=changes.change_link)
+                linked.switch("Causal mask", "causal", first=False, told=changes.change_link)
         edits = scene.now.edits
         st.session_state["inside-temperature"] = edits.temperature
         st.session_state["inside-unseen"] = list(edits.hidden_keys)
@@ -95,11 +95,11 @@ def _switches(scene: Scene) -> None:
         # What names an option is kept with the session, and the whole scene would be with it.
         labels = scene.labels
         st.multiselect(
-            "Hide tokens, as padding is hidden",
+            "Mask tokens",
             range(len(labels)),
             key="inside-unseen",
             format_func=lambda i: f"{i + 1} · {visible(labels[i])}",
-            placeholder="none hidden",
+            placeholder="none",
             on_change=_hidden,
         )
 

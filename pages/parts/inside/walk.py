@@ -22,22 +22,22 @@ from pages.parts.inside.screens import Screen, aloud, here, way
 from pages.parts.inside.stage import Stage
 
 SCREENS = (
-    Screen("sentence", "A sentence becomes tokens", reading.sentence, "sentence"),
-    Screen("x", "Every token is a row of numbers", reading.x, "x", "X"),
-    Screen("qkv", "Three readings of every token", reading.qkv, "qkv", "Q"),
-    Screen("heads", "Cut into heads", reading.heads, "qkv", "Q-all"),
-    Screen("rotation", "Positions by rotation", rotation.rotation, "qkv"),
-    Screen("distance", "Only the distance is left", rotation.distance, "qkv"),
-    Screen("scores", "Every query meets every key", steps.scores, "scores", "raw"),
-    Screen("scaled", "Divided and masked: the scores", steps.scaled, "scores", "scores"),
-    Screen("weights", "From scores to attention weights", steps.weights, "weights", "weights"),
-    Screen("z", "The weights mix the values", steps.z, "z", "z"),
-    Screen("row", "One token, number by number", steps.one_query, "z"),
-    Screen("w_o", "All heads side by side", mixing.side_by_side, "w_o", "Z"),
-    Screen("output", "W_o mixes the heads", mixing.output, "output", "output"),
-    Screen("parts", "One part per head", mixing.parts, "output", "parts"),
-    Screen("gone", "Heads taken away", mixing.gone, "output"),
-    Screen("torch", "Is this what torch computes?", check.equal, "output"),
+    Screen("sentence", "Tokens", reading.sentence, "sentence"),
+    Screen("x", "The input X", reading.x, "x", "X"),
+    Screen("qkv", "Projections: query, key, value", reading.qkv, "qkv", "Q"),
+    Screen("heads", "Split into heads", reading.heads, "qkv", "Q-all"),
+    Screen("rotation", "Rotary positions", rotation.rotation, "qkv"),
+    Screen("distance", "Scores depend on distance", rotation.distance, "qkv"),
+    Screen("scores", "Dot products: Q Kᵀ", steps.scores, "scores", "raw"),
+    Screen("scaled", "Scores: scaled and masked", steps.scaled, "scores", "scores"),
+    Screen("weights", "Softmax: attention weights", steps.weights, "weights", "weights"),
+    Screen("z", "Head output", steps.z, "z", "z"),
+    Screen("row", "One token, step by step", steps.one_query, "z"),
+    Screen("w_o", "Concatenate the heads", mixing.side_by_side, "w_o", "Z"),
+    Screen("output", "Output projection: W_o", mixing.output, "output", "output"),
+    Screen("parts", "Contribution of each head", mixing.parts, "output", "parts"),
+    Screen("gone", "Zero ablation", mixing.gone, "output"),
+    Screen("torch", "The same in PyTorch", check.equal, "output"),
 )
 ROTATED = ("rotation", "distance")
 OF_A_LAYER = ("gone",)
