@@ -152,7 +152,7 @@ def test_a_hub_model_is_fetched_only_after_its_reader_has_agreed(monkeypatch):
     at = open_page(model="bert-base-uncased")
     (sentence,) = said(at, "notice")
     assert sentence.endswith(
-        "BERT base is not on this machine: about 440 MB from the model hub. Until it is, you see MiniLM."
+        "BERT base is a 440 MB download from Hugging Face."
     )
     assert set(asked) == {"minilm"}
     at.button(key="fetch-it-model").click().run()
@@ -166,7 +166,7 @@ def test_a_hub_model_is_fetched_only_after_its_reader_has_agreed(monkeypatch):
 
 def test_what_was_not_agreed_to_is_not_fetched_by_another_way():
     with pytest.raises(
-        Unavailable, match=r"BERT large is not on this machine: about 1,340 MB from the model hub;"
+        Unavailable, match=r"BERT large is a 1,340 MB download"
     ):
         loading.named_model("bert-large-uncased")
 

@@ -379,7 +379,7 @@ def test_the_teachers_link_is_the_one_that_is_typed():
     assert "There is no head 9-99 in 6 layers of 12." in said_of(at)
     at.text_input(key="class-head").set_value("4-2")
     at.selectbox(key="class-model").set_value("bert-large-uncased").run()
-    assert "BERT large is not on this machine" in said_of(at)
+    assert "BERT large is a 1,340 MB download" in said_of(at)
     at.text_input(key="class-text").set_value(" ").run()
     assert "Write the sentence" in said_of(at)
 

@@ -165,7 +165,7 @@ def classroom(scene: Scene) -> None:
     pair = {"text": TIRED, "text2": WIDE, "model": "classroom", "against": "sentence"}
     _links({
         "Compare both sentences in it": link_to("Compare", pair),
-        "Train one yourself": link_to("Training", {"train": "Where does it look?"}),
+        "Train one yourself": link_to("Training", {"train": "Pronoun head"}),
     })  # fmt: skip
 
 
