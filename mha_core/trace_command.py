@@ -35,29 +35,31 @@ if TYPE_CHECKING:
 
 def add_trace_parser(commands: Any, note: str) -> None:
     """The command `trace`."""
-    parser = commands.add_parser("trace", help="the attention of every head for a sentence", epilog=note)
+    parser = commands.add_parser("trace", help="show the attention of every head for a sentence", epilog=note)
     add_texts(parser, "the sentence")
     parser.add_argument(
-        "--pair", metavar="TEXT", help="a second sentence; of an encoder-decoder what its decoder reads"
+        "--pair", metavar="TEXT", help="second sentence; for an encoder-decoder, the decoder's text"
     )
     parser.add_argument(
         "--attention",
         choices=PARTS,
         default=PARTS[0],
-        help="of an encoder-decoder: encoder, decoder or cross (%(default)s)",
+        help="attention of an encoder-decoder: encoder, decoder or cross (%(default)s)",
     )
     add_model(parser, EMBEDDED)
-    parser.add_argument("--words", action="store_true", help="whole words instead of word pieces")
-    parser.add_argument("--layer", type=int, help="only this layer, from 1")
-    parser.add_argument("--head", type=int, help="only this head, from 1")
+    parser.add_argument("--words", action="store_true", help="merge tokens to whole words")
+    parser.add_argument("--layer", type=int, help="show one layer")
+    parser.add_argument("--head", type=int, help="show one head of --layer")
     parser.add_argument(
         "--from",
         dest="source",
         metavar="WORD",
-        help="heads by their weight from this token (it#2: the second)",
+        help="rank heads by attention from this token (it#2: the second)",
     )
-    parser.add_argument("--to", dest="target", metavar="WORD", help="... to this token")
-    parser.add_argument("--top", type=int, default=10, help="how many heads to list (%(default)s; 0 for all)")
+    parser.add_argument("--to", dest="target", metavar="WORD", help="rank heads by attention to this token")
+    parser.add_argument(
+        "--top", type=int, default=10, help="number of heads to list (%(default)s; 0 for all)"
+    )
     add_format(parser)
     parser.set_defaults(run=_run)
 

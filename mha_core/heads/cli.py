@@ -50,25 +50,30 @@ SHOWN = (
 
 def add_roles_parsers(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add `roles`, `similarity` and `atlas`."""
-    roles = commands.add_parser("roles", help="which head does what, against baselines and with controls")
+    roles = commands.add_parser("roles", help="show which head does what, with baselines and controls")
     roles.add_argument(
         "--corpus", type=Path, metavar="FILE", nargs="+", default=[],
         help="treebanks (.conllu), pronouns (GAP's .tsv, pairs .json), texts (.txt); the shipped table or the built-in "
         "sentences without it",
     )  # fmt: skip
-    roles.add_argument("--question", help="every head on one question, such as det or antecedent")
-    roles.add_argument("--head", help="every question about one head, such as 4-2")
-    roles.add_argument("--all", action="store_true", help="every head on every question")
-    roles.add_argument("--seed", type=int, default=0, help="of random weights (0)")
-    roles.add_argument("--on-error", choices=("refuse", "skip"), default="refuse", help="of a broken line")
-    similarity = commands.add_parser("similarity", help="how far apart the heads are")
+    roles.add_argument("--question", help="show every head on one question, such as det or antecedent")
+    roles.add_argument("--head", help="show every question about one head, such as 4-2")
+    roles.add_argument("--all", action="store_true", help="show every head on every question")
+    roles.add_argument("--seed", type=int, default=0, help="seed of the random weights (%(default)s)")
+    roles.add_argument(
+        "--on-error",
+        choices=("refuse", "skip"),
+        default="refuse",
+        help="what to do with a broken line (%(default)s)",
+    )
+    similarity = commands.add_parser("similarity", help="measure how similar the heads are")
     similarity.add_argument(
         "file", type=Path, metavar="FILE", nargs="?", help="texts (.txt) or a treebank (.conllu)"
     )
     for parser, run in ((roles, _roles), (similarity, _similarity)):
         add_model(parser, "minilm")
-        parser.add_argument("--limit", type=positive, help="no more texts of each kind than that")
-        parser.add_argument("--progress", action="store_true", help="say how far it is")
+        parser.add_argument("--limit", type=positive, help="use at most this many texts of each kind")
+        parser.add_argument("--progress", action="store_true", help="show progress")
         add_format(parser)
         parser.set_defaults(run=partial(_run, answer=run))
     add_atlas_parser(commands).set_defaults(run=partial(_run, answer=atlas))

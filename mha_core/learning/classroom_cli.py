@@ -23,24 +23,20 @@ from mha_core.wording import percent
 
 def add_classroom_parsers(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add `train` and `evaluate` to `learn`."""
-    train = verbs.add_parser("train", help="train the classroom model and save it")
-    train.add_argument("model", choices=("classroom",), help="what to train")
-    train.add_argument("--seed", type=int, help="the same seed, the same weights (1)")
-    train.add_argument("--twin", action="store_true", help="without the window of layer 1")
-    train.add_argument("--steps", type=int, help="another number of steps than the recipe's")
-    train.add_argument(
-        "--ship", action="store_true", help="all that the project ships, tried with five seeds"
-    )
-    train.add_argument("--out", type=Path, required=True, metavar="DIR", help="the folder to write")
+    train = verbs.add_parser("train", help="train the toy model and save it")
+    train.add_argument("model", choices=("classroom",), help="model to train")
+    train.add_argument("--seed", type=int, help="random seed (1)")
+    train.add_argument("--twin", action="store_true", help="train the control model: no window in layer 1")
+    train.add_argument("--steps", type=int, help="number of steps (default: the recipe's)")
+    train.add_argument("--ship", action="store_true", help="train all models that ship, with five seeds")
+    train.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write")
     train.set_defaults(run=run_train)
-    evaluation = verbs.add_parser(
-        "evaluate", help="in how many pairs of texts does one head move with the meaning?"
-    )
+    evaluation = verbs.add_parser("evaluate", help="count the pairs in which one head follows the meaning")
     evaluation.add_argument(
-        "model", metavar="MODEL", help=f"{', '.join(CLASSROOM_FOLDERS)}, or the folder of a classroom model"
+        "model", metavar="MODEL", help=f"{', '.join(CLASSROOM_FOLDERS)}, or the folder of a toy model"
     )
-    evaluation.add_argument("--untrained", action="store_true", help="the same shape with random weights")
-    evaluation.add_argument("--pairs", type=int, default=N_PAIRS, help="how many pairs (%(default)s)")
+    evaluation.add_argument("--untrained", action="store_true", help="use random weights in the same shape")
+    evaluation.add_argument("--pairs", type=int, default=N_PAIRS, help="number of pairs (%(default)s)")
     add_format(evaluation)
     evaluation.set_defaults(run=run_evaluate)
 

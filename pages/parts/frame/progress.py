@@ -103,8 +103,9 @@ def _watch(
                 st.button("Stop", key=f"stop-{name}", on_click=line.stop, args=(job, reader()))
             else:
                 st.button("Continue", key=f"go-{name}", on_click=line.start, args=(job, reader()))
-                if again:
-                    st.button("Start again", key=f"again-{name}", on_click=again, type="tertiary")
+                if again and st.button("Start again", key=f"again-{name}", type="tertiary"):
+                    again()
+                    st.rerun()  # the page around has another job now
     if job.problem:
         say(job.problem, "problem")
     draw()

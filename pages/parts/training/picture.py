@@ -44,10 +44,10 @@ def picture_part() -> None:
             bind="query-params",
         )
         seed = seed_of(1)
+        guess = st.segmented_control(
+            "Your guess: will one head learn it?", GUESSES, key="learns", bind="query-params"
+        )
     twin = WINDOWS.get(window or "", False)
-    guess = st.segmented_control(
-        "Your guess: will one head learn it?", GUESSES, key="learns", bind="query-params"
-    )
     takes = "About four minutes."
     job = training("classroom", {"seed": seed, "twin": twin}, takes, _draw)
     if job is not None and job.finished and not job.problem:

@@ -60,14 +60,14 @@ def jobs_part() -> None:
     with _choices():
         left, right = _pick("Model A heads", HEADS, 1, "left"), _pick("Model B heads", HEADS, 4, "right")
         choice = or_show_error(jobs_choice, left, right, seed_of(0), _limit(LIMITS, 8_000, "limit"))
-    if choice is None:
-        return
-    guess = st.segmented_control(
-        f"Your guess: how accurate will {choice.names()[0]} be?",
-        tuple(GUESSES),
-        key="guess",
-        bind="query-params",
-    )
+        if choice is None:
+            return
+        guess = st.segmented_control(
+            f"Your guess: how accurate will {choice.names()[0]} be?",
+            tuple(GUESSES),
+            key="guess",
+            bind="query-params",
+        )
     reports = _trained(choice)
     if reports:
         names = choice.names()
@@ -93,16 +93,16 @@ def induction_part() -> None:
         choice = or_show_error(
             induction_choice, shallow, deep, heads, seed_of(0), _limit(UP_TO, 1_500, "upto")
         )
-    if choice is None:
-        return
-    names = choice.names()
-    guess = st.segmented_control(
-        "Your guess: which will learn it?",
-        EXPECTED,
-        key="expect",
-        bind="query-params",
-        format_func=lambda key: expected_words(names)[key],
-    )
+        if choice is None:
+            return
+        names = choice.names()
+        guess = st.segmented_control(
+            "Your guess: which will learn it?",
+            EXPECTED,
+            key="expect",
+            bind="query-params",
+            format_func=lambda key: expected_words(names)[key],
+        )
     reports = _trained(choice)
     if reports:
         _verdict(
