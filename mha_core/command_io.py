@@ -123,7 +123,7 @@ def texts_of(options: argparse.Namespace) -> list[str]:
     # By line ends alone: other signs that break a line, such as U+2028, stand in texts.
     found = [line for line in _read(options.file, where).split("\n") if line.strip()]
     if not found:
-        raise InputError(f"There is no text in {where}.")
+        raise InputError(f"No text in {where}.")
     return found
 
 
@@ -144,7 +144,7 @@ def _read(path: Path | None, where: str) -> str:
     except OSError as problem:
         raise InputError(f"{where} cannot be read: {problem.strerror or problem}.") from None
     except UnicodeDecodeError:
-        raise InputError(f"{where} is no text in UTF-8.") from None
+        raise InputError(f"{where} must be text in UTF-8.") from None
 
 
 def told(texts: Sequence[str]) -> Iterator[tuple[int, str]]:

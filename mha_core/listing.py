@@ -89,7 +89,7 @@ def strongest_words(grid: "Grid", weights: NDArray[np.floating]) -> tuple[int, i
 def unit_named(grid: "Grid", name: str, *, among_keys: bool = False) -> int:
     """The unit that spells `name`; "it#2" is the second of its kind. Raises InputError if there is none."""
     if not isinstance(name, str):
-        raise InputError(f"A word is asked for by how it is spelt; {type(name).__name__} was given.")
+        raise InputError(f"A word must be a string, not {type(name).__name__}.")
     word, mark, number = name.rpartition("#")
     wanted, which = (word, int(number)) if mark and word and _is_count(number) else (name, 1)
     places = grid.find(wanted, among_keys=among_keys)
@@ -98,7 +98,7 @@ def unit_named(grid: "Grid", name: str, *, among_keys: bool = False) -> int:
         raise InputError(f"'{wanted[:60]}' is not in the sentence; its tokens are: {there}.")
     if not 1 <= which <= len(places):
         times = "once" if len(places) == 1 else f"{len(places)} times"
-        raise InputError(f"'{wanted}' stands {times} in the sentence, so there is no number {which}.")
+        raise InputError(f"'{wanted}' occurs {times} in the sentence; number {which} does not exist.")
     return places[which - 1]
 
 

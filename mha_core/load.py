@@ -89,7 +89,7 @@ def load_model(
     """
     name = os.fspath(name) if isinstance(name, os.PathLike) else name
     if not isinstance(name, str):
-        raise InputError(f"A model is asked for by its name or folder; {type(name).__name__} was given.")
+        raise InputError(f"`name` must be a model's name or folder, not {type(name).__name__}.")
     where = choose_device(device)
     precision = choose_precision(dtype, where)
     stamp = _stamp(name) if local and name not in SHIPPED and is_local(name) else None
@@ -263,7 +263,7 @@ def _place(name: str, progress: Progress | None, local: bool) -> tuple[Path, Map
         return files[0] if len(files) == 1 else path, {}
     if not is_hub_id(name):
         raise InputError(
-            f"There is no model '{name[:60]}'; choose a name on the shelf, a hub id, a folder or a GGUF file."
+            f"Unknown model '{name[:60]}'. Give a name of the model list, a Hugging Face id, a folder or a GGUF file."
         )
     return fetch(name, progress), {}
 

@@ -221,7 +221,7 @@ class AttentionRecord(Frozen):
         from mha_core.figures.attention import captioned, figure
 
         if unit not in ("pieces", "words"):
-            raise InputError(f"A figure is drawn in pieces or words, not “{unit}”.")
+            raise InputError(f"Unknown unit “{unit}”. Choose one of: pieces, words.")
         grid = self.grid(unit == "words", specials)
         chosen = [heads] if isinstance(heads, str) else heads
         pairs = [

@@ -351,7 +351,7 @@ class Stack(nn.Module):
             )
         if first + ids.shape[1] > self.config.max_positions:
             raise SizeError(
-                f"{first + ids.shape[1]} tokens were given; this model takes {self.config.max_positions} at most."
+                f"The text has {first + ids.shape[1]} tokens; this model takes {self.config.max_positions} at most."
             )
         if gates is not None:
             layers, heads = self.config.n_layers, self.config.n_heads

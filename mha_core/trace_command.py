@@ -67,15 +67,15 @@ def add_trace_parser(commands: Any, note: str) -> None:
 def _run(options: argparse.Namespace) -> int:
     for name, given in (("--from", options.source), ("--to", options.target), ("--pair", options.pair)):
         if given is not None and not given.strip():
-            raise InputError(f"{name} is empty; give a text, or leave it out.")
+            raise InputError(f"{name} is empty. Give a text, or leave it out.")
     if options.target and not options.source:
-        raise InputError("--to says where to look and needs --from, the token that looks.")
+        raise InputError("--to needs --from, the token that looks.")
     texts = texts_of(options)
     if len(texts) == 1:
         give(options, _answer(texts[0], model_asked(options), options, form_of(options)))
         return 0
     if options.pair is not None:
-        raise InputError("--pair is the second of two sentences; a file of sentences takes none.")
+        raise InputError("--pair works with one sentence, not with --file.")
     give_many(options, _answers(texts, model_asked(options), options))
     return 0
 
@@ -115,11 +115,11 @@ def _check(options: argparse.Namespace, record: AttentionRecord) -> None:
     sizes = (("layer", options.layer, record.n_layers), ("head", options.head, record.n_heads))
     for name, value, count in sizes:
         if value is not None and not 1 <= value <= count:
-            raise InputError(f"There is no {name} {value}; this model has {name}s 1 to {count}.")
+            raise InputError(f"Unknown {name} {value}. This model has {name}s 1 to {count}.")
     if options.head is not None and options.layer is None:
-        raise InputError("A head was given without its layer; head numbers start again in every layer.")
+        raise InputError("--head needs --layer: head numbers start again in every layer.")
     if options.top < 0:
-        raise InputError(f"{options.top} heads cannot be listed; give 0 for all, or a number above it.")
+        raise InputError(f"--top must be 0 (all heads) or more, not {options.top}.")
 
 
 def _chosen(frame: "pd.DataFrame", options: argparse.Namespace) -> "pd.DataFrame":

@@ -73,5 +73,5 @@ class Widget(anywidget.AnyWidget):
             return unit_named(self.grid, value, among_keys=is_key)
         n = len(self.grid.key_labels if is_key else self.grid.labels)
         if value is not None and not (isinstance(value, int) and 0 <= value < n):
-            raise InputError(f"There is no word {value!r:.40}; give a word, or its index from 0 to {n - 1}.")
+            raise InputError(f"Unknown word {value!r:.40}. Give a word, or its index from 0 to {n - 1}.")
         return value

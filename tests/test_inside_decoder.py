@@ -224,7 +224,7 @@ def test_the_growing_cache_is_the_runs_keys_and_values_byte_by_byte(case):
     short = growth(tokens, model, most=2)
     assert (short.n, short.cut) == (2, len(tokens) - 2)
     for most in (0, -1):
-        with pytest.raises(InputError, match=f"At least one token is read; {most} was given"):
+        with pytest.raises(InputError, match=f"1 or more, not {most}"):
             growth(tokens, model, most=most)
 
 

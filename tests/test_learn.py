@@ -372,11 +372,11 @@ def test_the_teachers_link_is_the_one_that_is_typed():
         labels = trace("Unmistakably Ann ran.", load_model()).grid(words=unit == "words").labels
         assert parse_qs(urlsplit(at.code[0].value).query)["pin"] == [str(labels.index("ran"))]
     at.text_input(key="class-token").set_value("walked").run()
-    assert "There is no token “walked” in this sentence." in said_of(at)
+    assert "This sentence has no token “walked”." in said_of(at)
     assert not at.code
     at.text_input(key="class-token").set_value("")
     at.text_input(key="class-head").set_value("9-99").run()
-    assert "There is no head 9-99 in 6 layers of 12." in said_of(at)
+    assert "This model has no head 9-99 (6 layers × 12 heads)." in said_of(at)
     at.text_input(key="class-head").set_value("4-2")
     at.selectbox(key="class-model").set_value("bert-large-uncased").run()
     assert "BERT large is a 1,340 MB download" in said_of(at)

@@ -82,7 +82,7 @@ def add_roles_parsers(commands: "argparse._SubParsersAction[argparse.ArgumentPar
 def _run(args: argparse.Namespace, *, answer: Callable[[argparse.Namespace, Stop], int]) -> int:
     try:
         if args.out is not None and not args.out.parent.is_dir():
-            raise InputError(f"There is no folder {args.out.parent} to write {args.out.name} to.")
+            raise InputError(f"Cannot write {args.out.name}: the folder {args.out.parent} does not exist.")
         with _interrupts() as stop:
             return answer(args, stop)
     except HeadScopeError as flaw:
@@ -121,10 +121,10 @@ def _shipped(args: argparse.Namespace) -> RoleTable | None:
 
 def _asked(args: argparse.Namespace, reading: Reading, stop: Stop) -> RoleTable:
     if args.seed and not args.untrained:
-        raise InputError("--seed is of random weights: name --untrained too.")
+        raise InputError("--seed needs --untrained: it seeds the random weights.")
     missing = next((path for path in args.corpus if not path.is_file()), None)
     if missing is not None:
-        raise InputError(f"There is no file {missing.name}.")
+        raise InputError(f"File not found: {missing.name}.")
     model = model_asked(args, args.seed)
     options = Options(limit=args.limit, stop=stop, progress=_report if _shows(args) else None)
     table = find_roles(model, args.corpus, options=options, reading=reading, say=_say, seed=args.seed)
@@ -150,7 +150,7 @@ def _chosen(args: argparse.Namespace, table: RoleTable) -> "pd.DataFrame":
         frame = frame[(frame.layer.astype(str) == layer) & (frame["head"].astype(str) == head)]
         if not len(frame):
             raise InputError(
-                f"There is no head “{args.head[:20]}”; {table.model} has {table.shape[0]} layers of {table.shape[1]}."
+                f"Unknown head “{args.head[:20]}”. {table.model} has {table.shape[0]} layers of {table.shape[1]} heads."
             )
     return frame
 
@@ -158,7 +158,7 @@ def _chosen(args: argparse.Namespace, table: RoleTable) -> "pd.DataFrame":
 def _similarity(args: argparse.Namespace, stop: Stop) -> int:
     model = model_asked(args)
     if model.n_layers * model.n_heads == 1:
-        raise InputError(f"{model.title} has one head, and there is no other to compare it with.")
+        raise InputError(f"{model.title} has only one head; comparing takes two.")
     reading = Reading()
     if args.file is None:
         items: Iterable[HasTokens] = [TextItem(model.tokenizer.encode(one.text)) for one in read_builtin()]
@@ -168,7 +168,7 @@ def _similarity(args: argparse.Namespace, stop: Stop) -> int:
     options = Options(limit=args.limit, stop=stop, progress=_report if _shows(args) else None)
     done = survey(items, model, [log], options)
     if not done.n_texts:
-        raise InputError("There is no text to measure.")
+        raise InputError("No text to measure. Give one or more.")
     about = {"model": model.name, "digest": model.digest, "n_texts": done.n_texts, "unit": "nats"}
     frame = log.to_frame()
     give(args, Answer(frame, about, shown=frame[["head", "cluster", "nearest", "nats", "x", "y"]]))

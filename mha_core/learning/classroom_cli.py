@@ -66,7 +66,7 @@ def run_evaluate(options: argparse.Namespace) -> int:
     use_one_thread()
     model = load_model(options.model, trained=not options.untrained, device="cpu")
     if model.config.model_type != "classroom":
-        raise InputError(f"{model.title} is no classroom model; its words and its tasks are others.")
+        raise InputError(f"{model.title} is not a toy model. Choose one that `learn train` made.")
     found = evaluate(model.encoder, options.pairs)
     card, low, high = report.card(found), *map(percent, found.interval)
     frame = pd.json_normalize(card, sep=" ")  # one row

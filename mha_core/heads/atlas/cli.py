@@ -30,7 +30,9 @@ def add_atlas_parser(
 ) -> argparse.ArgumentParser:
     """Add `atlas` to the command line, and return its parser."""
     text = "find what every head does in ordinary text, and list its top examples"
-    parser: argparse.ArgumentParser = commands.add_parser("atlas", help=text, description=f"{text.capitalize()}.")
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "atlas", help=text, description=f"{text.capitalize()}."
+    )
     add_model(parser, "minilm")
     parser.add_argument(
         "--text",

@@ -108,7 +108,7 @@ def checked(text: str, token: str, head: str, query: Mapping[str, str]) -> tuple
         return str(error), ""
     layers, heads = record.weights.shape[:2]
     if asked[0] >= layers or asked[1] >= heads:
-        return f"There is no head {head} in {layers} layers of {heads}.", ""
+        return f"This model has no head {head} ({layers} layers × {heads} heads).", ""
     if not token.strip():
         return "", ""
     labels = [
@@ -116,7 +116,7 @@ def checked(text: str, token: str, head: str, query: Mapping[str, str]) -> tuple
         for unit in record.grid(words=request.words, specials=query.get("specials", SPECIALS[0])).units  # type: ignore[arg-type]
     ]
     if token.strip().casefold() not in labels:
-        return f"There is no token “{token.strip()}” in this sentence.", ""
+        return f"This sentence has no token “{token.strip()}”.", ""
     return "", str(labels.index(token.strip().casefold()))
 
 
