@@ -502,3 +502,5 @@ def test_the_numbers_of_a_matrix_open_as_a_table():
     np.testing.assert_allclose(table, record.weights[1, 2], atol=NEAR)
     names = [f"{i + 1} {label}" for i, label in enumerate(record.grid().labels)]
     assert (table.index.tolist(), table.columns.tolist()) == (names, names)
+    (button,) = at.get("download_button")
+    assert button.proto.label == "Download CSV"

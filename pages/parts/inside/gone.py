@@ -33,7 +33,7 @@ def heads_gone(scene: Scene) -> None:
     else:
         board.add(_drawn(board, scene, "output", scene.now.output, "output-whole", "no head ablated"))
     board.show("inside-board-gone", told("inside-board-gone", scene))
-    board.numbers("inside-board-gone")
+    board.numbers("inside-board-gone", scene.source)
 
 
 def _drawn(board: Board, scene: Scene, name: str, values: np.ndarray, ident: str, note: str) -> Block:

@@ -88,7 +88,7 @@ def _rows(scene: Scene) -> None:
     )
     board.add(row(words, column(rows_block(board, scene, one), size="rest")))
     board.show("many-rows", told("many-rows", scene))
-    board.numbers("many-rows")
+    board.numbers("many-rows", scene.source)
 
 
 def rows_block(board: Board, scene: Scene, one: np.ndarray) -> Block:

@@ -84,6 +84,11 @@ class Scene:
         return loading.model(self.request).title.partition(",")[0]
 
     @property
+    def source(self) -> dict[str, str]:
+        """What its numbers were computed from, for files."""
+        return {"model": self.title, "head": head_name(self.head), "text": self.request.text}
+
+    @property
     def trained(self) -> bool:
         """Whether the numbers of the matrices were learned: not with random weights, nor before the first step."""
         return self.request.trained and step_of(self.request.model) != 0

@@ -198,4 +198,4 @@ def _one(scene: Scene, variant: Variant, other: tuple[str, ...]) -> None:
         )
     )
     board.show("inside-picture-variants", told("inside-picture-variants", scene), query=scene.query)
-    board.numbers("inside-picture-variants")
+    board.numbers("inside-picture-variants", scene.source)

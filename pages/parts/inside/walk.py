@@ -89,7 +89,7 @@ def show(
                 stage.picture.show(
                     f"inside-picture-{name}", told | pictures.get("told", {}), **_data(scene, pictures)
                 )
-                stage.picture.numbers(f"inside-picture-{name}")
+                stage.picture.numbers(f"inside-picture-{name}", scene.source)
             if stage.below:
                 stage.below()
         with st.container(key="inside-origin", gap="small"):
