@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from mha_core.errors import Unavailable
+from mha_core.model_list import DECODER_PACKAGE, WHEEL
 from mha_core.resources import home
-from mha_core.shelf import DECODER_PACKAGE, WHEEL
 
 LAST_PORT = 65535
 

@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from mha_core.errors import DtypeError, InputError, SizeError
-from mha_core.modes import is_transformed
+from mha_core.torch_modes import is_transformed
 
 STRIP = 64  # queries of a long text that are taken at once under a causal mask
 

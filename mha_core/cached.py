@@ -11,9 +11,9 @@ from torch import Tensor, nn
 
 from mha_core.errors import InputError, SizeError
 from mha_core.grid import Array, freeze
-from mha_core.modes import plain_numbers
 from mha_core.stack import Stack
 from mha_core.tokens import Tokens
+from mha_core.torch_modes import plain_numbers
 
 SPARE = 64  # tokens of room that a new state has beyond its text; then the room doubles
 

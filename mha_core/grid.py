@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mha_core.errors import InputError, SizeError
-from mha_core.listing import ranked_heads, unit_named
+from mha_core.ranked_links import ranked_heads, unit_named
 from mha_core.tokens import Tokens
 from mha_core.wording import Head, counted, head_name, size_in_words
 

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from mha_core.device import choose_device, choose_precision
 from mha_core.errors import InputError, ModelError
-from mha_core.given import is_causal, sink_of, stacked
+from mha_core.external_records import is_causal, sink_of, stacked
 from mha_core.grid import Array
 from mha_core.hf_layers import (
     PARTS,

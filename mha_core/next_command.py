@@ -17,8 +17,8 @@ from mha_core.command_io import (
 )
 from mha_core.export import model_of
 from mha_core.model import Model
+from mha_core.model_list import DECODER
 from mha_core.prediction import predict_next
-from mha_core.shelf import DECODER
 
 
 def add_next_parser(commands: Any) -> None:

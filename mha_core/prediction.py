@@ -13,8 +13,8 @@ from torch import Tensor
 from mha_core.errors import InputError
 from mha_core.grid import Array
 from mha_core.model import Model
-from mha_core.modes import plain_numbers
 from mha_core.tokens import Tokens
+from mha_core.torch_modes import plain_numbers
 from mha_core.trace import as_tokens, gate_tensor, run, to_numpy
 from mha_core.wording import counted
 

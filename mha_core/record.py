@@ -29,7 +29,7 @@ from mha_core.grid import (
     seen_between,
     units_of,
 )
-from mha_core.listing import unit_named
+from mha_core.ranked_links import unit_named
 from mha_core.summary import quoted, summary, summary_html
 from mha_core.tokens import Tokens
 from mha_core.wording import Head, head_name

@@ -17,9 +17,9 @@ from torch import Tensor, nn
 
 from mha_core.errors import SizeError
 from mha_core.interrupt import checkpoint
-from mha_core.modes import is_transformed
 from mha_core.multihead import AttentionDetails, HeadChange, KeyValueStore, MultiHeadAttention
 from mha_core.rotary import Rotary
+from mha_core.torch_modes import is_transformed
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu": F.gelu,

@@ -22,10 +22,10 @@ from mha_core.hf_layers import Part
 from mha_core.hooks import Hook, Hooked
 from mha_core.layer_run import LayerRun, Projections
 from mha_core.model import Model
-from mha_core.modes import plain_numbers
 from mha_core.record import AttentionRecord
 from mha_core.stack import LayerStep, RunChange, StackOutput, near_tokens
 from mha_core.tokens import Tokens
+from mha_core.torch_modes import plain_numbers
 from mha_core.wording import size_in_words
 
 WINDOW = 8  # batches that are sorted by length together

@@ -21,10 +21,10 @@ from mha_core.errors import InputError
 from mha_core.export import described, weights_data
 from mha_core.grid import Grid
 from mha_core.hf_layers import PARTS
-from mha_core.listing import strongest_links
 from mha_core.model import Model
+from mha_core.model_list import EMBEDDED
+from mha_core.ranked_links import strongest_links
 from mha_core.record import AttentionRecord
-from mha_core.shelf import EMBEDDED
 from mha_core.summary import layers_without
 from mha_core.trace import trace
 from mha_core.wording import counted

@@ -7,10 +7,10 @@ from typing import Any
 
 from mha_core.errors import InputError, Unavailable
 from mha_core.grid import Specials, head_from
-from mha_core.listing import unit_named
 from mha_core.picture.bundle import bundle, style
 from mha_core.picture.notebook import picture_of
 from mha_core.picture.standalone import portable, theme
+from mha_core.ranked_links import unit_named
 from mha_core.record import AttentionRecord
 from mha_core.wording import head_name
 

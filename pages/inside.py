@@ -2,7 +2,7 @@
 
 from pages.parts.frame import shell, state
 from pages.parts.inside.example import example_view
-from pages.parts.inside.many import many_view
+from pages.parts.inside.one_or_many import many_view
 from pages.parts.inside.scene import style
 from pages.parts.inside.sizes import sizes_view
 from pages.parts.inside.variants import variants_view

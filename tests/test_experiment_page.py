@@ -28,7 +28,7 @@ from mha_core.experiments import (
 )
 from mha_core.experiments.tasks import ORDINARY
 from mha_core.figures.random_sets import random_sets
-from mha_core.shelf import DECODER
+from mha_core.model_list import DECODER
 from mha_core.trace import batch_of
 from mha_core.trace import run as run_model
 from mha_core.wording import percent

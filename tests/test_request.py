@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pages.parts.frame import presets
-from pages.parts.frame.prose import prose, quoted, visible
+from pages.parts.frame.page_text import prose, quoted, visible
 from pages.parts.frame.request import Request, model_allowed, models, refusal
 from pages.parts.frame.selection import Selection, from_params, parse_head
 

@@ -38,7 +38,7 @@ from mha_core.experiments.prompts import USUAL, Prompt, read_prompts, with_other
 from mha_core.experiments.report import Asked, once_answer, prompts_answer, sweep_answer
 from mha_core.experiments.sweep import every_head, patch_heads, patch_states
 from mha_core.model import Model
-from mha_core.shelf import DECODER
+from mha_core.model_list import DECODER
 from mha_core.tokens import Tokens
 from mha_core.wording import Head, head_name
 

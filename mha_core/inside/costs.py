@@ -11,8 +11,8 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from mha_core.errors import SizeError
-from mha_core.modes import plain_numbers
 from mha_core.multihead import MultiHeadAttention
+from mha_core.torch_modes import plain_numbers
 from mha_core.wording import counted
 
 

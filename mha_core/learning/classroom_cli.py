@@ -17,7 +17,7 @@ from mha_core.learning.classroom.pairs import N_PAIRS
 from mha_core.learning.classroom.shipped import save_model
 from mha_core.learning.classroom.shipping import recipe_of, ship, trained
 from mha_core.load import load_model
-from mha_core.shelf import CLASSROOM_FOLDERS
+from mha_core.model_list import CLASSROOM_FOLDERS
 from mha_core.wording import percent
 
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from mha_core.checkpoint import check_digest
 from mha_core.errors import InputError, ModelError
 from mha_core.learning.classroom.shipped import report
-from mha_core.shelf import CLASSROOM, classroom_folder
+from mha_core.model_list import CLASSROOM, classroom_folder
 from mha_core.stack import Stack
 from mha_core.weights import load_encoder, read_config, untrained_encoder
 

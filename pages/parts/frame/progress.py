@@ -12,7 +12,7 @@ import streamlit as st
 
 from mha_core.experiments import Part
 from mha_core.wording import counted
-from pages.parts.frame.prose import say
+from pages.parts.frame.page_text import say
 from pages.parts.serve.jobs import JOBS, Job, Line, Parts
 
 T = TypeVar("T")

@@ -14,10 +14,10 @@ from mha_core.grid import Specials
 from mha_core.heads import measures
 from mha_core.hf_layers import Part
 from mha_core.load import is_local
+from mha_core.model_list import EMBEDDED, step_of
 from mha_core.run import Run
-from mha_core.shelf import EMBEDDED, step_of
 from mha_core.wording import Per
-from pages.parts.frame.prose import quoted
+from pages.parts.frame.page_text import quoted
 
 WEIGHTS = ("trained", "untrained")
 UNITS = ("pieces", "words")

@@ -13,7 +13,7 @@ from mha_core.grid import Mask
 from mha_core.picture.selection import Selection
 from mha_core.wording import Head, counted, short_name
 from pages.parts.frame import presets
-from pages.parts.frame.prose import quoted
+from pages.parts.frame.page_text import quoted
 from pages.parts.frame.request import Request
 
 __all__ = ["LOOK", "PARAMS", "Selection", "from_params", "parse_head"]

@@ -18,9 +18,9 @@ from mha_core.wording import counted
 from pages.parts.frame import loading
 from pages.parts.frame.charts import chart, is_dark
 from pages.parts.frame.mounts import heard_from
-from pages.parts.frame.prose import say, visible
+from pages.parts.frame.page_text import say, visible
 from pages.parts.frame.request import Request
-from pages.parts.inside.picking import LABELS, choosing
+from pages.parts.inside.selectable import LABELS, choosing
 from pages.parts.picture.tiles import Block, Board, paragraph
 from pages.parts.serve import cache
 

@@ -15,7 +15,7 @@ from mha_core import LayerRun
 from mha_core.inside import CellEdit, Edits, ScoreEdit
 from mha_core.wording import Head, head_name
 from pages.parts.frame import state
-from pages.parts.frame.prose import quoted
+from pages.parts.frame.page_text import quoted
 
 KEYS = ("divide", "causal", "temperature", "unseen", "edits")
 MATRICES = ("W_q", "W_k", "W_v", "W_o")

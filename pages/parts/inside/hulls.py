@@ -14,7 +14,7 @@ from mha_core.figures import charts
 from mha_core.inside import Outside, distance_to_hull, plane, sum_of_heads
 from mha_core.wording import counted, percent
 from pages.parts.frame.charts import chart, is_dark
-from pages.parts.frame.prose import visible
+from pages.parts.frame.page_text import visible
 from pages.parts.inside.scene import Scene, follow, format_error
 from pages.parts.picture.tiles import Board, paragraph
 

@@ -16,7 +16,7 @@ from mha_core.inside import Turn, product_at, turn
 from mha_core.rotary import Rotary
 from pages.parts.frame import state
 from pages.parts.frame.charts import chart, is_dark
-from pages.parts.inside.fields import Field, ask
+from pages.parts.inside.number_fields import Field, ask
 from pages.parts.inside.scene import Scene, format_error
 from pages.parts.inside.shown_code import rotation_lines
 from pages.parts.inside.stage import Stage

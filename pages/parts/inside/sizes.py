@@ -22,11 +22,11 @@ from mha_core.inside import (
 from mha_core.wording import counted
 from pages.parts.frame import loading, state
 from pages.parts.frame.charts import chart, is_dark
-from pages.parts.frame.prose import say
+from pages.parts.frame.page_text import say
 from pages.parts.frame.request import Request
 from pages.parts.inside.cache_growth import cache_view
-from pages.parts.inside.fields import Field, ask
-from pages.parts.inside.linked import switch
+from pages.parts.inside.link_controls import switch
+from pages.parts.inside.number_fields import Field, ask
 from pages.parts.inside.screens import Screen, aloud, here, way
 from pages.parts.picture.tiles import Board, paragraph
 from pages.parts.serve import cache

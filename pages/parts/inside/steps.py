@@ -9,9 +9,9 @@ import numpy as np
 
 from mha_core.inside import follow, spread
 from mha_core.wording import counted, percent
-from pages.parts.frame.prose import visible
-from pages.parts.inside.picking import WORDS, tokens_of
+from pages.parts.frame.page_text import visible
 from pages.parts.inside.scene import SHOWN_KEYS, Scene
+from pages.parts.inside.selectable import WORDS, tokens_of
 from pages.parts.inside.shown_code import mixing_lines, product_lines, score_lines, weight_lines
 from pages.parts.inside.stage import Stage, changed_table, digits, high_of, say, table
 from pages.parts.picture.tiles import Block, Board, column, row

@@ -14,11 +14,11 @@ from mha_core.inside import Variant, group_choices, kv_cache_bytes, middle_group
 from mha_core.wording import counted, percent
 from pages.parts.frame import loading, shell, state
 from pages.parts.frame.request import Request
-from pages.parts.inside.groups import groups_block
+from pages.parts.inside.key_groups import groups_block
 from pages.parts.inside.numbers import format_bytes
-from pages.parts.inside.picking import DOTS, LABELS, heads_of, tokens_of, told
 from pages.parts.inside.scene import Scene, layer_of, make_plain, pick
 from pages.parts.inside.screens import Screen, aloud, here, way
+from pages.parts.inside.selectable import DOTS, LABELS, heads_of, tokens_of, told
 from pages.parts.picture.tiles import Block, Board, paragraph, row
 from pages.parts.serve import cache
 

@@ -6,7 +6,7 @@ In: a scene. Out: words and a chart on the page.
 import numpy as np
 
 from pages.parts.frame import loading
-from pages.parts.inside.many import forms, spectrum
+from pages.parts.inside.one_or_many import forms, spectrum
 from pages.parts.inside.scene import Scene
 from pages.parts.picture.tiles import Board, paragraph
 from pages.parts.serve import cache

@@ -16,7 +16,7 @@ from mha_core.export import csv_of
 from mha_core.picture.bundle import bundle, style
 from pages.parts.frame import state
 from pages.parts.frame.glossary import spans
-from pages.parts.frame.prose import visible
+from pages.parts.frame.page_text import visible
 
 Block = dict[str, Any]
 

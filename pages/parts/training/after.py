@@ -10,11 +10,11 @@ import streamlit as st
 
 from mha_core.heads.questions.base import KIND_OF
 from mha_core.learning.report import taken_away
-from mha_core.shelf import DECODER
+from mha_core.model_list import DECODER
 from mha_core.wording import Head, head_name, percent
 from pages.parts.frame import state
 from pages.parts.frame.links import link_to
-from pages.parts.frame.prose import heading, markup, say
+from pages.parts.frame.page_text import heading, markup, say
 from pages.parts.frame.selection import parse_head
 from pages.parts.picture.tiles import Board, paragraph
 from pages.parts.serve.jobs import MODEL

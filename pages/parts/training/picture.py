@@ -8,9 +8,9 @@ from typing import Any
 
 import streamlit as st
 
-from mha_core.shelf import CLASSROOM, TWIN
+from mha_core.model_list import CLASSROOM, TWIN
 from pages.parts.frame.links import link_to
-from pages.parts.frame.prose import heading, markup, say
+from pages.parts.frame.page_text import heading, markup, say
 from pages.parts.frame.request import models
 from pages.parts.picture.tiles import Board, paragraph
 from pages.parts.training.live import Course, course_of

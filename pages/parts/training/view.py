@@ -15,8 +15,8 @@ from mha_core.picture.bundle import ASSETS
 from mha_core.seeds import LAST
 from mha_core.wording import counted
 from pages.parts.frame import state
+from pages.parts.frame.page_text import heading, say
 from pages.parts.frame.progress import reader, watch
-from pages.parts.frame.prose import heading, say
 from pages.parts.frame.shell import or_show_error
 from pages.parts.picture.tiles import Board, paragraph
 from pages.parts.serve.jobs import Job

@@ -13,10 +13,10 @@ import streamlit as st
 from mha_core.inside import shares
 from mha_core.wording import counted, head_name
 from pages.parts.frame import state
-from pages.parts.frame.prose import visible
-from pages.parts.inside.gone import heads_gone
-from pages.parts.inside.picking import LABELS, heads_of
+from pages.parts.frame.page_text import visible
+from pages.parts.inside.ablation import heads_gone
 from pages.parts.inside.scene import Scene
+from pages.parts.inside.selectable import LABELS, heads_of
 from pages.parts.inside.shown_code import output_lines
 from pages.parts.inside.stage import ROOM, Stage, changed_table, high_of, say, table
 from pages.parts.picture.tiles import column, row

@@ -12,10 +12,10 @@ import streamlit as st
 
 from mha_core import LayerRun, Projections
 from mha_core.wording import head_name, percent
-from pages.parts.frame.prose import visible
-from pages.parts.inside.groups import shared_keys
-from pages.parts.inside.picking import DOTS, heads_of
+from pages.parts.frame.page_text import visible
+from pages.parts.inside.key_groups import shared_keys
 from pages.parts.inside.scene import Scene, follow
+from pages.parts.inside.selectable import DOTS, heads_of
 from pages.parts.inside.shown_code import head_lines, projection_lines
 from pages.parts.inside.stage import ROOM, Stage, changed_table, high_of, say, table, written_row
 from pages.parts.picture.tiles import Block, Board, column, op, paragraph, row

@@ -24,9 +24,9 @@ from pages.parts.frame import loading
 from pages.parts.frame.charts import chart, is_dark
 from pages.parts.frame.request import Request
 from pages.parts.inside.hulls import hulls
-from pages.parts.inside.picking import LABELS, heads_of, tokens_of, told
 from pages.parts.inside.scene import Scene, make_plain, pick
 from pages.parts.inside.screens import Screen, aloud, beside, here, way
+from pages.parts.inside.selectable import LABELS, heads_of, tokens_of, told
 from pages.parts.picture.tiles import Block, Board, column, paragraph, row
 from pages.parts.serve import cache
 

@@ -10,7 +10,7 @@ import numpy as np
 from mha_core import Projections
 from mha_core.inside import SUMS, Origin, origin, table_of
 from mha_core.wording import counted, percent
-from pages.parts.frame.prose import visible
+from pages.parts.frame.page_text import visible
 from pages.parts.inside.scene import Scene
 from pages.parts.inside.stage import digits
 from pages.parts.picture.tiles import Block, Board, paragraph

@@ -11,8 +11,8 @@ import streamlit as st
 
 from mha_core.inside import without
 from mha_core.wording import head_name, percent
-from pages.parts.inside.picking import LABELS, tokens_of, told
 from pages.parts.inside.scene import Scene
+from pages.parts.inside.selectable import LABELS, tokens_of, told
 from pages.parts.inside.stage import high_of
 from pages.parts.picture.tiles import Block, Board, paragraph
 
