@@ -8,7 +8,7 @@
 FROM python:3.11-slim-bookworm AS build
 ARG TORCH=cpu
 ENV PIP_NO_CACHE_DIR=1 PIP_REQUIRE_VIRTUALENV=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PATH=/opt/venv/bin:$PATH
-COPY requirements.txt requirements-cuda.txt mha_core/shelf.py /build/
+COPY requirements.txt requirements-cuda.txt mha_core/model_list.py /build/
 RUN python3 -m venv /opt/venv
 # The CPU index, if it answers within six seconds; otherwise what pip's own settings lead to.
 RUN index= ; cpu=https://download.pytorch.org/whl/cpu; \
@@ -29,7 +29,7 @@ RUN sed -n -e ':more' -e '/\\$/{N;b more' -e '}' \
       /build/requirements.txt > /build/needed.txt \
     && install="pip install -q --no-compile --require-hashes --no-deps --only-binary :all:" \
     && $install -r /build/needed.txt \
-    && sed -n 's/^WHEEL = "\(.*\)"$/\1/p' /build/shelf.py > /build/decoder.txt \
+    && sed -n 's/^WHEEL = "\(.*\)"$/\1/p' /build/model_list.py > /build/decoder.txt \
     && $install -r /build/decoder.txt \
     && pip uninstall -q -y pip setuptools \
     && cd /opt/venv/lib/python3.11/site-packages \

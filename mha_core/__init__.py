@@ -4,8 +4,8 @@ from mha_core.attention import causal_mask, masked_softmax, scaled_dot_product_a
 from mha_core.cached import DecoderState, Step
 from mha_core.device import choose_device, choose_precision
 from mha_core.errors import DtypeError, HeadScopeError, InputError, ModelError, SizeError, Unavailable
+from mha_core.external_records import record_of
 from mha_core.families.bert import Encoder, EncoderConfig, MaskedHead
-from mha_core.given import record_of
 from mha_core.grid import Grid, HeadWeights, Unit
 from mha_core.heads.copying import copying_scores
 from mha_core.hf import SequenceRecords, TransformersModel, from_transformers
@@ -13,11 +13,11 @@ from mha_core.layer_run import LayerRun, Projections
 from mha_core.load import load_model
 from mha_core.logit_attribution import logit_attribution
 from mha_core.model import Model
+from mha_core.model_list import ShelfEntry, shelf
 from mha_core.multihead import AttentionDetails, MultiHeadAttention
 from mha_core.picture.notebook import Shown, show
 from mha_core.prediction import NextToken, predict_masked, predict_next
 from mha_core.record import AttentionRecord, ModelInfo, grid_of
-from mha_core.shelf import ShelfEntry, shelf
 from mha_core.stack import Stack, StackConfig, StackOutput
 from mha_core.tokens import Piece, Tokenizer, Tokens, Word
 from mha_core.trace import (

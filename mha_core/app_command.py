@@ -15,22 +15,20 @@ from pathlib import Path
 from typing import Any
 
 from mha_core.errors import Unavailable
+from mha_core.model_list import DECODER_PACKAGE, WHEEL
 from mha_core.resources import home
-from mha_core.shelf import DECODER_PACKAGE, WHEEL
 
 LAST_PORT = 65535
 
 
 def add_app_parser(commands: Any) -> None:
     """The command `app` and its options."""
-    parser = commands.add_parser(
-        "app", help="start the web app and print its address", description="Start the web app."
-    )
-    parser.add_argument("--port", type=_port, metavar="N", help="the port (8501, or the next free one)")
+    parser = commands.add_parser("app", help="start the web app", description="Start the web app.")
+    parser.add_argument("--port", type=_port, metavar="N", help="port (default: 8501, or the next free one)")
     parser.add_argument(
         "--address",
         default=os.environ.get("STREAMLIT_SERVER_ADDRESS") or "localhost",
-        help="who is listened to: localhost, or 0.0.0.0 for everybody who reaches this machine (%(default)s)",
+        help="address to listen on; 0.0.0.0 lets others connect (%(default)s)",
     )
     parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
     parser.set_defaults(run=_run)
@@ -39,7 +37,7 @@ def add_app_parser(commands: Any) -> None:
 def add_decoder_parser(commands: Any) -> None:
     """The command `decoder`."""
     parser = commands.add_parser(
-        "decoder", help="fetch the embedded decoder's file (93 MB), once", description="Fetch SmolLM2's file."
+        "decoder", help="download the file of SmolLM2 (93 MB)", description="Download the file of SmolLM2."
     )
     parser.set_defaults(run=_fetch_decoder)
 

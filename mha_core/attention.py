@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from mha_core.errors import DtypeError, InputError, SizeError
-from mha_core.modes import is_transformed
+from mha_core.torch_modes import is_transformed
 
 STRIP = 64  # queries of a long text that are taken at once under a causal mask
 
@@ -159,7 +159,7 @@ def without_autocast(device: torch.device) -> AbstractContextManager[object]:
 def check_dropout(p: float) -> None:
     """Raise InputError unless p is a probability."""
     if not 0.0 <= p <= 1.0:
-        raise InputError(f"A dropout of {p} was given; it is a probability, from 0 to 1.")
+        raise InputError(f"dropout must be from 0 to 1, not {p}.")
 
 
 def _future(n_q: int, n_k: int, like: Tensor) -> Tensor:

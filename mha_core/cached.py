@@ -11,9 +11,9 @@ from torch import Tensor, nn
 
 from mha_core.errors import InputError, SizeError
 from mha_core.grid import Array, freeze
-from mha_core.modes import plain_numbers
 from mha_core.stack import Stack
 from mha_core.tokens import Tokens
+from mha_core.torch_modes import plain_numbers
 
 SPARE = 64  # tokens of room that a new state has beyond its text; then the room doubles
 
@@ -103,7 +103,7 @@ class DecoderState:
         """Read one more token. Raises InputError for an id that is not in the vocabulary, or a full text."""
         if not 0 <= token_id < self._stack.config.vocab_size:
             raise InputError(
-                f"There is no token {token_id}; {self._title} has {self._stack.config.vocab_size}, from 0."
+                f"Unknown token {token_id}. {self._title} has {self._stack.config.vocab_size} tokens, counted from 0."
             )
         if len(self.ids) >= self.max_tokens:
             raise InputError(f"The text is full: {self._title} takes {self.max_tokens} tokens at most.")
@@ -125,7 +125,7 @@ class DecoderState:
 def start(stack: Stack, head: nn.Module | None, tokens: Tokens, title: str, max_tokens: int) -> DecoderState:
     """A new state that has read `tokens`. Raises InputError for a model that predicts no next token."""
     if head is None or not stack.config.is_causal:
-        raise InputError(f"{title} predicts no next word; a decoder such as SmolLM2 does.")
+        raise InputError(f"{title} predicts no next token. Choose a decoder such as SmolLM2.")
     if len(tokens) > max_tokens:
-        raise SizeError(f"{len(tokens)} tokens were given; {title} takes {max_tokens} at most.")
+        raise SizeError(f"The text has {len(tokens)} tokens; {title} takes {max_tokens} at most.")
     return DecoderState(stack, head, tokens, title, max_tokens)

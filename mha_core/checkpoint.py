@@ -102,7 +102,7 @@ def sha256(path: Path) -> str:
 def check_digest(path: Path, digest: str) -> None:
     """Raise ModelError unless the file is there and has this SHA-256."""
     if not path.is_file():
-        raise ModelError(f"The model's file {path.name} is missing; reinstall the model.")
+        raise ModelError(f"The model's file {path.name} is missing. Reinstall the model.")
     found = sha256(path)
     if found != digest:
         raise ModelError(

@@ -18,18 +18,18 @@ from mha_core.console import guarded
 from mha_core.experiments.cli import add_experiment_parsers
 from mha_core.heads.cli import add_roles_parsers
 from mha_core.learning.cli import add_learn_parser
+from mha_core.model_list import shelf
 from mha_core.next_command import add_next_parser
-from mha_core.shelf import shelf
 from mha_core.trace_command import add_trace_parser
 from mha_core.why_command import add_why_parser
 
 NOTE = (
-    "Layers and heads are numbered from 1: 4-2 is layer 4, head 2. Positions in the JSON and CSV arrays, "
-    "[layer][head][query][key], are from 0. A row is the token that looks, a column the one looked at."
+    "Layers and heads count from 1: 4-2 is layer 4, head 2 (L3H1 counted from 0). JSON and CSV arrays are "
+    "[layer][head][query][key], counted from 0: row looks at column."
 )
 ALSO = (
     "Also: any BERT, DistilBERT, ELECTRA, RoBERTa, XLM-R, GPT-2 or Llama checkpoint in safetensors, by folder or "
-    "hub id, and a Llama's GGUF file; transformers computes any other architecture. Any of them --untrained."
+    "Hugging Face id, and Llama GGUF files; transformers runs other architectures. Add --untrained for random weights."
 )
 MESSAGE = 300  # characters of what was given that a sentence about it repeats at most
 
@@ -70,7 +70,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_trace_parser(commands, NOTE)
     add_next_parser(commands)
     add_why_parser(commands, NOTE)
-    models = commands.add_parser("models", help="the models to choose from")
+    models = commands.add_parser("models", help="list the models")
     add_format(models)
     models.set_defaults(run=_run_models)
     add_roles_parsers(commands)

@@ -41,20 +41,18 @@ class Answer(NamedTuple):
 def add_format(parser: argparse.ArgumentParser, said: str = HELP) -> None:
     """`--format` and `--out`, the same everywhere."""
     parser.add_argument("--format", choices=FORMATS, help=said)
-    parser.add_argument("--out", type=Path, metavar="FILE", help="write here instead of the screen")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write to a file")
 
 
 def add_model(parser: argparse.ArgumentParser, default: str) -> None:
     """Which model, the same everywhere."""
     parser.add_argument(
-        "--model", default=default, help="a name of the list, a hub id or a folder (%(default)s)"
+        "--model", default=default, help="model name, Hugging Face id or folder (%(default)s)"
     )
-    parser.add_argument(
-        "--sha256", metavar="HEX", help="the one digest that the model's files must have together"
-    )
-    parser.add_argument("--untrained", action="store_true", help="the same shape with random weights")
+    parser.add_argument("--sha256", metavar="HEX", help="require this SHA-256 of the model's files")
+    parser.add_argument("--untrained", action="store_true", help="use random weights in the same shape")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or mps (%(default)s)")
-    parser.add_argument("--precision", help="float32 (default), float64, bfloat16 or float16")
+    parser.add_argument("--precision", help="float32, float64, bfloat16 or float16 (float32)")
 
 
 def model_asked(options: argparse.Namespace, seed: int = 0) -> Model:
@@ -107,9 +105,11 @@ def form_of(options: argparse.Namespace, default: str = "table") -> str:
 
 def add_texts(parser: argparse.ArgumentParser, what: str) -> None:
     """One text, or many: `-` for standard input and `--file`, a text a line."""
-    parser.add_argument("text", metavar="TEXT", nargs="?", help=f"{what}; - reads standard input, one a line")
     parser.add_argument(
-        "--file", type=Path, metavar="FILE", help="a file of texts, one a line, instead of TEXT"
+        "text", metavar="TEXT", nargs="?", help=f"{what}; - reads standard input, one per line"
+    )
+    parser.add_argument(
+        "--file", type=Path, metavar="FILE", help="file of texts, one per line, instead of TEXT"
     )
 
 
@@ -123,7 +123,7 @@ def texts_of(options: argparse.Namespace) -> list[str]:
     # By line ends alone: other signs that break a line, such as U+2028, stand in texts.
     found = [line for line in _read(options.file, where).split("\n") if line.strip()]
     if not found:
-        raise InputError(f"There is no text in {where}.")
+        raise InputError(f"No text in {where}.")
     return found
 
 
@@ -144,7 +144,7 @@ def _read(path: Path | None, where: str) -> str:
     except OSError as problem:
         raise InputError(f"{where} cannot be read: {problem.strerror or problem}.") from None
     except UnicodeDecodeError:
-        raise InputError(f"{where} is no text in UTF-8.") from None
+        raise InputError(f"{where} must be text in UTF-8.") from None
 
 
 def told(texts: Sequence[str]) -> Iterator[tuple[int, str]]:

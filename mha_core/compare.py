@@ -190,7 +190,7 @@ def _candidate(a: Grid, b: Grid, query: tuple[int, int], key: tuple[int, int]) -
 def _row(grid: Grid, query: int) -> npt.NDArray[np.float64]:
     """Attention from one position: (layer, head, key)."""
     if not 0 <= query < len(grid.units):
-        raise InputError(f"There is no position {query} in a sentence of {len(grid.units)} positions.")
+        raise InputError(f"Unknown position {query}. The sentence has positions 0 to {len(grid.units) - 1}.")
     return np.asarray(grid.weights[:, :, query], dtype=np.float64)
 
 

@@ -49,7 +49,7 @@ def _say(sentence: object) -> None:
 def check_file(path: Path | None) -> None:
     """Raises InputError where a file cannot be written for want of its folder: before what takes long, not after it."""
     if path is not None and not Path(os.path.realpath(path)).parent.is_dir():
-        raise InputError(f"'{path}' cannot be written: there is no such folder.")
+        raise InputError(f"Cannot write '{path}': the folder does not exist.")
 
 
 def write_file(path: Path, content: str) -> None:

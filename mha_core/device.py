@@ -21,15 +21,13 @@ def choose_device(name: str = "auto") -> torch.device:
         return torch.device(next(kind for kind in ("cuda", "mps", "cpu") if here[kind]))
     kind, _, index = name.partition(":")
     if kind not in here or (":" in name and not (index.isascii() and index.isdigit())):
-        raise InputError(f"There is no device '{name}'; choose auto, cpu, cuda or mps.")
+        raise InputError(f"Unknown device '{name}'. Choose one of: auto, cpu, cuda, mps.")
     if not here[kind]:
-        raise InputError(
-            f"The device '{name}' was asked for, and this machine has none; 'auto' takes what is there."
-        )
+        raise InputError(f"This machine has no device '{name}'. 'auto' takes what there is.")
     if not index:
         return torch.device(kind)
     if len(index) > 6 or int(index) >= here[kind]:
-        raise InputError(f"The device '{name}' was asked for, counted from 0; this machine has {here[kind]}.")
+        raise InputError(f"Unknown device '{name}'. This machine has {here[kind]}, counted from 0.")
     return torch.device(kind, int(index))
 
 
@@ -44,7 +42,7 @@ def choose_precision(name: str | None, device: torch.device) -> torch.dtype:
     if name is None:
         return torch.float32
     if name not in PRECISIONS:
-        raise InputError(f"There is no precision '{name}'; choose {', '.join(PRECISIONS)}.")
+        raise InputError(f"Unknown precision '{name}'. Choose one of: {', '.join(PRECISIONS)}.")
     if device.type == "mps" and name == "float64":
         raise InputError("MPS devices have no float64; choose float32, or the device cpu.")
     return PRECISIONS[name]

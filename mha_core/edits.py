@@ -47,7 +47,7 @@ class Edits:
         if not all(map(math.isfinite, numbers)):
             raise InputError("Every changed value must be a finite number.")
         if self.temperature <= 0:
-            raise InputError(f"The temperature must be greater than 0; {self.temperature:g} was given.")
+            raise InputError(f"The temperature must be above 0, not {self.temperature:g}.")
 
     @property
     def any(self) -> bool:

@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from mha_core.modes import is_transformed, plain_numbers
+from mha_core.torch_modes import is_transformed, plain_numbers
 
 CLEARLY = 0.75  # of MKL's time: on AMD with AVX-512 oneDNN takes 0.55 to 0.65, elsewhere 0.85 to 1.2
 ROWS, N_IN, N_OUT, ROUNDS = 128, 384, 1536, 5  # of the trial: a layer of MiniLM

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mha_core.errors import InputError, SizeError
-from mha_core.listing import places_of, ranked_heads, unit_named
+from mha_core.ranked_links import places_of, ranked_heads, unit_named
 from mha_core.tokens import Tokens
 from mha_core.wording import Head, counted, head_name, size_in_words
 
@@ -293,11 +293,13 @@ def head_from(name: object, n_layers: int, n_heads: int) -> Head:
     """A head from 0, by its name from 1. Raises InputError for what is no name, and a head that is not there."""
     found = NAME.fullmatch(name) if isinstance(name, str) else None
     if found is None:
-        raise InputError(f"{str(name)[:40]!r} is no head; write layer and head from 1, as in '4-2'.")
+        raise InputError(
+            f"{str(name)[:40]!r} is not a head. Write layer and head counted from 1, such as '4-2'."
+        )
     layer, head = int(found[1]) - 1, int(found[2]) - 1
     if not (0 <= layer < n_layers and 0 <= head < n_heads):
         there = "there is" if n_layers == 1 else "there are"
-        raise InputError(f"There is no head {name}; {there} {size_in_words(n_layers, n_heads)}.")
+        raise InputError(f"Unknown head {name}. {there} {size_in_words(n_layers, n_heads)}.")
     return layer, head
 
 

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from mha_core.device import choose_device, choose_precision
 from mha_core.errors import InputError, ModelError
-from mha_core.given import is_causal, sink_of, stacked
+from mha_core.external_records import is_causal, sink_of, stacked
 from mha_core.grid import Array
 from mha_core.hf_layers import (
     PARTS,
@@ -312,12 +312,12 @@ def from_transformers(model: Any, tokenizer: Any = None) -> TransformersModel:
         tokenizer, model = model.tokenizer, model._first_module().auto_model
     if not callable(model) or not hasattr(model, "config") or not hasattr(model, "parameters"):
         raise InputError(
-            f"A model of transformers is asked for and {type(model).__name__} was given; "
+            f"Expected a transformers model, not {type(model).__name__}; "
             "AutoModel.from_pretrained(name, attn_implementation='eager') loads one."
         )
     if not callable(tokenizer) or not hasattr(tokenizer, "convert_ids_to_tokens"):
         raise InputError(
-            f"The model's tokenizer is asked for and {type(tokenizer).__name__} was given; "
+            f"Expected the model's tokenizer, not {type(tokenizer).__name__}; "
             "AutoTokenizer.from_pretrained(name) loads it."
         )
     name = getattr(model.config, "name_or_path", "") or getattr(model.config, "_name_or_path", "")

@@ -64,13 +64,13 @@ class HubTokenizer(Tokenizer):
         """A text, or two, as tokens. Raises InputError if there is nothing to look at."""
         texts = [clean_text(part) for part in (text, pair) if part is not None]
         if not all(part.strip() for part in texts):
-            raise InputError("The sentence is empty; type at least one word.")
+            raise InputError("The sentence is empty. Type a word.")
         return self._tokens(texts)
 
     def encode_target(self, text: str) -> Tokens:
         """What an encoder-decoder is to write, as its tokenizer cuts that: Marian has two vocabularies."""
         if not text.strip():
-            raise InputError("The text that the decoder reads is empty; type at least one word.")
+            raise InputError("The decoder's text is empty. Type a word.")
         return self._tokens([clean_text(text)], target=True)
 
     def encode_words(self, words: Sequence[str]) -> Tokens:

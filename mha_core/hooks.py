@@ -26,7 +26,7 @@ class Hooked:
     def __init__(self, hook: Hook) -> None:
         if not callable(hook):
             raise InputError(
-                f"A hook is a function of a name, a layer and a tensor; {type(hook).__name__} was given."
+                f"A hook must be a function of a name, a layer and a tensor, not {type(hook).__name__}."
             )
         self._hook = hook
         self.changed = False

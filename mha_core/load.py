@@ -26,8 +26,7 @@ from mha_core.hf import TransformersModel, load_with_transformers
 from mha_core.hub import Progress, check_fetched, fetch, is_here, is_hub_id
 from mha_core.learning.classroom.moments import at_step
 from mha_core.model import Model
-from mha_core.modes import plain_numbers
-from mha_core.shelf import (
+from mha_core.model_list import (
     CLASSROOM,
     CLASSROOM_FOLDERS,
     DECODER,
@@ -44,6 +43,7 @@ from mha_core.shelf import (
 )
 from mha_core.stack import Stack, StackConfig
 from mha_core.tokens import Tokenizer
+from mha_core.torch_modes import plain_numbers
 from mha_core.weights import architecture, assemble, config_of, untrained_encoder
 
 MOST_BYTES = 1_500_000_000  # of models that stay loaded beside the embedded ones
@@ -89,7 +89,7 @@ def load_model(
     """
     name = os.fspath(name) if isinstance(name, os.PathLike) else name
     if not isinstance(name, str):
-        raise InputError(f"A model is asked for by its name or folder; {type(name).__name__} was given.")
+        raise InputError(f"`name` must be a model's name or folder, not {type(name).__name__}.")
     where = choose_device(device)
     precision = choose_precision(dtype, where)
     stamp = _stamp(name) if local and name not in SHIPPED and is_local(name) else None
@@ -263,7 +263,7 @@ def _place(name: str, progress: Progress | None, local: bool) -> tuple[Path, Map
         return files[0] if len(files) == 1 else path, {}
     if not is_hub_id(name):
         raise InputError(
-            f"There is no model '{name[:60]}'; choose a name on the shelf, a hub id, a folder or a GGUF file."
+            f"Unknown model '{name[:60]}'. Give a name of the model list, a Hugging Face id, a folder or a GGUF file."
         )
     return fetch(name, progress), {}
 

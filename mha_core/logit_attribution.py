@@ -11,10 +11,10 @@ import torch
 from mha_core.errors import InputError
 from mha_core.experiments.outcomes import token_of
 from mha_core.model import Model
-from mha_core.modes import plain_numbers
 from mha_core.prediction import predict_next
 from mha_core.residual_parts import exact, kept_rows, next_matrix, read_parts, writer_columns
 from mha_core.tokens import Tokens
+from mha_core.torch_modes import plain_numbers
 from mha_core.trace import as_tokens, check_model
 
 if TYPE_CHECKING:

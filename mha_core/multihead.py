@@ -186,7 +186,7 @@ class MultiHeadAttention(nn.Module):
 
     def _sources(self, query: Tensor, key: Tensor | None, value: Tensor | None) -> tuple[Tensor, Tensor]:
         if key is None and value is not None:
-            raise InputError("A value was given without a key; give both, or neither for self-attention.")
+            raise InputError("`value` needs `key`. Give both, or neither for self-attention.")
         self._check("query", query)
         if key is None:
             return query, query

@@ -17,16 +17,16 @@ from mha_core.command_io import (
 )
 from mha_core.export import model_of
 from mha_core.model import Model
+from mha_core.model_list import DECODER
 from mha_core.prediction import predict_next
-from mha_core.shelf import DECODER
 
 
 def add_next_parser(commands: Any) -> None:
     """The command `next`."""
-    parser = commands.add_parser("next", help="the likeliest next tokens of a text, by a decoder")
+    parser = commands.add_parser("next", help="show the likeliest next tokens of a text")
     add_texts(parser, "the text to go on with")
     add_model(parser, DECODER)
-    parser.add_argument("--top", type=int, default=10, help="how many tokens to list (%(default)s)")
+    parser.add_argument("--top", type=int, default=10, help="number of tokens to list (%(default)s)")
     add_format(parser)
     parser.set_defaults(run=_run)
 

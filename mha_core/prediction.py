@@ -13,8 +13,8 @@ from torch import Tensor
 from mha_core.errors import InputError
 from mha_core.grid import Array
 from mha_core.model import Model
-from mha_core.modes import plain_numbers
 from mha_core.tokens import Tokens
+from mha_core.torch_modes import plain_numbers
 from mha_core.trace import as_tokens, gate_tensor, run, to_numpy
 from mha_core.wording import counted
 
@@ -38,7 +38,9 @@ def predict_next(
     """
     tokens = as_tokens(tokens, model)
     if not -len(tokens) <= position < len(tokens):
-        raise InputError(f"There is no position {position}; the text has {counted(len(tokens), 'token')}.")
+        raise InputError(
+            f"Unknown position {position}. The text has {counted(len(tokens), 'token')}, counted from 0."
+        )
     return likeliest(next_logits(tokens, model, gates=gates, position=position), model, k)
 
 
@@ -91,7 +93,7 @@ def predict_masked(
     tokens = model.tokenizer.encode(text, pair)
     places = [i for i, piece in enumerate(tokens.pieces) if piece.id == model.tokenizer.mask_id]
     if not places:
-        raise InputError(f"There is no {mask} in the sentence; put it where the word to predict stands.")
+        raise InputError(f"The sentence has no {mask}. Put it where the word to predict stands.")
     with torch.inference_mode(), plain_numbers():
         hidden = run([tokens], model, need_weights=False).hidden[0, places]
         scores = of_pieces(model.masked_head(hidden), model)
@@ -104,4 +106,4 @@ def predict_masked(
 
 def _check_k(k: int, model: Model) -> None:
     if not 1 <= k <= model.tokenizer.vocab_size:
-        raise InputError(f"{k} guesses were asked for; give 1 to {model.tokenizer.vocab_size}.")
+        raise InputError(f"k must be from 1 to {model.tokenizer.vocab_size}, not {k}.")

@@ -29,7 +29,7 @@ from mha_core.grid import (
     seen_between,
     units_of,
 )
-from mha_core.listing import unit_named
+from mha_core.ranked_links import unit_named
 from mha_core.summary import quoted, summary, summary_html
 from mha_core.tokens import Tokens
 from mha_core.wording import Head, head_name
@@ -221,7 +221,7 @@ class AttentionRecord(Frozen):
         from mha_core.figures.attention import captioned, figure
 
         if unit not in ("pieces", "words"):
-            raise InputError(f"A figure is drawn in pieces or words, not “{unit}”.")
+            raise InputError(f"Unknown unit “{unit}”. Choose one of: pieces, words.")
         grid = self.grid(unit == "words", specials)
         chosen = [heads] if isinstance(heads, str) else heads
         pairs = [

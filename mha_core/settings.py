@@ -20,7 +20,7 @@ def whole(raw: Raw, name: str, default: int | None = None) -> int:
     if value is None and default is not None:
         return default
     if type(value) is not int or abs(value) > LARGEST:
-        raise SizeError(f"{name} is {ascii(value)[:40]}, which is no whole number that it could be.")
+        raise SizeError(f"{name} must be a whole number in its range, not {ascii(value)[:40]}.")
     return value
 
 
@@ -30,7 +30,7 @@ def real(raw: Raw, name: str, default: float | None = None) -> float:
     if value is None and default is not None:
         return default
     if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
-        raise SizeError(f"{name} is {ascii(value)[:40]}, which is no number that it could be.")
+        raise SizeError(f"{name} must be a number in its range, not {ascii(value)[:40]}.")
     return float(value)
 
 

@@ -17,9 +17,9 @@ from torch import Tensor, nn
 
 from mha_core.errors import SizeError
 from mha_core.interrupt import checkpoint
-from mha_core.modes import is_transformed
 from mha_core.multihead import AttentionDetails, HeadChange, KeyValueStore, MultiHeadAttention
 from mha_core.rotary import Rotary
+from mha_core.torch_modes import is_transformed
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu": F.gelu,
@@ -364,7 +364,7 @@ class Stack(nn.Module):
             )
         if first + ids.shape[1] > self.config.max_positions:
             raise SizeError(
-                f"{first + ids.shape[1]} tokens were given; this model takes {self.config.max_positions} at most."
+                f"The text has {first + ids.shape[1]} tokens; this model takes {self.config.max_positions} at most."
             )
         if gates is not None:
             layers, heads = self.config.n_layers, self.config.n_heads

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mha_core.listing import strongest_words
 from mha_core.picture.text import visible
+from mha_core.ranked_links import strongest_words
 from mha_core.wording import counted, head_name, percent
 
 if TYPE_CHECKING:

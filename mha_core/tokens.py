@@ -265,14 +265,14 @@ class Tokenizer:
         texts = [self._unframed(clean_text(one)) for one in (text, pair) if one is not None]
         texts = texts if texts[-1].strip() else texts[:1]
         if len(texts) > 1 and not self.takes_pairs:
-            raise InputError("This model reads one running text and takes no pair; give one text.")
+            raise InputError("This model takes no pair. Give one text.")
         if pair is None and self.takes_pairs:
             first, *second = _at_border(texts[0], self.separator, self._between)
             texts = [first, *map(self._unframed, second)]
         encoding = self._fast.encode(texts[0], texts[1] if texts[1:] else None)
         for segment, which in enumerate(("sentence", "second sentence")[: len(texts)]):
             if segment not in encoding.sequence_ids or not texts[segment].strip():
-                raise InputError(f"The {which} is empty; type at least one word.")
+                raise InputError(f"The {which} is empty. Type a word.")
         return self._of_texts(texts, self._rows(encoding))
 
     def encode_words(self, words: Sequence[str]) -> Tokens:
@@ -281,7 +281,7 @@ class Tokenizer:
         Raises InputError for no words, and where a token spells more than one word.
         """
         if isinstance(words, str | bytes):
-            raise InputError("A sentence is asked for as a list of words; one text was given.")
+            raise InputError("The words must be a list, not one text.")
         if not words or (self._spells and not all(words)):
             raise InputError("A sentence has one word or more, with a character each; give such words.")
         words = [clean_text(word) for word in words]
@@ -403,7 +403,7 @@ def clean_text(text: str) -> str:
     Raises InputError for what is no text: every text that is read comes through here.
     """
     if not isinstance(text, str):
-        raise InputError(f"A text is asked for and {type(text).__name__} was given.")
+        raise InputError(f"`text` must be a string, not {type(text).__name__}.")
     lone = any("\ud800" <= character <= "\udfff" for character in text)
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if lone else text
 

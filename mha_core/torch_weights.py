@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def from_torch(kind: "type[MultiHeadAttention]", theirs: nn.MultiheadAttention) -> "MultiHeadAttention":
     """See `MultiHeadAttention.from_torch`."""
     if not isinstance(theirs, nn.MultiheadAttention):
-        raise InputError(f"A torch.nn.MultiheadAttention is asked for; {type(theirs).__name__} was given.")
+        raise InputError(f"Expected a torch.nn.MultiheadAttention, not {type(theirs).__name__}.")
     d_model = theirs.embed_dim
     if theirs.kdim != d_model or theirs.vdim != d_model:
         raise SizeError(

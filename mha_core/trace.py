@@ -22,10 +22,10 @@ from mha_core.hf_layers import Part
 from mha_core.hooks import Hook, Hooked
 from mha_core.layer_run import LayerRun, Projections
 from mha_core.model import Model
-from mha_core.modes import plain_numbers
 from mha_core.record import AttentionRecord
 from mha_core.stack import LayerStep, RunChange, StackOutput, near_tokens
 from mha_core.tokens import Tokens
+from mha_core.torch_modes import plain_numbers
 from mha_core.wording import size_in_words
 
 WINDOW = 8  # batches that are sorted by length together
@@ -58,7 +58,7 @@ def trace(
         return (model if part is None else model.of(part)).trace(text, pair, target)
     check_model(model)
     if target is not None or part not in (None, "encoder"):
-        raise InputError(f"{model.title} is no encoder-decoder; it reads a text, or a pair.")
+        raise InputError(f"{model.title} is not an encoder-decoder. Give one text, or a pair.")
     tokens = (
         model.tokenizer.encode(text, pair) if isinstance(text, str) else model.tokenizer.encode_words(text)
     )
@@ -76,7 +76,7 @@ def check_model(model: object) -> None:
         raise InputError(INSIDE.format(model.title))
     if not isinstance(model, Model):
         kind = f"the name '{model[:40]}'" if isinstance(model, str) else type(model).__name__
-        raise InputError(f"A loaded model is asked for and {kind} was given; load_model(name) loads one.")
+        raise InputError(f"`model` must be a loaded model, not {kind}. load_model(name) loads one.")
 
 
 def trace_tokens(
@@ -126,9 +126,9 @@ def trace_many(
     padded and masked; the padding is cut off again. Memory does not grow with their number.
     """
     if batch_size < 1:
-        raise InputError(f"A batch of {batch_size} texts was asked for; it takes at least one.")
+        raise InputError(f"batch_size must be 1 or more, not {batch_size}.")
     if isinstance(texts, str | bytes | Tokens):
-        raise InputError("Many texts are a list of them; one was given, which trace takes.")
+        raise InputError("`texts` must be a list. For one text use trace.")
     if isinstance(model, TransformersModel) and gates is None:
         yield from _one_by_one(texts, model, progress)
         return
@@ -196,7 +196,7 @@ def layer_details(
     Raises InputError for a layer that is not there.
     """
     if not 0 <= layer < model.n_layers:
-        raise InputError(f"Layer {layer + 1} was asked for; {model.title} has {model.n_layers}.")
+        raise InputError(f"Unknown layer {layer + 1}. {model.title} has layers 1 to {model.n_layers}.")
     tokens, factors = as_tokens(tokens, model), gate_tensor(gates, model)
     for step in every_step([tokens], model, gates=factors, need_weights=True, details_of=(layer,)):
         if step.index == layer:
@@ -339,9 +339,9 @@ def gate_tensor(gates: ArrayLike | None, model: Model) -> Tensor | None:
     try:
         factors = torch.tensor(np.asarray(gates, dtype=np.float32), device=model.device)
     except (TypeError, ValueError):
-        raise InputError("Gates are one number for every head, in rows of one layer each.") from None
+        raise InputError("Gates must be one number per head, in one row per layer.") from None
     if not bool(factors.isfinite().all()):
-        raise InputError("A gate is not a finite number; 0 switches a head off, 1 leaves it as it is.")
+        raise InputError("Gates must be finite numbers: 0 ablates a head, 1 keeps it.")
     if factors.shape != (model.n_layers, model.n_heads):
         raise SizeError(
             f"Gates of shape {tuple(factors.shape)} were given; {model.title} has "

@@ -21,10 +21,10 @@ from mha_core.errors import InputError
 from mha_core.export import described, weights_data
 from mha_core.grid import Grid
 from mha_core.hf_layers import PARTS
-from mha_core.listing import strongest_links
 from mha_core.model import Model
+from mha_core.model_list import EMBEDDED
+from mha_core.ranked_links import strongest_links
 from mha_core.record import AttentionRecord
-from mha_core.shelf import EMBEDDED
 from mha_core.summary import layers_without
 from mha_core.trace import trace
 from mha_core.wording import counted
@@ -35,29 +35,31 @@ if TYPE_CHECKING:
 
 def add_trace_parser(commands: Any, note: str) -> None:
     """The command `trace`."""
-    parser = commands.add_parser("trace", help="the attention of every head for a sentence", epilog=note)
+    parser = commands.add_parser("trace", help="show the attention of every head for a sentence", epilog=note)
     add_texts(parser, "the sentence")
     parser.add_argument(
-        "--pair", metavar="TEXT", help="a second sentence; of an encoder-decoder what its decoder reads"
+        "--pair", metavar="TEXT", help="second sentence; for an encoder-decoder, the decoder's text"
     )
     parser.add_argument(
         "--attention",
         choices=PARTS,
         default=PARTS[0],
-        help="of an encoder-decoder: encoder, decoder or cross (%(default)s)",
+        help="attention of an encoder-decoder: encoder, decoder or cross (%(default)s)",
     )
     add_model(parser, EMBEDDED)
-    parser.add_argument("--words", action="store_true", help="whole words instead of word pieces")
-    parser.add_argument("--layer", type=int, help="only this layer, from 1")
-    parser.add_argument("--head", type=int, help="only this head, from 1")
+    parser.add_argument("--words", action="store_true", help="merge tokens to whole words")
+    parser.add_argument("--layer", type=int, help="show one layer")
+    parser.add_argument("--head", type=int, help="show one head of --layer")
     parser.add_argument(
         "--from",
         dest="source",
         metavar="WORD",
-        help="heads by their weight from this token (it#2: the second)",
+        help="rank heads by attention from this token (it#2: the second)",
     )
-    parser.add_argument("--to", dest="target", metavar="WORD", help="... to this token")
-    parser.add_argument("--top", type=int, default=10, help="how many heads to list (%(default)s; 0 for all)")
+    parser.add_argument("--to", dest="target", metavar="WORD", help="rank heads by attention to this token")
+    parser.add_argument(
+        "--top", type=int, default=10, help="number of heads to list (%(default)s; 0 for all)"
+    )
     add_format(parser)
     parser.set_defaults(run=_run)
 
@@ -65,15 +67,15 @@ def add_trace_parser(commands: Any, note: str) -> None:
 def _run(options: argparse.Namespace) -> int:
     for name, given in (("--from", options.source), ("--to", options.target), ("--pair", options.pair)):
         if given is not None and not given.strip():
-            raise InputError(f"{name} is empty; give a text, or leave it out.")
+            raise InputError(f"{name} is empty. Give a text, or leave it out.")
     if options.target and not options.source:
-        raise InputError("--to says where to look and needs --from, the token that looks.")
+        raise InputError("--to needs --from, the token that looks.")
     texts = texts_of(options)
     if len(texts) == 1:
         give(options, _answer(texts[0], model_asked(options), options, form_of(options)))
         return 0
     if options.pair is not None:
-        raise InputError("--pair is the second of two sentences; a file of sentences takes none.")
+        raise InputError("--pair works with one sentence, not with --file.")
     give_many(options, _answers(texts, model_asked(options), options))
     return 0
 
@@ -113,11 +115,11 @@ def _check(options: argparse.Namespace, record: AttentionRecord) -> None:
     sizes = (("layer", options.layer, record.n_layers), ("head", options.head, record.n_heads))
     for name, value, count in sizes:
         if value is not None and not 1 <= value <= count:
-            raise InputError(f"There is no {name} {value}; this model has {name}s 1 to {count}.")
+            raise InputError(f"Unknown {name} {value}. This model has {name}s 1 to {count}.")
     if options.head is not None and options.layer is None:
-        raise InputError("A head was given without its layer; head numbers start again in every layer.")
+        raise InputError("--head needs --layer: head numbers start again in every layer.")
     if options.top < 0:
-        raise InputError(f"{options.top} heads cannot be listed; give 0 for all, or a number above it.")
+        raise InputError(f"--top must be 0 (all heads) or more, not {options.top}.")
 
 
 def _chosen(frame: "pd.DataFrame", options: argparse.Namespace) -> "pd.DataFrame":

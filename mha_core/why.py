@@ -21,11 +21,11 @@ from mha_core.experiments.interventions import Factor, MeanAblation
 from mha_core.experiments.kept import Kept, first_replaced, mean_contexts
 from mha_core.experiments.once import trace_changed
 from mha_core.grid import head_from, units_of
-from mha_core.listing import place_named
 from mha_core.model import Model
-from mha_core.modes import plain_numbers
+from mha_core.ranked_links import place_named
 from mha_core.residual_parts import Writer, exact, kept_rows, read_parts, writer_columns
 from mha_core.tokens import Tokens
+from mha_core.torch_modes import plain_numbers
 from mha_core.trace import as_tokens, check_model
 from mha_core.wording import Head, head_name
 

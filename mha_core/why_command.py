@@ -7,7 +7,7 @@ from typing import Any
 from mha_core.command_io import Answer, add_format, add_model, give, model_asked, one_text, warn_if_cut
 from mha_core.errors import InputError
 from mha_core.export import model_of
-from mha_core.shelf import DECODER
+from mha_core.model_list import DECODER
 from mha_core.why import why
 
 COLUMNS = ["side", "part", "layer", "head", "score"]

@@ -7,10 +7,10 @@ from typing import Any
 
 from mha_core.errors import InputError, Unavailable
 from mha_core.grid import Specials, head_from
-from mha_core.listing import unit_named
 from mha_core.picture.bundle import bundle, style
 from mha_core.picture.notebook import picture_of
 from mha_core.picture.standalone import portable, theme
+from mha_core.ranked_links import unit_named
 from mha_core.record import AttentionRecord
 from mha_core.wording import head_name
 
@@ -73,5 +73,5 @@ class Widget(anywidget.AnyWidget):
             return unit_named(self.grid, value, among_keys=is_key)
         n = len(self.grid.key_labels if is_key else self.grid.labels)
         if value is not None and not (isinstance(value, int) and 0 <= value < n):
-            raise InputError(f"There is no word {value!r:.40}; give a word, or its index from 0 to {n - 1}.")
+            raise InputError(f"Unknown word {value!r:.40}. Give a word, or its index from 0 to {n - 1}.")
         return value

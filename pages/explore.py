@@ -20,8 +20,8 @@ from pages.parts.explore import (
     save,
     tables,
 )
-from pages.parts.frame import head_facts, loading, moving, shell
-from pages.parts.frame.prose import nothing_left, say, together
+from pages.parts.frame import carried_selection, head_facts, loading, shell
+from pages.parts.frame.page_text import nothing_left, say, together
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
 from pages.parts.picture.attention_view import explore_view
@@ -61,7 +61,7 @@ def crossed(request: Request, record: AttentionRecord) -> None:
         say(nothing_left(record.key_tokens.special_names), "notice")
         return
     shell.misread([record])
-    moving.forget()
+    carried_selection.forget()
     chosen = shell.selection_across(request, grid, partial(opening.strongest, grid))
     explore_view(
         grid,
@@ -97,7 +97,7 @@ def picture(request: Request, record: AttentionRecord) -> None:
         say(nothing_left(record.tokens.special_names), "notice")
         return
     shell.misread([record])
-    asked, moved = moving.settle(request, grid)
+    asked, moved = carried_selection.settle(request, grid)
     chosen = shell.selection(request, grid, partial(opening.strongest, grid), asked)
     roles = {} if request.mixed else head_facts.roles_of(request.model, request.trained)
     name = explore_view(
@@ -114,7 +114,7 @@ def picture(request: Request, record: AttentionRecord) -> None:
         more=more(request, record, grid, chosen),
         moved=moved,
     )
-    moving.keep(request, grid, asked, name)
+    carried_selection.keep(request, grid, asked, name)
     with st.container(key="below"):
         with together():
             if random := untrained(record):

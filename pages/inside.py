@@ -1,8 +1,8 @@
-"""Inside: the whole calculation of attention, from the sentence to the output, one screen at a time."""
+"""Inside: attention computed step by step, from the sentence to the output."""
 
 from pages.parts.frame import shell, state
 from pages.parts.inside.example import example_view
-from pages.parts.inside.many import many_view
+from pages.parts.inside.one_or_many import many_view
 from pages.parts.inside.scene import style
 from pages.parts.inside.sizes import sizes_view
 from pages.parts.inside.variants import variants_view
@@ -21,7 +21,7 @@ def draw() -> None:
     """The part of the page that is chosen, of the reader's sentence or of numbers by hand."""
     request = shell.page(
         "Inside",
-        question="How does a head arrive at its attention weights?",
+        question="How does a head compute attention?",
         shown=shell.Shown(sentence=state.own_part("part", PARTS) != "By hand", as_read=True),
     )
     style()

@@ -4,8 +4,8 @@ import streamlit as st
 
 from pages.parts.frame import shell, state
 from pages.parts.frame.links import link_to
+from pages.parts.frame.page_text import markup, say
 from pages.parts.frame.pages import CARRIED
-from pages.parts.frame.prose import markup, say
 from pages.parts.roles.atlas import atlas
 from pages.parts.roles.view import roles
 

@@ -1,4 +1,4 @@
-"""Training: heads learn their roles before the reader's eyes, in seconds, from nothing."""
+"""Training: small models whose heads learn their roles while the reader watches."""
 
 from pages.parts.frame import shell
 from pages.parts.training import parts, picture, view
@@ -11,12 +11,11 @@ PARTS = {
 
 
 def draw() -> None:
-    """What is trained is chosen in a row."""
+    """Draw the page: what to train, then the chosen part."""
     shell.page(
         "Training",
-        question="Where do the heads get their roles?",
-        lead="Nobody gives a head its role: training does. Small models learn here, before your eyes, with the very "
-        "layer of attention that runs the large ones.",
+        question="How do heads get their roles?",
+        lead="Train a small model and watch.",
         shown=shell.Shown(sentence=False),
     )
     view.style()

@@ -60,21 +60,21 @@ def test_a_link_opens_exactly_what_it_says():
 @pytest.mark.parametrize(
     ("query", "sentence"),
     [
-        ({"head": "9-40"}, "There is no head “9-40” in 6 layers of 12; showing 4-2."),
-        ({"head": "0-1"}, "There is no head “0-1” in 6 layers of 12; showing 4-2."),
-        ({"head": "x"}, "There is no head “x” in 6 layers of 12; showing 4-2."),
-        ({"head": "٤-٢"}, "There is no head “٤-٢” in 6 layers of 12; showing 4-2."),
+        ({"head": "9-40"}, "This model has no head “9-40” (6 layers × 12 heads). Showing 4-2."),
+        ({"head": "0-1"}, "This model has no head “0-1” (6 layers × 12 heads). Showing 4-2."),
+        ({"head": "x"}, "This model has no head “x” (6 layers × 12 heads). Showing 4-2."),
+        ({"head": "٤-٢"}, "This model has no head “٤-٢” (6 layers × 12 heads). Showing 4-2."),
         ({"pin": "77"}, "The link points at pin “77”; this sentence has positions 0 to 15."),
         ({"to": "-1"}, "The link points at to “-1”; this sentence has positions 0 to 15."),
-        ({"model": "gpt-5"}, "There is no model “gpt-5” on this server; showing MiniLM."),
+        ({"model": "gpt-5"}, "This server has no model “gpt-5”. Showing MiniLM."),
         (
             {"model": "../../etc/passwd"},
-            "There is no model “../../etc/passwd” on this server; showing MiniLM.",
+            "This server has no model “../../etc/passwd”. Showing MiniLM.",
         ),
-        ({"weights": "heavy"}, "The link asks for weights “heavy”, which does not exist; showing “trained”."),
+        ({"weights": "heavy"}, "Unknown weights “heavy” in the link. Showing “trained”."),
         (
             {"unit": "__proto__"},
-            "The link asks for unit “__proto__”, which does not exist; showing “pieces”.",
+            "Unknown unit “__proto__” in the link. Showing “pieces”.",
         ),
     ],
 )
@@ -108,8 +108,8 @@ def test_nothing_of_the_readers_is_markup(text):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        (" ", "The sentence is empty; type at least one word."),
-        ("\x00\x01", "The sentence is empty; type at least one word."),
+        (" ", "The sentence is empty. Type a word."),
+        ("\x00\x01", "The sentence is empty. Type a word."),
         ("y" * 100_000, "The text has 100,000 characters and HeadScope takes 4,000 at most; shorten it."),
     ],
     ids=["blank", "control", "long"],
@@ -124,7 +124,7 @@ def test_a_text_that_cannot_be_taken_gets_one_sentence_and_stays(text, sentence)
 def test_an_emptied_box_gets_one_sentence_and_the_next_text_works():
     at = open_page()
     at.text_input(key="text").set_value("").run()
-    assert said(at, "problem") == ["The sentence is empty; type at least one word."]
+    assert said(at, "problem") == ["The sentence is empty. Type a word."]
     at.text_input(key="text").set_value("Back again.").run()
     assert not said(at, "problem")
     assert picture(at)
@@ -151,9 +151,7 @@ def test_a_hub_model_is_fetched_only_after_its_reader_has_agreed(monkeypatch):
     monkeypatch.setattr(loading, "load_model", load)
     at = open_page(model="bert-base-uncased")
     (sentence,) = said(at, "notice")
-    assert sentence.endswith(
-        "BERT base is not on this machine: about 440 MB from the model hub. Until it is, you see MiniLM."
-    )
+    assert sentence.endswith("BERT base is a 440 MB download from Hugging Face.")
     assert set(asked) == {"minilm"}
     at.button(key="fetch-it-model").click().run()
     assert "bert-base-uncased" in asked
@@ -165,9 +163,7 @@ def test_a_hub_model_is_fetched_only_after_its_reader_has_agreed(monkeypatch):
 
 
 def test_what_was_not_agreed_to_is_not_fetched_by_another_way():
-    with pytest.raises(
-        Unavailable, match=r"BERT large is not on this machine: about 1,340 MB from the model hub;"
-    ):
+    with pytest.raises(Unavailable, match=r"BERT large is a 1,340 MB download"):
         loading.named_model("bert-large-uncased")
 
 
@@ -180,7 +176,7 @@ def test_a_server_that_others_reach_is_known_by_its_address(address, alone):
 
 
 def test_folders_open_only_where_the_owner_allows_it(monkeypatch, tmp_path):
-    assert "There is no model" in said(open_page(model=str(tmp_path)), "notice")[0]
+    assert "This server has no model" in said(open_page(model=str(tmp_path)), "notice")[0]
     monkeypatch.setenv("HEADSCOPE_ALLOW_FOLDERS", "1")
     at = open_page(model=str(tmp_path))
     assert not said(at, "notice")

@@ -5,7 +5,7 @@ import pytest
 from causal_runs import WORDS, record_of
 
 from mha_core import AttentionRecord, HeadScopeError
-from mha_core.first_change import first_change
+from mha_core.first_difference import first_change
 from pages.parts.explore.causal_finding import in_words
 
 

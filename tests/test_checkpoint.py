@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 
 from mha_core import ModelError, load, load_model, trace
 from mha_core.checkpoint import check_digest
-from mha_core.shelf import EMBEDDED_DIGESTS
+from mha_core.model_list import EMBEDDED_DIGESTS
 from mha_core.weights import load_encoder, read_config
 
 TEXT = "The animal didn't cross the street because it was too tired."

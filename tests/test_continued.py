@@ -5,7 +5,7 @@ import pytest
 from decoder_folders import SIZES, random_decoder, write_decoder
 
 from mha_core import load_model, trace_tokens
-from mha_core.continued import begin, choose, extended
+from mha_core.extended_record import begin, choose, extended
 
 pytestmark = pytest.mark.slow  # the embedded decoder reads every text
 

@@ -28,7 +28,7 @@ from mha_core.experiments import (
 )
 from mha_core.experiments.tasks import ORDINARY
 from mha_core.figures.random_sets import random_sets
-from mha_core.shelf import DECODER
+from mha_core.model_list import DECODER
 from mha_core.trace import batch_of
 from mha_core.trace import run as run_model
 from mha_core.wording import percent
@@ -135,11 +135,11 @@ def _tensor(array):
     [
         (
             {"off": "99-99"},
-            "There is no head 99-99; the model has 6 layers of 12 heads. No head is ablated.",
+            "Unknown head 99-99. The model has 6 layers of 12 heads. No head is ablated.",
         ),
         (
             {"off": "<script>"},
-            "'<script>' is no head; write layer and head from 1, as in 4-2,6-6. No head is ablated.",
+            "'<script>' is not a head. Write layer and head counted from 1, such as 4-2,6-6. No head is ablated.",
         ),
         (
             {"off": "1-1", "set": "banana"},
@@ -379,7 +379,7 @@ def test_sentences_of_other_lengths_cannot_be_taken_over_from():
 @pytest.mark.parametrize("nothing", [" ", "\u200b"])
 def test_nothing_cannot_be_taken_over_from(nothing):
     at = open_page(PAGE, **{"try": PATCHING}, model="minilm", text=TIRED, **{"from": nothing})
-    assert said(at, "problem") == ["The sentence is empty; type at least one word."]
+    assert said(at, "problem") == ["The sentence is empty. Type a word."]
     assert not mounted(at, "view")
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from mha_core import HeadScopeError, ModelError, Unavailable, load_model, trace_tokens
 from mha_core.gguf import GgufFile
+from mha_core.model_list import decoder_file
 from mha_core.prediction import next_logits
-from mha_core.shelf import decoder_file
 
 TEXTS = (
     "The animal didn't cross the street because it was too",

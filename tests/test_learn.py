@@ -381,10 +381,10 @@ def test_the_teachers_link_is_the_one_that_is_typed():
     assert len(at.get("link_button")) == len(rows())
     at.text_input(key="class-token").set_value("")
     at.text_input(key="class-head").set_value("9-99").run()
-    assert "There is no head 9-99 in 6 layers of 12." in said_of(at)
+    assert "This model has no head 9-99 (6 layers × 12 heads)." in said_of(at)
     at.text_input(key="class-head").set_value("4-2")
     at.selectbox(key="class-model").set_value("bert-large-uncased").run()
-    assert "BERT large is not on this machine" in said_of(at)
+    assert "BERT large is a 1,340 MB download" in said_of(at)
     at.text_input(key="class-text").set_value(" ").run()
     assert "Enter a sentence" in said_of(at)
     assert not at.code

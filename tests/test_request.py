@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pages.parts.frame import presets
-from pages.parts.frame.prose import prose, quoted, visible
+from pages.parts.frame.page_text import prose, quoted, visible
 from pages.parts.frame.request import Request, model_allowed, models, refusal
 from pages.parts.frame.selection import Selection, from_params, parse_head
 
@@ -57,9 +57,7 @@ def test_no_choice_is_taken_that_is_not_offered(key, value):
     if value in OFFERED[key]:
         assert sentence is None
     else:
-        assert (
-            f"asks for {key} {quoted(value)}, which does not exist; showing “{OFFERED[key][0]}”." in sentence
-        )
+        assert f"{key} {quoted(value)} in the link. Showing “{OFFERED[key][0]}”." in sentence
         assert len(sentence) < 160
 
 
@@ -67,7 +65,7 @@ def test_no_choice_is_taken_that_is_not_offered(key, value):
 @given(value=st.text())
 def test_no_model_is_opened_that_is_not_offered(key, value):
     assume(value not in models())
-    assert refusal(key, value) == f"There is no model {quoted(value)} on this server; showing MiniLM."
+    assert refusal(key, value) == f"This server has no model {quoted(value)}. Showing MiniLM."
     assert [refusal(key, name) for name in models()] == [None] * len(models())
 
 
@@ -75,10 +73,10 @@ def test_a_head_that_is_not_there_is_refused_in_the_words_of_the_picture():
     def said(shape, measure="raw"):
         return from_params({"head": "x"}, replace(REQUEST, measure=measure), shape, LABELS)[1]
 
-    assert said((6, 12, 7, 7)) == ["There is no head “x” in 6 layers of 12; showing 4-2."]
-    assert said((1, 4, 7, 7)) == ["There is no head “x” in 1 layer of 4; showing 1-2."]
-    assert said((6, 1, 7, 7), "rollout") == ["There is no head “x” in 6 layers; showing layer 4."]
-    assert said((1, 1, 7, 7), "gradient") == ["There is no head “x”; showing all layers."]
+    assert said((6, 12, 7, 7)) == ["This model has no head “x” (6 layers × 12 heads). Showing 4-2."]
+    assert said((1, 4, 7, 7)) == ["This model has no head “x” (1 layer × 4 heads). Showing 1-2."]
+    assert said((6, 1, 7, 7), "rollout") == ["This model has no head “x” (6 layers). Showing layer 4."]
+    assert said((1, 1, 7, 7), "gradient") == ["This model has no head “x”. Showing all layers."]
 
 
 def test_the_owner_may_take_the_hub_away(monkeypatch):

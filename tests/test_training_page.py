@@ -16,6 +16,7 @@ from mha_core.experiments import Part
 from mha_core.learning import report
 from mha_core.learning.live import begin
 from mha_core.learning.train import Setup
+from mha_core.wording import percent
 from pages.parts.training import export, parts
 from pages.parts.training.live import BROKEN, TRAININGS, Course, Trainings, Worker, course_of
 
@@ -30,6 +31,8 @@ while line := sys.stdin.readline():
     if "pause" in command:
         continue
     name, end = command["go"], "finished"
+    if command["fresh"]:
+        kept.pop(name, None)
     first, start = name not in kept, kept.pop(name, 0)
     for step in range(start, command["settings"]["n"]):
         if command["settings"].get("dies") == step:
@@ -96,6 +99,23 @@ def test_stop_pauses_and_go_on_goes_on_where_it_was(trainer):
     assert course_of(job).now == {"at": 99}
 
 
+@pytest.mark.slow
+def test_a_stopped_training_starts_again_from_its_first_step_unless_another_reader_watches(trainer):
+    job = started(trainer, "anna", n=30)
+    until(lambda: len(steps(job)) > 3, "it trains")
+    trainer.start("x", {"n": 30}, "ben")
+    trainer.line.stop(job, "anna")
+    trainer.restart("x", {"n": 30}, "anna")
+    assert trainer.begun("x", {"n": 30}) is job, "ben's training goes on"
+    for reader in ("anna", "ben"):
+        trainer.line.stop(job, reader)
+    trainer.restart("x", {"n": 30}, "anna")
+    again = trainer.begun("x", {"n": 30})
+    assert again is not job
+    until(lambda: again.finished, "it ends")
+    assert steps(again) == list(range(30))
+
+
 def test_a_process_that_dies_is_said_and_the_next_one_trains(trainer):
     broken, whole = started(trainer, "anna", n=9, dies=4), started(trainer, "ben", n=3)
     until(lambda: whole.finished, "the next one trains")
@@ -157,19 +177,18 @@ def test_heads_that_can_go_for_nothing_are_counted():
             {"head": "1-2", "jobs": {"repeat": 1.0, "mirror": 0.5}},
         ],
     }
-    assert "Of 2 heads one can go for nothing" in parts.free_said(found)
-    assert parts.free_said(found).endswith(": 1-1.")
+    assert parts.free_said(found).endswith(" 1 of 2 heads: 1-1.")
     assert parts.lost_most(found, found["without"][1]) == ("mirror", pytest.approx(0.4))
     first, second = found["without"]
     found["without"] = [second, second | {"head": "1-3"}]
-    assert parts.free_said(found) == "None of these 2 heads can go without a loss of more than one point."
+    assert parts.free_said(found) == "Ablating any of the 2 heads costs more than one point."
     found["without"] = [second]
-    assert parts.free_said(found) == "The only head cannot go without a loss of more than one point."
+    assert parts.free_said(found) == "Ablating the only head costs more than one point."
     found["without"] = [first]
-    assert parts.free_said(found) == "The only head can go for nothing, which is to lose at most one point."
-    for left, free in ((0.99, "can go"), (0.988, "cannot go")):  # one point, and a little more
+    assert parts.free_said(found) == "Ablating the only head costs at most one point."
+    for left, cost in ((0.99, "at most"), (0.988, "more than")):  # one point, and a little more
         found["without"] = [{"head": "1-1", "jobs": {"repeat": left, "mirror": 0.9}}]
-        assert f"The only head {free}" in parts.free_said(found)
+        assert f"costs {cost} one point" in parts.free_said(found)
 
 
 def blocks(at: AppTest) -> str:
@@ -189,7 +208,7 @@ def test_a_finished_training_opens_from_its_link_with_the_same_numbers(short, mo
         "right": "2",
         "seed": "3",
         "limit": "200",
-        "guess": "about 40 %",
+        "guess": "about 40%",
         "without": "1-2,9-9",
     }
     at = unopened("pages/training.py", **link)
@@ -197,19 +216,19 @@ def test_a_finished_training_opens_from_its_link_with_the_same_numbers(short, mo
     at.run()
     assert not at.exception, at.exception[0].message
     again, _ = at.code
-    assert {"guess=about+40+%25", "without=1-2%2C9-9", "seed=3", "limit=200"} <= set(again.value.split("&"))
+    assert {"guess=about+40%25", "without=1-2%2C9-9", "seed=3", "limit=200"} <= set(again.value.split("&"))
     shown = blocks(at)
     left, right = (run["report"] for run in state["runs"])
     for run in (left, right):
         for share in run["curve"][-1]["jobs"].values():
-            assert f"{100 * share:.1f} %" in shown
-    reached = [f"{100 * run['curve'][-1]['accuracy']:.1f} % over the three jobs" for run in (left, right)]
+            assert percent(share) in shown
+    reached = [f"{percent(run['curve'][-1]['accuracy'])} over the three tasks" for run in (left, right)]
     assert reached[0] != reached[1]
-    assert re.search(r"You expected \S+about 40 %\S+ with 1 head\.", shown)
+    assert re.search(r"You guessed \S+about 40%\S+ for 1 head\.", shown)
     assert [said in shown for said in reached] == [True, False], "the guess is about the left model"
     gone = report.taken_away(choice.setups[1], state["runs"][1]["parameters"], [(0, 1)])
     assert gone["jobs"] == right["without"][1]["jobs"], "taken away by hand or one by one, it is the same"
-    assert "Without 1-2 `" in shown or "Without 1-2" in shown
+    assert "Without 1-2" in shown
     assert np.isclose(gone["accuracy"], right["without"][1]["accuracy"])
     table = at.dataframe[0].value.set_index("share of")
     for job, before in right["curve"][-1]["jobs"].items():
@@ -221,7 +240,7 @@ def test_a_finished_training_opens_from_its_link_with_the_same_numbers(short, mo
         assert line[["previous token", "first token"]].tolist() == pytest.approx(
             [head["previous"], head["first"]]
         )
-        assert line["without: repeat"] == pytest.approx(without["jobs"]["repeat"])
+        assert line["ablated: repeat"] == pytest.approx(without["jobs"]["repeat"])
     drawn = {trace["name"]: trace for chart in charts(at)[:2] for trace in chart["data"]}
     for job in right["curve"][-1]["jobs"]:  # the right model's chart is the last with that name
         np.testing.assert_allclose(

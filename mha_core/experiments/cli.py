@@ -38,7 +38,7 @@ from mha_core.experiments.prompts import USUAL, Prompt, read_prompts, with_other
 from mha_core.experiments.report import Asked, once_answer, prompts_answer, sweep_answer
 from mha_core.experiments.sweep import every_head, patch_heads, patch_states
 from mha_core.model import Model
-from mha_core.shelf import DECODER
+from mha_core.model_list import DECODER
 from mha_core.tokens import Tokens
 from mha_core.wording import Head, head_name
 
@@ -56,31 +56,35 @@ MANY = (
 def add_experiment_parsers(commands: Commands, note: str) -> None:
     """Add `ablate` and `patch` to the command line."""
     ablate = commands.add_parser(
-        "ablate", help="ablate heads: what changes in what the model says", epilog=f"{MANY} {note}"
+        "ablate", help="ablate heads and show how predictions change", epilog=f"{MANY} {note}"
     )
     add_texts(ablate, "the sentence")
-    ablate.add_argument("--heads", metavar="HEADS", help="the heads to ablate together, from 1: 19-7,18-4")
-    ablate.add_argument("--every", action="store_true", help="ablation sweep: one head at a time")
+    ablate.add_argument("--heads", metavar="HEADS", help="heads to ablate together, such as 19-7,18-4")
+    ablate.add_argument("--every", action="store_true", help="ablate one head at a time (ablation sweep)")
     how = ablate.add_mutually_exclusive_group()
-    how.add_argument("--factor", type=float, help="multiply a head's output (0, zero ablation, unless given)")
     how.add_argument(
-        "--mean", action="store_true", help="mean ablation; a decoder's first token keeps its own output"
+        "--factor", type=float, help="multiply the head output by this (default: 0, zero ablation)"
     )
-    how.add_argument("--method", choices=METHODS, help="of a sweep over prompts (default: all three)")
+    how.add_argument(
+        "--mean", action="store_true", help="mean ablation; the first token of a decoder keeps its output"
+    )
+    how.add_argument("--method", choices=METHODS, help="method of a sweep over prompts (default: all three)")
     ablate.add_argument(
-        "--prompts", type=positive, default=USUAL, metavar="N", help="prompts to make (%(default)s)"
+        "--prompts", type=positive, default=USUAL, metavar="N", help="number of prompts (%(default)s)"
     )
     ablate.set_defaults(run=_run_ablate)
     patch = commands.add_parser(
-        "patch", help="activation patching: run one text with heads or states of another", epilog=note
+        "patch", help="run one text with heads or states of another (activation patching)", epilog=note
     )
-    patch.add_argument("source", metavar="SOURCE", help="the text to take from; - reads standard input")
-    patch.add_argument("text", metavar="INTO", help="the text to run, of as many tokens; or -")
-    patch.add_argument("--heads", metavar="HEADS", help="the heads to patch together, from 1: 19-7,18-4")
+    patch.add_argument("source", metavar="SOURCE", help="text to patch from; - reads standard input")
+    patch.add_argument(
+        "text", metavar="INTO", help="text to run, with as many tokens; - reads standard input"
+    )
+    patch.add_argument("--heads", metavar="HEADS", help="heads to patch together, such as 19-7,18-4")
     patch.add_argument(
         "--every",
         choices=("heads", "layers"),
-        help="one head at a time, or the state of every layer and token",
+        help="patch each head, or the state of each layer and token",
     )
     patch.set_defaults(run=_run_patch)
     for parser in (ablate, patch):
@@ -90,11 +94,11 @@ def add_experiment_parsers(commands: Commands, note: str) -> None:
 def _add_options(parser: argparse.ArgumentParser) -> None:
     add_model(parser, DECODER)
     parser.add_argument(
-        "--target", metavar="WORD", help="the word whose logit is measured, ' Mary' with its space"
+        "--target", metavar="WORD", help="word whose logit to measure, with its space: ' Mary'"
     )
-    parser.add_argument("--against", metavar="WORD", help="less the logit of this word")
+    parser.add_argument("--against", metavar="WORD", help="word whose logit to subtract")
     parser.add_argument(
-        "--top", type=positive, default=5, help="how many words and heads to list (%(default)s)"
+        "--top", type=positive, default=5, help="number of words and heads to list (%(default)s)"
     )
     add_format(parser)
 

@@ -108,7 +108,9 @@ def heads_from(text: str, n_layers: int, n_heads: int) -> tuple[Head, ...]:
     found: dict[Head, None] = {}
     for part in filter(None, re.split(r"[,\s]+", text)):
         if not re.fullmatch(r"[0-9]{1,4}-[0-9]{1,4}", part):
-            raise InputError(f"'{part[:40]}' is no head; write layer and head from 1, as in 4-2,6-6.")
+            raise InputError(
+                f"'{part[:40]}' is not a head. Write layer and head counted from 1, such as 4-2,6-6."
+            )
         layer, head = (int(number) - 1 for number in part.split("-"))
         found[layer, head] = None
     check_heads(found, n_layers, n_heads)
@@ -120,7 +122,7 @@ def check_heads(heads: Iterable[Head], n_layers: int, n_heads: int) -> None:
     for layer, head in heads:
         if not (0 <= layer < n_layers and 0 <= head < n_heads):
             raise InputError(
-                f"There is no head {head_name((layer, head))}; the model has {size_in_words(n_layers, n_heads)}."
+                f"Unknown head {head_name((layer, head))}. The model has {size_in_words(n_layers, n_heads)}."
             )
 
 
@@ -142,9 +144,7 @@ def check(interventions: Sequence[Intervention], tokens: Tokens, model: Model) -
 def check_factor(factor: float) -> None:
     """Raise InputError for a factor that is no number or too large to mean anything."""
     if not math.isfinite(factor) or abs(factor) > LARGEST:
-        raise InputError(
-            f"A factor of {factor:g} was given; it is a number from {-LARGEST:g} to {LARGEST:g}, 0 takes a head away."
-        )
+        raise InputError(f"The factor must be from {-LARGEST:g} to {LARGEST:g}, not {factor:g}.")
 
 
 def same_length(source: Tokens, into: Tokens) -> None:
@@ -159,9 +159,7 @@ def same_length(source: Tokens, into: Tokens) -> None:
 def check_position(position: int, n: int) -> None:
     """Raise InputError for a position that a text of `n` tokens has not."""
     if not 0 <= position < n:
-        raise InputError(
-            f"There is no position {position}; the text has {counted(n, 'token')}, counted from 0."
-        )
+        raise InputError(f"Unknown position {position}. The text has {counted(n, 'token')}, counted from 0.")
 
 
 def _check_positions(positions: Iterable[int], n: int) -> None:
@@ -172,9 +170,7 @@ def _check_positions(positions: Iterable[int], n: int) -> None:
 def _check_places(one: PatchStates, tokens: Tokens, model: Model) -> None:
     for state, _ in one.places:
         if not 0 <= state <= model.n_layers:
-            raise InputError(
-                f"There is no state {state}; {model.title} has {counted(model.n_layers, 'layer')}."
-            )
+            raise InputError(f"Unknown state {state}. {model.title} has {counted(model.n_layers, 'layer')}.")
     _check_positions((position for _, position in one.places), len(tokens))
 
 

@@ -91,7 +91,7 @@ def token_of(word: str, model: Model) -> int:
     if not ids:
         raise InputError("The word to predict is empty; give one word.")
     if len(ids) == 1:
-        raise InputError(f"'{word[:40]}' is no word of {model.title}; give one that its vocabulary has.")
+        raise InputError(f"'{word[:40]}' is not in the vocabulary of {model.title}. Choose another word.")
     pieces = ", ".join(repr(model.tokenizer.typed(i)) for i in ids[:6])
     spaced = not word.startswith(" ") and len(model.tokenizer.ids_of(f" {word}")) == 1
     advice = f"with a space before it (' {word}') it is one" if spaced else "give a word that is one token"
@@ -113,7 +113,7 @@ def default_outcome(
     if target is not None:
         return Word(target, against)
     if against is not None:
-        raise InputError("A word to compare with was given without the word itself; give the target, too.")
+        raise InputError("`against` needs a target. Give the target word too.")
     mask = model.tokenizer.mask_id
     if model.next_head is None and (model.masked_head is None or mask not in tokens.ids):
         return Cosine()
@@ -141,7 +141,7 @@ def place_of(position: int | None, tokens: Tokens, model: Model) -> int:
         raise InputError(f"{model.title} predicts no word; its outcome is the embedding.")
     if mask is None or mask not in tokens.ids:
         name = model.tokenizer.mask_name or "mask"
-        raise InputError(f"There is no {name} in the sentence; put it where the word to predict stands.")
+        raise InputError(f"The sentence has no {name}. Put it where the word to predict stands.")
     return tokens.ids.index(mask)
 
 

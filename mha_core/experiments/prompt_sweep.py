@@ -136,7 +136,7 @@ def sweep_prompts(
     than two prompts, prompts of unequally many tokens, and answers that are not one token.
     """
     if len(prompts) < 2:
-        raise InputError(f"{len(prompts)} prompt was given; give two or more.")
+        raise InputError(f"Give two or more prompts, not {len(prompts)}.")
     tokens = [model.tokenizer.encode(prompt.text) for prompt in prompts]
     for one in tokens:
         same_length(one, tokens[0])

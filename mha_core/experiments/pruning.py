@@ -95,7 +95,7 @@ def order_greedy(texts: Sequence[Tokens], model: Model, at_once: int = 1) -> Ite
     The heads that are left at the end come last, in the order in which they mattered.
     """
     if at_once < 1:
-        raise InputError(f"{at_once} heads at once were asked for; one is the least.")
+        raise InputError(f"at_once must be 1 or more, not {at_once}.")
     every, gone = model.n_layers * model.n_heads, list[Head]()
     while len(gone) < every:
         base = (Factor(tuple(gone)),) if gone else ()
@@ -166,5 +166,5 @@ def _sorted(harm: FloatArray) -> tuple[Head, ...]:
 
 def _some(texts: Sequence[Tokens]) -> Sequence[Tokens]:
     if not texts:
-        raise InputError("There is no text to count on; give one or more.")
+        raise InputError("No text to count on. Give one or more.")
     return texts

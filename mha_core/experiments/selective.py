@@ -88,7 +88,7 @@ def selective(
     for role, heads in sets.items():
         check_heads(heads, model.n_layers, model.n_heads)
         if not heads:
-            raise InputError(f"'{role}' has no heads; give one or more.")
+            raise InputError(f"'{role}' has no heads. Give one or more.")
     if draws < 1:
         raise InputError(f"draws must be 1 or more, not {draws}; {DRAWS} are usual.")
     ready = ready_tasks(model)

@@ -85,7 +85,7 @@ def read_config(raw: Mapping[str, Any], name: str) -> ClassroomConfig:
 
 def _windows(given: object) -> tuple[int, ...]:
     if not isinstance(given, list):
-        raise SizeError("windows is no list of whole numbers.")
+        raise SizeError("windows must be a list of whole numbers.")
     return tuple(whole({"windows": window}, "windows") for window in given)
 
 

@@ -50,25 +50,30 @@ SHOWN = (
 
 def add_roles_parsers(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add `roles`, `similarity` and `atlas`."""
-    roles = commands.add_parser("roles", help="which head does what, against baselines and with controls")
+    roles = commands.add_parser("roles", help="show which head does what, with baselines and controls")
     roles.add_argument(
         "--corpus", type=Path, metavar="FILE", nargs="+", default=[],
         help="treebanks (.conllu), pronouns (GAP's .tsv, pairs .json), texts (.txt); the shipped table or the built-in "
         "sentences without it",
     )  # fmt: skip
-    roles.add_argument("--question", help="every head on one question, such as det or antecedent")
-    roles.add_argument("--head", help="every question about one head, such as 4-2")
-    roles.add_argument("--all", action="store_true", help="every head on every question")
-    roles.add_argument("--seed", type=int, default=0, help="of random weights (0)")
-    roles.add_argument("--on-error", choices=("refuse", "skip"), default="refuse", help="of a broken line")
-    similarity = commands.add_parser("similarity", help="how far apart the heads are")
+    roles.add_argument("--question", help="show every head on one question, such as det or antecedent")
+    roles.add_argument("--head", help="show every question about one head, such as 4-2")
+    roles.add_argument("--all", action="store_true", help="show every head on every question")
+    roles.add_argument("--seed", type=int, default=0, help="seed of the random weights (%(default)s)")
+    roles.add_argument(
+        "--on-error",
+        choices=("refuse", "skip"),
+        default="refuse",
+        help="what to do with a broken line (%(default)s)",
+    )
+    similarity = commands.add_parser("similarity", help="measure how similar the heads are")
     similarity.add_argument(
         "file", type=Path, metavar="FILE", nargs="?", help="texts (.txt) or a treebank (.conllu)"
     )
     for parser, run in ((roles, _roles), (similarity, _similarity)):
         add_model(parser, "minilm")
-        parser.add_argument("--limit", type=positive, help="no more texts of each kind than that")
-        parser.add_argument("--progress", action="store_true", help="say how far it is")
+        parser.add_argument("--limit", type=positive, help="use at most this many texts of each kind")
+        parser.add_argument("--progress", action="store_true", help="show progress")
         add_format(parser)
         parser.set_defaults(run=partial(_run, answer=run))
     add_atlas_parser(commands).set_defaults(run=partial(_run, answer=atlas))
@@ -77,7 +82,7 @@ def add_roles_parsers(commands: "argparse._SubParsersAction[argparse.ArgumentPar
 def _run(args: argparse.Namespace, *, answer: Callable[[argparse.Namespace, Stop], int]) -> int:
     try:
         if args.out is not None and not args.out.parent.is_dir():
-            raise InputError(f"There is no folder {args.out.parent} to write {args.out.name} to.")
+            raise InputError(f"Cannot write {args.out.name}: the folder {args.out.parent} does not exist.")
         with _interrupts() as stop:
             return answer(args, stop)
     except HeadScopeError as flaw:
@@ -116,10 +121,10 @@ def _shipped(args: argparse.Namespace) -> RoleTable | None:
 
 def _asked(args: argparse.Namespace, reading: Reading, stop: Stop) -> RoleTable:
     if args.seed and not args.untrained:
-        raise InputError("--seed is of random weights: name --untrained too.")
+        raise InputError("--seed needs --untrained: it seeds the random weights.")
     missing = next((path for path in args.corpus if not path.is_file()), None)
     if missing is not None:
-        raise InputError(f"There is no file {missing.name}.")
+        raise InputError(f"File not found: {missing.name}.")
     model = model_asked(args, args.seed)
     options = Options(limit=args.limit, stop=stop, progress=_report if _shows(args) else None)
     table = find_roles(model, args.corpus, options=options, reading=reading, say=_say, seed=args.seed)
@@ -145,7 +150,7 @@ def _chosen(args: argparse.Namespace, table: RoleTable) -> "pd.DataFrame":
         frame = frame[(frame.layer.astype(str) == layer) & (frame["head"].astype(str) == head)]
         if not len(frame):
             raise InputError(
-                f"There is no head “{args.head[:20]}”; {table.model} has {table.shape[0]} layers of {table.shape[1]}."
+                f"Unknown head “{args.head[:20]}”. {table.model} has {table.shape[0]} layers of {table.shape[1]} heads."
             )
     return frame
 
@@ -153,7 +158,7 @@ def _chosen(args: argparse.Namespace, table: RoleTable) -> "pd.DataFrame":
 def _similarity(args: argparse.Namespace, stop: Stop) -> int:
     model = model_asked(args)
     if model.n_layers * model.n_heads == 1:
-        raise InputError(f"{model.title} has one head, and there is no other to compare it with.")
+        raise InputError(f"{model.title} has only one head; comparing takes two.")
     reading = Reading()
     if args.file is None:
         items: Iterable[HasTokens] = [TextItem(model.tokenizer.encode(one.text)) for one in read_builtin()]
@@ -163,7 +168,7 @@ def _similarity(args: argparse.Namespace, stop: Stop) -> int:
     options = Options(limit=args.limit, stop=stop, progress=_report if _shows(args) else None)
     done = survey(items, model, [log], options)
     if not done.n_texts:
-        raise InputError("There is no text to measure.")
+        raise InputError("No text to measure. Give one or more.")
     about = {"model": model.name, "digest": model.digest, "n_texts": done.n_texts, "unit": "nats"}
     frame = log.to_frame()
     give(args, Answer(frame, about, shown=frame[["head", "cluster", "nearest", "nats", "x", "y"]]))

@@ -15,8 +15,8 @@ from mha_core.errors import InputError
 from mha_core.experiments.outcomes import SCORES_AT_ONCE, token_of
 from mha_core.interrupt import checkpoint
 from mha_core.model import Model
-from mha_core.modes import plain_numbers
 from mha_core.residual_parts import exact, next_matrix, norm_before
+from mha_core.torch_modes import plain_numbers
 from mha_core.trace import check_model
 
 if TYPE_CHECKING:

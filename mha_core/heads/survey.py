@@ -150,7 +150,7 @@ def _batches(
 ) -> Iterator[tuple[list[HasTokens], int]]:
     """Items of about the same length together, and how many more have been read but not yet been run."""
     if batch_size < 1:
-        raise InputError(f"A batch of {batch_size} texts was asked for; it takes at least one.")
+        raise InputError(f"batch_size must be 1 or more, not {batch_size}.")
     for window in _windows(items):
         window.sort(key=lambda item: len(item.tokens))
         while window:

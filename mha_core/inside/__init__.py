@@ -1,6 +1,7 @@
 """Inside one layer: every number from X to the output, what each head adds, and what it costs."""
 
 from mha_core.edits import CellEdit, Edits, ScoreEdit
+from mha_core.inside.ablation import Without, without
 from mha_core.inside.costs import (
     CONFIGURATIONS,
     Configuration,
@@ -14,7 +15,7 @@ from mha_core.inside.costs import (
 )
 from mha_core.inside.follow import Follow, Shares, Spread, follow, one_token, shares, spread
 from mha_core.inside.growth import Growth, growth
-from mha_core.inside.many import (
+from mha_core.inside.one_or_many import (
     Bilinear,
     Outside,
     Plane,
@@ -31,7 +32,6 @@ from mha_core.inside.parity import Parity, equal_to_torch, torch_layer
 from mha_core.inside.rerun import edited, run_layer, with_cells
 from mha_core.inside.rotation import Turn, product_at, turn, turned
 from mha_core.inside.variants import Variant, group_choices, middle_groups, pooled, repeated, variants
-from mha_core.inside.without import Without, without
 from mha_core.inside.worked import Example, example
 
 __all__ = [

@@ -11,8 +11,8 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from mha_core.errors import SizeError
-from mha_core.modes import plain_numbers
 from mha_core.multihead import MultiHeadAttention
+from mha_core.torch_modes import plain_numbers
 from mha_core.wording import counted
 
 
@@ -51,7 +51,7 @@ class Configuration:
     def __post_init__(self) -> None:
         for what, size in (("d_model", self.d_model), ("heads", self.n_heads), ("layers", self.n_layers)):
             if size < 1:
-                raise SizeError(f"A model needs at least one of {what}; {size} was given.")
+                raise SizeError(f"A model needs 1 or more {what}, not {size}.")
         if self.width is None:
             explain_division(self.d_model, self.n_heads)
         if self.kv_heads < 1 or self.n_heads % self.kv_heads:

@@ -33,7 +33,7 @@ def growth(tokens: Tokens, model: Model, most: int = READ_AT_MOST) -> Growth:
     """Read a text one token at a time, `most` of them at most. Raises InputError for a model without a cache, or for
     no token to read."""
     if most < 1:
-        raise InputError(f"At least one token is read; {most} was given.")
+        raise InputError(f"The number of tokens must be 1 or more, not {most}.")
     ids = tokens.ids[:most]
     state = model.start(replace(tokens, pieces=tokens.pieces[:1]))
     n_bytes = [state.n_bytes]

@@ -156,7 +156,9 @@ def _mask(scores: Array, edits: Edits, is_causal: bool, window: int | None) -> t
     extra = np.repeat(extra[None], heads, axis=0)
     for edit in edits.scores:
         if not (0 <= edit.head < heads and 0 <= edit.query < n and 0 <= edit.key < n_keys):
-            raise InputError(f"There is no score at ({edit.query}, {edit.key}) in {n} by {n_keys}.")
+            raise InputError(
+                f"Unknown score ({edit.query}, {edit.key}). The scores are {n} × {n_keys}, counted from 0."
+            )
         place = (edit.head, edit.query, edit.key)
         extra[place] += np.float32(edit.value) - scores[place]
     return allowed, extra

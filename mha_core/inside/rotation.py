@@ -28,7 +28,7 @@ def turn(rotary: Rotary, vector: Array, position: int, pair: int) -> Turn:
     """What rotation does to one pair. Raises InputError for a pair that is not there."""
     half = rotary.d_k // 2
     if not 0 <= pair < half:
-        raise InputError(f"Pair {pair + 1} was asked for; {rotary.d_k} numbers are {half} pairs.")
+        raise InputError(f"Unknown pair {pair + 1}. {rotary.d_k} numbers are {half} pairs.")
     angle = position * rotary.frequency(pair)
     x, y = float(vector[pair]), float(vector[pair + half])
     after = complex(x, y) * np.exp(1j * angle)

@@ -17,30 +17,26 @@ from mha_core.learning.classroom.pairs import N_PAIRS
 from mha_core.learning.classroom.shipped import save_model
 from mha_core.learning.classroom.shipping import recipe_of, ship, trained
 from mha_core.load import load_model
-from mha_core.shelf import CLASSROOM_FOLDERS
+from mha_core.model_list import CLASSROOM_FOLDERS
 from mha_core.wording import percent
 
 
 def add_classroom_parsers(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add `train` and `evaluate` to `learn`."""
-    train = verbs.add_parser("train", help="train the classroom model and save it")
-    train.add_argument("model", choices=("classroom",), help="what to train")
-    train.add_argument("--seed", type=int, help="the same seed, the same weights (1)")
-    train.add_argument("--twin", action="store_true", help="without the window of layer 1")
-    train.add_argument("--steps", type=int, help="another number of steps than the recipe's")
-    train.add_argument(
-        "--ship", action="store_true", help="all that the project ships, tried with five seeds"
-    )
-    train.add_argument("--out", type=Path, required=True, metavar="DIR", help="the folder to write")
+    train = verbs.add_parser("train", help="train the toy model and save it")
+    train.add_argument("model", choices=("classroom",), help="model to train")
+    train.add_argument("--seed", type=int, help="random seed (1)")
+    train.add_argument("--twin", action="store_true", help="train the control model: no window in layer 1")
+    train.add_argument("--steps", type=int, help="number of steps (default: the recipe's)")
+    train.add_argument("--ship", action="store_true", help="train all models that ship, with five seeds")
+    train.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write")
     train.set_defaults(run=run_train)
-    evaluation = verbs.add_parser(
-        "evaluate", help="in how many pairs of texts does one head move with the meaning?"
-    )
+    evaluation = verbs.add_parser("evaluate", help="count the pairs in which one head follows the meaning")
     evaluation.add_argument(
-        "model", metavar="MODEL", help=f"{', '.join(CLASSROOM_FOLDERS)}, or the folder of a classroom model"
+        "model", metavar="MODEL", help=f"{', '.join(CLASSROOM_FOLDERS)}, or the folder of a toy model"
     )
-    evaluation.add_argument("--untrained", action="store_true", help="the same shape with random weights")
-    evaluation.add_argument("--pairs", type=int, default=N_PAIRS, help="how many pairs (%(default)s)")
+    evaluation.add_argument("--untrained", action="store_true", help="use random weights in the same shape")
+    evaluation.add_argument("--pairs", type=int, default=N_PAIRS, help="number of pairs (%(default)s)")
     add_format(evaluation)
     evaluation.set_defaults(run=run_evaluate)
 
@@ -70,7 +66,7 @@ def run_evaluate(options: argparse.Namespace) -> int:
     use_one_thread()
     model = load_model(options.model, trained=not options.untrained, device="cpu")
     if model.config.model_type != "classroom":
-        raise InputError(f"{model.title} is no classroom model; its words and its tasks are others.")
+        raise InputError(f"{model.title} is not a toy model. Choose one that `learn train` made.")
     found = evaluate(model.encoder, options.pairs)
     card, low, high = report.card(found), *map(percent, found.interval)
     frame = pd.json_normalize(card, sep=" ")  # one row

@@ -26,15 +26,15 @@ LAYERS = {"jobs": 1, "induction": 2}
 
 def add_learn_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add `learn` and what can be learnt to the command line."""
-    learn = subparsers.add_parser("learn", help="train a small model: what do its heads learn?")
+    learn = subparsers.add_parser("learn", help="train a small model and see what its heads learn")
     verbs = learn.add_subparsers(dest="verb", required=True)
     for task, text in VERBS.items():
         parser = verbs.add_parser(task, help=text, description=f"Train a small model: {text}.")
         parser.add_argument("--layers", type=int, default=LAYERS[task], help="layers (%(default)s)")
         parser.add_argument("--heads", type=int, default=4, help="heads per layer (%(default)s)")
-        parser.add_argument("--seed", type=int, default=0, help="the same seed, the same numbers")
+        parser.add_argument("--seed", type=int, default=0, help="random seed (%(default)s)")
         parser.add_argument(
-            "--steps", type=int, default=STEPS[task], help="at most so many; fewer if all is learnt"
+            "--steps", type=int, default=STEPS[task], help="maximum number of steps (%(default)s)"
         )
         add_format(parser)
         parser.set_defaults(run=run, task=task)

@@ -88,5 +88,5 @@ LIVE: Mapping[str, Callable[[Mapping[str, Any]], Iterator[Update]]] = {
 def begin(kind: str, settings: Mapping[str, Any]) -> Iterator[Update]:
     """A training of that kind. Raises InputError for a kind that does not exist."""
     if kind not in LIVE:
-        raise InputError(f"There is no training '{kind}'; choose {', '.join(LIVE)}.")
+        raise InputError(f"Unknown training '{kind}'. Choose one of: {', '.join(LIVE)}.")
     return LIVE[kind](settings)

@@ -37,11 +37,9 @@ class Shape:
     def __post_init__(self) -> None:
         if self.n_heads not in HEADS:
             known = ", ".join(map(str, HEADS))
-            raise InputError(f"{self.n_heads} heads were asked for; a small model has one of {known}.")
+            raise InputError(f"heads must be one of {known}, not {self.n_heads}.")
         if not 1 <= self.n_layers <= LAYERS_AT_MOST:
-            raise InputError(
-                f"{self.n_layers} layers were asked for; a small model has 1 to {LAYERS_AT_MOST}."
-            )
+            raise InputError(f"layers must be from 1 to {LAYERS_AT_MOST}, not {self.n_layers}.")
 
 
 class SmallModel(nn.Module):
@@ -66,7 +64,7 @@ class SmallModel(nn.Module):
         """Scores and, if needed, the weights of every layer. `gates` (n_layers, n_heads): 0 takes a head away."""
         n = ids.shape[-1]
         if n > self.shape.n_tokens:
-            raise SizeError(f"{n} tokens were given; this model takes {self.shape.n_tokens} at most.")
+            raise SizeError(f"The text has {n} tokens; this model takes {self.shape.n_tokens} at most.")
         x: Tensor = self.embedding(ids)
         turns = None
         if self.shape.theta is None:

@@ -164,5 +164,5 @@ TASKS: Mapping[str, Task] = {"jobs": Jobs(), "induction": Induction()}
 def task_called(name: str) -> Task:
     """The task of that name. Raises InputError."""
     if name not in TASKS:
-        raise InputError(f"There is no task '{name}'; choose {' or '.join(TASKS)}.")
+        raise InputError(f"Unknown task '{name}'. Choose one of: {', '.join(TASKS)}.")
     return TASKS[name]

@@ -41,7 +41,7 @@ class Setup:
         self.shape  # noqa: B018 - refuses what cannot be
         check_seed(self.seed)
         if not 1 <= self.steps <= STEPS_AT_MOST:
-            raise InputError(f"{self.steps:,} steps were asked for; a training takes 1 to {STEPS_AT_MOST:,}.")
+            raise InputError(f"steps must be from 1 to {STEPS_AT_MOST:,}, not {self.steps:,}.")
 
     @property
     def shape(self) -> Shape:

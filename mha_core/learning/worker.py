@@ -1,10 +1,10 @@
 """The process that trains for the pages: `python -m mha_core.learning.worker`.
 
-In: lines of JSON on its standard input, {"go": id, "kind": ..., "settings": {...}} and {"pause": id}. Out: lines of
-JSON on its standard output: {"ready": true} once; then for the training at hand {"id", "first", "fraction", "rows",
-"state"} again and again, and {"id", "end"} with "finished", "paused" or "problem". One training at a time. Of those
-that were paused the last few are kept where they were; any other begins anew, which `first` says. The process ends when
-its input does. Arrays travel as base64.
+In: lines of JSON on its standard input, {"go": id, "kind": ..., "settings": {...}, "fresh": bool} and {"pause": id}.
+Out: lines of JSON on its standard output: {"ready": true} once; then for the training at hand {"id", "first",
+"fraction", "rows", "state"} again and again, and {"id", "end"} with "finished", "paused" or "problem". One training at
+a time. Of those that were paused the last few are kept where they were; any other begins anew, which `first` says. The
+process ends when its input does. Arrays travel as base64.
 """
 
 import base64
@@ -79,7 +79,7 @@ class Worker:
     def _train(self, name: str, command: Mapping[str, Any]) -> None:
         updates, first = self.kept.pop(name, None), False
         try:
-            if updates is None:
+            if updates is None or command.get("fresh"):
                 updates, first = begin(command["kind"], command["settings"]), True
             for update in updates:
                 told = {"fraction": update.fraction, "rows": update.rows, "state": update.state}

@@ -159,4 +159,4 @@ def _check(record: object, *, alone: bool) -> None:
         raise InputError("Cross-attention is drawn by itself: its rows and columns are different texts.")
     if hasattr(record, "cross"):
         raise InputError("These are three records; show one of them: .encoder, .decoder or .cross.")
-    raise InputError(f"A record is asked for, as trace gives it; {type(record).__name__} was given.")
+    raise InputError(f"Expected a record, as trace gives it, not {type(record).__name__}.")

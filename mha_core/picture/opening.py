@@ -7,8 +7,8 @@ import numpy as np
 
 from mha_core.errors import InputError
 from mha_core.grid import Grid, head_from
-from mha_core.listing import ranked_heads, strongest_words, unit_named
 from mha_core.picture.selection import Selection
+from mha_core.ranked_links import ranked_heads, strongest_words, unit_named
 from mha_core.wording import Head
 
 Link = tuple[Head, int, int]

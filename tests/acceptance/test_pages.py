@@ -45,8 +45,8 @@ PAGES = {
         to("/inside", part="Sizes and costs"),
         "/learn",
         *(to("/learn", show=tab) for tab in ("Quiz", "Glossary", "For teachers")),
-        *(to("/training", train=tab) for tab in ("One head or four?", "Two heads that need each other")),
-        to("/training", train="Where does it look?"),
+        *(to("/training", train=tab) for tab in ("One head or four?", "Induction heads")),
+        to("/training", train="Pronoun head"),
     ],
 }
 # The first thing that a fresh server is asked for.

@@ -12,7 +12,7 @@ from causal_runs import record_of
 from drawn import SHADE, Picture, centres, page_of, shares
 
 from mha_core import AttentionRecord
-from mha_core.first_change import first_change
+from mha_core.first_difference import first_change
 from mha_core.picture.payload import compare_payload
 from mha_core.picture.standalone import standalone_html
 from pages.parts.explore.causal_finding import offers

@@ -29,15 +29,20 @@ def add_atlas_parser(
     commands: "argparse._SubParsersAction[argparse.ArgumentParser]",
 ) -> argparse.ArgumentParser:
     """Add `atlas` to the command line, and return its parser."""
-    text = "what every head does over ordinary text, found without being told what to look for"
-    parser: argparse.ArgumentParser = commands.add_parser("atlas", help=text, description=f"Find out {text}.")
+    text = "find what every head does in ordinary text, and list its top examples"
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "atlas", help=text, description=f"{text.capitalize()}."
+    )
     add_model(parser, "minilm")
     parser.add_argument(
-        "--text", type=Path, metavar="FILE", help="a text of your own, one passage a line (the project's own)"
+        "--text",
+        type=Path,
+        metavar="FILE",
+        help="your text, one passage per line (default: the corpus of HeadScope)",
     )
-    parser.add_argument("--head", help="one head with its examples, counted from 1, such as 24-4")
+    parser.add_argument("--head", help="show one head with its examples, such as 24-4")
     add_format(parser)
-    parser.add_argument("--progress", action="store_true", help="say how far it is")
+    parser.add_argument("--progress", action="store_true", help="show progress")
     return parser
 
 

@@ -39,7 +39,7 @@ def effects(tokens: Tokens, model: Model, places: Sequence[Place], k: int = 10) 
     Raises InputError for a model that predicts no next token.
     """
     if model.next_head is None or not model.is_causal:
-        raise InputError(f"{model.title} predicts no next token; choose a decoder such as SmolLM2.")
+        raise InputError(f"{model.title} predicts no next token. Choose a decoder such as SmolLM2.")
     if not places:
         return []
     written, final = _outputs(tokens, model, places)

@@ -36,5 +36,5 @@ def choice_flaw(text: str, pronoun: Span, a: Span, b: Span) -> str | None:
         return "the pronoun and the candidates overlap."
     for start, end in (pronoun, a, b):
         if not any(character.isalnum() for character in text[start:end]):
-            return f"{text[start:end][:20]!r} is no word, and cannot be the pronoun or a candidate."
+            return f"{text[start:end][:20]!r} is not a word, so it cannot be the pronoun or a candidate."
     return None

@@ -88,7 +88,7 @@ def _decoded(raw: bytes, number: int) -> str | Flaw:
 def _size(path: Path) -> int:
     try:
         if not path.is_file():
-            raise InputError(f"There is no file {path}.")
+            raise InputError(f"File not found: {path}.")
         with path.open("rb"):
             return path.stat().st_size
     except OSError as error:

@@ -42,7 +42,7 @@ def available(model: Model, tokens: Tokens | None = None) -> tuple[Measure, ...]
 def importance(tokens: Tokens, model: Model, key: str = RAW.key) -> Importance:
     """One measure of a text. Raises InputError where the model or the text does not allow it."""
     if key not in BY_KEY:
-        raise InputError(f"{key!r} is no measure of importance; there are {', '.join(BY_KEY)}.")
+        raise InputError(f"Unknown measure {key!r}. Choose one of: {', '.join(BY_KEY)}.")
     flaw = BY_KEY[key].flaw(model, tokens)
     if flaw is not None:
         raise InputError(flaw)

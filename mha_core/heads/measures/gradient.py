@@ -83,9 +83,7 @@ def no_place(tokens: Tokens, model: Model) -> str | None:
     """Why there is nothing to predict in a text, or None."""
     if model.masked_head is None or model.tokenizer.mask_id in tokens.ids:
         return None
-    return (
-        f"There is no {model.tokenizer.mask_name} in the sentence; put it where the word to predict stands."
-    )
+    return f"The sentence has no {model.tokenizer.mask_name}. Put it where the word to predict stands."
 
 
 GRADIENT = Measure(

@@ -26,7 +26,7 @@ from mha_core.heads.questions.syntax import Tree
 from mha_core.heads.stats import half_of
 from mha_core.heads.words import BoolArray, FloatArray, IntArray, merge_words, word_bounds
 from mha_core.load import load_model
-from mha_core.shelf import EMBEDDED
+from mha_core.model_list import EMBEDDED
 from mha_core.tokens import Tokenizer
 
 CONTENT = frozenset(("NOUN", "PROPN", "VERB", "ADJ"))

@@ -15,7 +15,7 @@ from torch import Tensor
 from mha_core.checkpoint import check_digest
 from mha_core.errors import InputError, ModelError
 from mha_core.learning.classroom.shipped import report
-from mha_core.shelf import CLASSROOM, classroom_folder
+from mha_core.model_list import CLASSROOM, classroom_folder
 from mha_core.stack import Stack
 from mha_core.weights import load_encoder, read_config, untrained_encoder
 
@@ -61,7 +61,7 @@ def unpacked(file: bytes) -> dict[int, State]:
 def at_step(step: int) -> Stack:
     """The shipped model as it was after so many steps. Raises InputError for a step without a checkpoint."""
     if step not in MOMENTS:
-        raise InputError(f"There is no checkpoint at step {step}; there are {', '.join(map(str, MOMENTS))}.")
+        raise InputError(f"Unknown checkpoint {step}. Choose one of: {', '.join(map(str, MOMENTS))}.")
     folder = classroom_folder(CLASSROOM)
     config = read_config(folder)
     if step == MOMENTS[-1]:

@@ -122,5 +122,5 @@ def recipe_of(twin: bool, steps: int | None) -> Recipe:
     """The recipe, with another number of steps if one is given. Raises InputError for less than one step."""
     recipe = TWIN if twin else CLASSROOM
     if steps is not None and steps < 1:
-        raise InputError(f"{steps} steps were asked for; a training takes one at least.")
+        raise InputError(f"steps must be 1 or more, not {steps}.")
     return recipe if steps is None else replace(recipe, steps=steps)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from mha_core import InputError
 from mha_core.experiments import Factor, Intervention, MeanAblation, heads_from
 from mha_core.wording import Head, head_name
-from pages.parts.frame.prose import quoted
+from pages.parts.frame.page_text import quoted
 
 NAMED_AT_MOST = 3
 LINK_CHARS = 50_000  # all heads of any model there is; a link that says more is none of ours

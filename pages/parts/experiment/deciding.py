@@ -17,8 +17,8 @@ from pages.parts.experiment.frame import caveat, explore_links, named, roles_of
 from pages.parts.experiment.text import measured, number, shown
 from pages.parts.frame import examples, loading, presets, shell
 from pages.parts.frame.charts import chart, is_dark
+from pages.parts.frame.page_text import quoted, say
 from pages.parts.frame.progress import work
-from pages.parts.frame.prose import quoted, say
 from pages.parts.frame.request import Request
 
 MAPS = ("heads", "layers and tokens")

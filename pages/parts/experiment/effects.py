@@ -16,7 +16,7 @@ from pages.parts.experiment.text import number, signed
 from pages.parts.frame import state
 from pages.parts.frame.charts import chart, is_dark, selected_heads
 from pages.parts.frame.links import link_to
-from pages.parts.frame.prose import markup, say
+from pages.parts.frame.page_text import markup, say
 
 HINT = "Click a head on the map, Shift-click another, or draw a box. The names open a head in Explore."
 HEIGHT = 460  # of the table

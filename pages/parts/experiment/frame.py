@@ -8,12 +8,12 @@ import streamlit as st
 from mha_core import Model
 from mha_core.heads.questions.base import KIND_OF
 from mha_core.heads.roles import Role
-from mha_core.shelf import DECODER, EMBEDDED
+from mha_core.model_list import DECODER, EMBEDDED
 from mha_core.wording import Head, head_name
 from pages.parts.frame import head_facts, presets
 from pages.parts.frame.links import link_to
+from pages.parts.frame.page_text import heading, markup, say
 from pages.parts.frame.pages import page_called
-from pages.parts.frame.prose import heading, markup, say
 from pages.parts.frame.request import Request, title_of
 from pages.parts.frame.shell import CSS
 

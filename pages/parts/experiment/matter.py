@@ -28,8 +28,8 @@ from pages.parts.experiment.effects import draw_effects
 from pages.parts.experiment.frame import caveat, explore_links, named, roles_of
 from pages.parts.experiment.text import moves, number, shown, signed, word_of
 from pages.parts.frame import loading, presets, shell, state
+from pages.parts.frame.page_text import say
 from pages.parts.frame.progress import work
-from pages.parts.frame.prose import say
 from pages.parts.frame.request import Request
 
 NAMED = 3  # beside the first

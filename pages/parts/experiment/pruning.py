@@ -18,13 +18,13 @@ from mha_core.experiments import (
     pruning_texts,
 )
 from mha_core.figures import charts
-from mha_core.shelf import DECODER, EMBEDDED
+from mha_core.model_list import DECODER, EMBEDDED
 from mha_core.wording import Head, counted
 from pages.parts.experiment.frame import caveat
 from pages.parts.frame import loading, shell
 from pages.parts.frame.charts import chart, is_dark
+from pages.parts.frame.page_text import heading, say
 from pages.parts.frame.progress import work
-from pages.parts.frame.prose import heading, say
 from pages.parts.frame.request import Request
 
 LOST = (1.0, 5.0)  # points

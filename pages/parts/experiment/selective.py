@@ -12,8 +12,8 @@ from mha_core.wording import Head
 from pages.parts.experiment.frame import caveat, heads_by_role
 from pages.parts.frame import head_facts, loading, shell
 from pages.parts.frame.charts import chart, is_dark
+from pages.parts.frame.page_text import say
 from pages.parts.frame.progress import work
-from pages.parts.frame.prose import say
 from pages.parts.frame.request import Request
 
 LEAST = 3  # heads of a role that is ablated as a whole

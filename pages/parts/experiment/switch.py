@@ -20,8 +20,8 @@ from pages.parts.experiment.text import elsewhere, finding
 from pages.parts.frame import loading, shell, state
 from pages.parts.frame.charts import chart, is_dark
 from pages.parts.frame.mounts import heard_from
+from pages.parts.frame.page_text import say, visible
 from pages.parts.frame.progress import work
-from pages.parts.frame.prose import say, visible
 from pages.parts.frame.request import MEASURES, SPECIALS, UNITS, Request
 from pages.parts.frame.selection import parse_head
 from pages.parts.picture.head_switches import head_switches

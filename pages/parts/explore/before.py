@@ -9,8 +9,8 @@ from typing import Any
 from mha_core import AttentionRecord, Grid
 from mha_core.tokens import Tokens
 from pages.parts.explore import export
+from pages.parts.frame.carried_selection import Change, change_between, shown_before
 from pages.parts.frame.links import link_to
-from pages.parts.frame.moving import Change, change_between, shown_before
 from pages.parts.frame.request import Request
 
 MARKS = ".,;:!?\"'()"

@@ -11,13 +11,13 @@ import pandas as pd
 from mha_core import Grid, HeadScopeError
 from mha_core.compare import align, counterpart
 from mha_core.heads.notices import unread
-from mha_core.shelf import CLASSROOM, CLASSROOM_FOLDERS, EMBEDDED, TWIN
+from mha_core.model_list import CLASSROOM, CLASSROOM_FOLDERS, EMBEDDED, TWIN
 from mha_core.wording import Head, head_name
 from pages.parts.explore.changes import HEAD
 from pages.parts.explore.tables import table
 from pages.parts.frame import presets
 from pages.parts.frame.links import link_to
-from pages.parts.frame.prose import heading, markup, say
+from pages.parts.frame.page_text import heading, markup, say
 from pages.parts.frame.request import Request, models, title_of
 from pages.parts.serve import cache
 

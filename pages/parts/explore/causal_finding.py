@@ -9,10 +9,10 @@ from functools import partial
 import streamlit as st
 
 from mha_core import AttentionRecord, Grid
-from mha_core.first_change import FirstChange, Mover, first_change
+from mha_core.first_difference import FirstChange, Mover, first_change
 from mha_core.wording import Per, counted, percent, short_name
 from pages.parts.frame import state
-from pages.parts.frame.prose import heading, say, visible
+from pages.parts.frame.page_text import heading, say, visible
 
 # Runs of different lengths round differently: SmolLM2's rows by some millionths.
 ROUNDING = 1e-4

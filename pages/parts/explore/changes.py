@@ -16,7 +16,7 @@ from mha_core.picture.text import indexed
 from mha_core.wording import Head, Per, counted, percent, short_name
 from pages.parts.explore.tables import POINTS, table
 from pages.parts.frame.links import link_to
-from pages.parts.frame.prose import heading, say
+from pages.parts.frame.page_text import heading, say
 
 HEAD = st.column_config.LinkColumn(display_text="head=([0-9]+-[0-9]+)")
 MIND = (

@@ -11,7 +11,7 @@ import streamlit as st
 
 from mha_core import AttentionRecord, Grid, HeadScopeError
 from mha_core.compare import align, counterpart
-from mha_core.first_change import FirstChange
+from mha_core.first_difference import FirstChange
 from pages.parts.explore import (
     before,
     beside,
@@ -24,8 +24,8 @@ from pages.parts.explore import (
     tables,
 )
 from pages.parts.explore.export_both import Comparison
-from pages.parts.frame import loading, moving, presets, shell, state
-from pages.parts.frame.prose import heading, nothing_left, say, visible
+from pages.parts.frame import carried_selection, loading, presets, shell, state
+from pages.parts.frame.page_text import heading, nothing_left, say, visible
 from pages.parts.frame.request import Request, models
 from pages.parts.frame.selection import Selection
 from pages.parts.picture.attention_view import compare_view
@@ -66,7 +66,7 @@ def picture(sides: Sequence[Request], records: Sequence[AttentionRecord]) -> Non
     twice = same_model(*sides)
     if twice:
         say(twice, "notice")
-    asked, moved = moving.settle(sides[0], a)
+    asked, moved = carried_selection.settle(sides[0], a)
     chosen = shell.selection(sides[0], a, partial(opening.changed, a, b), asked)
     parting = causal_finding.found_in(records, a, b)
     name = compare_view(
@@ -84,7 +84,7 @@ def picture(sides: Sequence[Request], records: Sequence[AttentionRecord]) -> Non
         more=more(sides, records, (a, b)),
         moved=moved,
     )
-    moving.keep(sides[0], a, asked, name)
+    carried_selection.keep(sides[0], a, asked, name)
     query = export.query_of_both(sides[0], sides[1], state.own("against", "sentence"))
     link = export.link_of(st.context.url or "", query, chosen)
     below(Comparison((records[0], records[1]), (a, b), (sides[0], sides[1]), chosen, query, link), parting)

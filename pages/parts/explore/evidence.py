@@ -10,9 +10,9 @@ import numpy as np
 
 from mha_core import AttentionRecord, Grid
 from mha_core.heads.conclude import Answer
-from mha_core.heads.here import usually
 from mha_core.heads.link_kind import link_kind
 from mha_core.heads.questions.base import BY_PLACE
+from mha_core.heads.role_in_sentence import usually
 from mha_core.heads.roles import description_of, role_of
 from mha_core.heads.table import RoleTable
 from mha_core.heads.verdict import MIN_CASES, in_control

@@ -12,9 +12,9 @@ import streamlit as st
 from mha_core import HeadScopeError
 from mha_core.learning.classroom.moments import MOMENTS
 from mha_core.learning.classroom.shipped import report
-from mha_core.shelf import CLASSROOM
+from mha_core.model_list import CLASSROOM
 from mha_core.wording import percent
-from pages.parts.frame.prose import say
+from pages.parts.frame.page_text import say
 from pages.parts.frame.request import Request
 
 PLAYING, NEXT = "moment-playing", "moment-next"

@@ -14,9 +14,9 @@ from typing import Any
 import streamlit as st
 
 from mha_core import AttentionRecord, Grid, HeadScopeError, InputError, Model
-from mha_core.continued import check_choice
+from mha_core.extended_record import check_choice
+from mha_core.model_list import DECODER
 from mha_core.picture.text import visible
-from mha_core.shelf import DECODER
 from mha_core.tokens import Piece
 from pages.parts.explore import speech
 from pages.parts.frame import loading, state

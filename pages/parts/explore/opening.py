@@ -9,12 +9,12 @@ import numpy as np
 
 from mha_core import AttentionRecord, Grid
 from mha_core.compare import most_changed
-from mha_core.listing import strongest_words
 from mha_core.picture.text import indexed, listed
+from mha_core.ranked_links import strongest_words
 from mha_core.thumbnails import strongest_pair
 from mha_core.wording import Head, place_name
 from pages.parts.frame import presets
-from pages.parts.frame.prose import visible
+from pages.parts.frame.page_text import visible
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
 

@@ -24,7 +24,7 @@ from pages.parts.explore import export, export_both
 from pages.parts.explore.tables import box
 from pages.parts.frame import head_facts
 from pages.parts.frame.charts import FORMATS, camera, is_dark
-from pages.parts.frame.prose import markup, say
+from pages.parts.frame.page_text import markup, say
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
 

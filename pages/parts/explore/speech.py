@@ -7,7 +7,7 @@ then: it cost one cached step. No Streamlit here; models are those that are load
 from dataclasses import dataclass, replace
 
 from mha_core import DecoderState, InputError, Model, NextToken, predict_masked, predict_next
-from mha_core.continued import begin, choose, extended, say
+from mha_core.extended_record import begin, choose, extended, say
 from mha_core.prediction import likeliest
 from mha_core.run import Run
 from mha_core.tokens import Piece

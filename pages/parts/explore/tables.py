@@ -17,7 +17,7 @@ from mha_core.grid import SINK
 from mha_core.picture.text import indexed, spelled
 from mha_core.tokens import Tokens
 from mha_core.wording import Head, place_name
-from pages.parts.frame.prose import say, visible
+from pages.parts.frame.page_text import say, visible
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
 

@@ -18,8 +18,8 @@ from mha_core.model import Model
 from mha_core.tokens import Tokenizer
 from pages.parts.frame import examples, fetching, loading, presets, state
 from pages.parts.frame.links import NEW_LINE
+from pages.parts.frame.page_text import say, together
 from pages.parts.frame.pages import Page, first_of
-from pages.parts.frame.prose import say, together
 from pages.parts.frame.request import (
     AGAINST,
     ATTENTION,

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from urllib.parse import urlencode
 
+from pages.parts.frame.page_text import markup
 from pages.parts.frame.pages import CARRIED
-from pages.parts.frame.prose import markup
 
 # A text of its own opens at its own word.
 KEPT = " ".join(

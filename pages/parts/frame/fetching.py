@@ -11,9 +11,9 @@ import streamlit as st
 from mha_core.errors import Unavailable
 from mha_core.hub import size_of
 from mha_core.load import must_be_fetched
-from mha_core.shelf import EMBEDDED, SHELF
+from mha_core.model_list import EMBEDDED, SHELF
 from pages.parts.frame import state
-from pages.parts.frame.prose import say
+from pages.parts.frame.page_text import say
 from pages.parts.frame.request import allowed, model_allowed, title_of
 
 AGREED = "agreed"
@@ -26,38 +26,35 @@ def settled(name: str) -> str:
 
 
 def ask(*keys: str) -> None:
-    """For every model that was chosen and is not here: what it would take, and whether to fetch it."""
+    """Ask whether to download each chosen model that is not on this machine."""
     for key in keys:
         name = st.session_state[key]
         if _is_missing(name):
             with st.container(key=f"fetch-{key}", horizontal=True, vertical_alignment="center", gap="small"):
-                say(_sentence(name), "notice")
-                st.button("Fetch it", key=f"fetch-it-{key}", on_click=_agree, args=(name,))
+                say(_missing(name), "notice")
+                st.button("Download", key=f"fetch-it-{key}", on_click=_agree, args=(name,))
                 st.button(
-                    "Do without", key=f"fetch-not-{key}", type="tertiary", on_click=_decline, args=(key,)
+                    f"Keep {title_of(EMBEDDED)}",
+                    key=f"fetch-not-{key}",
+                    type="tertiary",
+                    on_click=_decline,
+                    args=(key,),
                 )
 
 
 def refuse_unasked(name: str) -> None:
     """Raises Unavailable for a model that would have to be fetched and that this reader has not agreed to."""
     if _is_missing(name):
-        raise Unavailable(f"{_missing(name)}; Explore asks whether to fetch it.")
-
-
-def _sentence(name: str) -> str:
-    return f"{_missing(name)}. Until it is, you see {title_of(EMBEDDED)}."
+        raise Unavailable(f"{_missing(name)} Choose it on Explore to download it.")
 
 
 def _missing(name: str) -> str:
-    return f"{title_of(name)} is not on this machine: {_size(name)} from the model hub"
-
-
-def _size(name: str) -> str:
-    """How much a fetch would bring, in words; the hub is asked where the shelf does not say it."""
+    """Say that a model has to be downloaded, and how large it is; Hugging Face is asked where the list has no size."""
     try:
-        return f"about {MEGABYTES.get(name) or ceil(size_of(name) / 1e6):,} MB"
+        size = f"{MEGABYTES.get(name) or ceil(size_of(name) / 1e6):,} MB "
     except Unavailable:
-        return "a download of unknown size"
+        size = ""
+    return f"{title_of(name)} is a {size}download from Hugging Face."
 
 
 def _is_missing(name: str) -> bool:

@@ -13,7 +13,7 @@ from mha_core.heads.make import find_roles
 from mha_core.heads.roles import Role, roles
 from mha_core.heads.survey import Options
 from mha_core.heads.table import RoleTable, read_roles
-from mha_core.shelf import DECODER, DECODER_DIGEST, EMBEDDED, EMBEDDED_DIGESTS
+from mha_core.model_list import DECODER, DECODER_DIGEST, EMBEDDED, EMBEDDED_DIGESTS
 from mha_core.wording import Head
 from pages.parts.frame.loading import at_hand, end_if_left, named_model
 from pages.parts.serve import store

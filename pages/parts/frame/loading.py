@@ -12,12 +12,12 @@ import streamlit as st
 
 from mha_core import HeadScopeError, InputError, Model, ModelError, TransformersModel, load_model, trace
 from mha_core.hf import INSIDE
-from mha_core.shelf import DECODER, EMBEDDED
+from mha_core.model_list import DECODER, EMBEDDED
 from pages.parts.frame.fetching import refuse_unasked
 from pages.parts.frame.request import Request, allowed, model_allowed, refusal
 
-UNPACKING = "Unpacking SmolLM2: 135 million weights, from 98 MB to 540 MB. Once for all readers; seconds …"
-UNTRAINED = "Drawing 135 million random weights. Once for all readers; seconds …"
+UNPACKING = "Unpacking SmolLM2 (a few seconds, first visit only) …"
+UNTRAINED = "Drawing random weights (a few seconds, first visit only) …"
 SELF_TEST_SENTENCE = "The animal didn't cross the street because it was too tired."
 SELF_TEST_HEAD = (3, 1)  # head 4-2
 SELF_TEST_WEIGHT = 0.677  # from `it` to `animal`
@@ -86,7 +86,7 @@ def _progress(place: Any) -> Callable[[str, int, int], None]:
         nonlocal last
         if total and time.monotonic() - last > 0.2:
             last = time.monotonic()
-            said = f"Fetching {file}: {done / 1e6:.0f} of {total / 1e6:.0f} MB"
+            said = f"Downloading {file}: {done / 1e6:.0f} of {total / 1e6:.0f} MB"
             place.progress(min(done / total, 1.0), said)
 
     return told

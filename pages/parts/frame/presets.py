@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from mha_core.shelf import CLASSROOM, DECODER, EMBEDDED
+from mha_core.model_list import CLASSROOM, DECODER, EMBEDDED
 from mha_core.wording import Head, head_name
 
 # The head a model opens with, where nothing says another: `it` looks at `animal` in both of these.

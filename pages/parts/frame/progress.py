@@ -12,7 +12,7 @@ import streamlit as st
 
 from mha_core.experiments import Part
 from mha_core.wording import counted
-from pages.parts.frame.prose import say
+from pages.parts.frame.page_text import say
 from pages.parts.serve.jobs import JOBS, Job, Line, Parts
 
 T = TypeVar("T")
@@ -50,7 +50,7 @@ def work(
         n = job.step.n if job.step else 0
         done = f"{n:,} {(one or unit, unit)[n != 1]}"
         if not job.goes_on_for(reader()):
-            return f"Stopped after {done}; what is shown is what was tried."
+            return f"Stopped after {done}. Partial results below."
         return done + time_left(job)
 
     watch(JOBS, job, key[0], said, lambda: draw(job.read(lambda step: step.result)))
@@ -69,13 +69,16 @@ def watch(
     said: Callable[[Job[Any]], str],
     draw: Callable[[], None] = lambda: None,
     tick: float = TICK,
+    again: Callable[[], None] | None = None,
 ) -> None:
-    """How far a job is, in what is `said` and as a bar, with its button, and what `draw` adds, while it goes on. Who
-    comes to work that is not done looks along; `name` makes the keys."""
+    """Show how far a job is, as `said` and as a bar, with its buttons, and what `draw` adds, while it runs.
+
+    Who comes to work that is not done looks along; `name` makes the keys; `again`: the callback that restarts it.
+    """
     if not job.finished and reader() not in job.looks:
         line.start(job, reader())
     working = job.goes_on_for(reader())
-    st.fragment(_watch, run_every=tick if working else None)(line, job, name, said, draw, working)
+    st.fragment(_watch, run_every=tick if working else None)(line, job, name, said, draw, working, again)
 
 
 def _watch(
@@ -85,6 +88,7 @@ def _watch(
     said: Callable[[Job[Any]], str],
     draw: Callable[[], None],
     was_working: bool,
+    again: Callable[[], None] | None,
 ) -> None:
     line.look(job, reader())
     working = job.goes_on_for(reader())
@@ -98,7 +102,10 @@ def _watch(
             if working:
                 st.button("Stop", key=f"stop-{name}", on_click=line.stop, args=(job, reader()))
             else:
-                st.button("Go on", key=f"go-{name}", on_click=line.start, args=(job, reader()))
+                st.button("Continue", key=f"go-{name}", on_click=line.start, args=(job, reader()))
+                if again and st.button("Start again", key=f"again-{name}", type="tertiary"):
+                    again()
+                    st.rerun()  # the page around has another job now
     if job.problem:
         say(job.problem, "problem")
     draw()

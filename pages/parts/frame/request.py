@@ -14,10 +14,10 @@ from mha_core.grid import Specials
 from mha_core.heads import measures
 from mha_core.hf_layers import Part
 from mha_core.load import is_local
+from mha_core.model_list import EMBEDDED, step_of
 from mha_core.run import Run
-from mha_core.shelf import EMBEDDED, step_of
 from mha_core.wording import Per
-from pages.parts.frame.prose import quoted
+from pages.parts.frame.page_text import quoted
 
 WEIGHTS = ("trained", "untrained")
 UNITS = ("pieces", "words")
@@ -110,9 +110,7 @@ def refusal(key: str, value: str, shown: str = EMBEDDED) -> str | None:
     """Why a choice is not taken, in one sentence; None where it is. `shown` is the model that is shown instead."""
     if key in ("model", "model2"):
         there = model_allowed(value)
-        return (
-            None if there else f"There is no model {quoted(value)} on this server; showing {title_of(shown)}."
-        )
+        return None if there else f"This server has no model {quoted(value)}. Showing {title_of(shown)}."
     options = {
         "weights": WEIGHTS,
         "unit": UNITS,
@@ -123,4 +121,4 @@ def refusal(key: str, value: str, shown: str = EMBEDDED) -> str | None:
     }[key]
     if value in options:
         return None
-    return f"The link asks for {key} {quoted(value)}, which does not exist; showing “{options[0]}”."
+    return f"Unknown {key} {quoted(value)} in the link. Showing “{options[0]}”."

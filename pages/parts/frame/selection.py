@@ -13,7 +13,7 @@ from mha_core.grid import Mask
 from mha_core.picture.selection import Selection
 from mha_core.wording import Head, counted, short_name
 from pages.parts.frame import presets
-from pages.parts.frame.prose import quoted
+from pages.parts.frame.page_text import quoted
 from pages.parts.frame.request import Request
 
 __all__ = ["LOOK", "PARAMS", "Selection", "from_params", "parse_head"]
@@ -59,9 +59,13 @@ def from_params(
             head = _there(asked, shape, heads)
         else:
             given = quoted(params["head"])
-            layers = f" in {counted(shape[0], 'layer')}"
-            among = {"head": f"{layers} of {shape[1]}", "layer": layers, "model": ""}[request.per]
-            said.append(f"There is no head {given}{among}; showing {short_name(head, request.per)}.")
+            layers = counted(shape[0], "layer")
+            size = {
+                "head": f" ({layers} × {counted(shape[1], 'head')})",
+                "layer": f" ({layers})",
+                "model": "",
+            }[request.per]
+            said.append(f"This model has no head {given}{size}. Showing {short_name(head, request.per)}.")
     pins = _positions(params, "pin", len(labels), said)
     if pins is None:
         found = presets.opening_word(request.text, request.pair or "", labels)

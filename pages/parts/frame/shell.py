@@ -22,8 +22,8 @@ from mha_core.picture.bundle import ASSETS
 from mha_core.wording import Head
 from pages.parts.frame import controls, loading, menu, state
 from pages.parts.frame.controls import Shown as Shown  # for pages
+from pages.parts.frame.page_text import markup, prose, say, whole
 from pages.parts.frame.pages import page_called
-from pages.parts.frame.prose import markup, prose, say, whole
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection, from_params
 from pages.parts.picture.attention_view import bring_library

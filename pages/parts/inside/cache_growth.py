@@ -18,9 +18,9 @@ from mha_core.wording import counted
 from pages.parts.frame import loading
 from pages.parts.frame.charts import chart, is_dark
 from pages.parts.frame.mounts import heard_from
-from pages.parts.frame.prose import say, visible
+from pages.parts.frame.page_text import say, visible
 from pages.parts.frame.request import Request
-from pages.parts.inside.picking import LABELS, choosing
+from pages.parts.inside.selectable import LABELS, choosing
 from pages.parts.picture.tiles import Block, Board, paragraph
 from pages.parts.serve import cache
 
@@ -35,9 +35,8 @@ def cache_view(request: Request, record: AttentionRecord) -> None:
         board = Board()
         board.add(
             paragraph(
-                f"{used.title} reads its {counted(len(record.tokens), 'token')} at once and writes none, so it keeps "
-                "nothing from one token to the next. A model that writes, such as SmolLM2 (Options, Model), keeps K "
-                "and V."
+                f"{used.title} reads all {counted(len(record.tokens), 'token')} at once, so it has no KV cache. Choose "
+                "a decoder, such as SmolLM2, to see one."
             )
         )
         board.show("cache-none")
@@ -61,7 +60,7 @@ def cache_view(request: Request, record: AttentionRecord) -> None:
 
 def _growth(request: Request, used: Model, tokens: Tokens) -> Growth:
     def make() -> Growth:
-        with st.spinner("Reading your sentence one token at a time …"):
+        with st.spinner("Reading your sentence token by token …"):
             return growth(tokens, used)
 
     return cache.of_run(request.run, used, "growth", make)
@@ -70,11 +69,11 @@ def _growth(request: Request, used: Model, tokens: Tokens) -> Growth:
 def _controls(found: Growth, used: Model) -> tuple[int, int]:
     """How many tokens have been read, and the layer whose cache is drawn (from 0)."""
     with st.container(key="inside-cache-fields", horizontal=True, gap="small", vertical_alignment="bottom"):
-        for key, label, most in ((READ, "Tokens read", found.n), (LAYER, "Layer drawn", used.n_layers)):
+        for key, label, most in ((READ, "Tokens read", found.n), (LAYER, "Layer", used.n_layers)):
             st.session_state[key] = min(st.session_state.get(key, 1), most)
             st.number_input(label, 1, most, key=key, width=150, persist_state="session")
         n = int(st.session_state[READ])
-        st.button("Read the next token", on_click=_read_up_to, args=(n + 1,), disabled=n >= found.n)
+        st.button("Read next token", on_click=_read_up_to, args=(n + 1,), disabled=n >= found.n)
     return n, int(st.session_state[LAYER]) - 1
 
 
@@ -115,13 +114,8 @@ def _read(board: Board, found: Growth, record: AttentionRecord, n: int, layer: i
 
     return [
         paragraph(
-            f"{{new}} is read, token {n}. Every layer computes one new row of q, k and v for it, and its q meets the "
-            f"{'one key that is' if n == 1 else f'{n} keys that are'} there. "
-            + (
-                "There is nothing before it."
-                if n == 1
-                else f"The rows of the {n - 1} before it are kept and not computed again; their queries are done with."
-            ),
+            f"Token {n}, {{new}}: every layer computes one new q, k and v, and compares q with {counted(n, 'key')}."
+            + ("" if n == 1 else f" The other {n - 1} keys and values come from the cache."),
             new=labels[n - 1],
         ),
         pressed(board.matrix("K", rows_of(found.k), id="cache-K", **options)),
@@ -140,7 +134,7 @@ def _bytes(used: Model, found: Growth, n: int) -> None:
     )
     layers, keys = counted(used.n_layers, "layer"), counted(used.n_kv_heads, "key head")
     formula = f"2 · {layers} · {keys} · {used.d_k} · {n} · {EACH}"
-    say(f"By the formula, 4 bytes a number: {formula}.", "label")
+    say(f"Formula (4 bytes per number): {formula}", "label")
 
 
 def counted_bytes(used: Model, found: Growth, n: int) -> pd.DataFrame:
@@ -191,5 +185,4 @@ def kept_bytes(used: Model, found: Growth) -> pd.DataFrame:
 def _notes(found: Growth, used: Model) -> list[Block]:
     if not found.cut:
         return []
-    left_out = f"{found.cut} more {'is' if found.cut == 1 else 'are'} left out here"
-    return [paragraph(f"Read up to token {found.n}; {left_out}.", "quiet")]
+    return [paragraph(f"Shows the first {found.n} tokens; {found.cut} more not shown.", "quiet")]

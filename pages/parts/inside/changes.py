@@ -15,7 +15,7 @@ from mha_core import LayerRun
 from mha_core.inside import CellEdit, Edits, ScoreEdit
 from mha_core.wording import Head, head_name
 from pages.parts.frame import state
-from pages.parts.frame.prose import quoted
+from pages.parts.frame.page_text import quoted
 
 KEYS = ("divide", "causal", "temperature", "unseen", "edits")
 MATRICES = ("W_q", "W_k", "W_v", "W_o")
@@ -51,7 +51,7 @@ def read_changes(text: str) -> tuple[list[Change], list[str]]:
         match = _ITEM.fullmatch(item)
         value = float(match[6]) if match else math.inf
         if match is None or not abs(value) <= MOST:
-            wrong.append(f"The link asks for a change {quoted(item)}, which cannot be read.")
+            wrong.append(f"The link has a change that cannot be read: {quoted(item)}.")
             continue
         layer, head, row, column = (int(match[i]) - 1 for i in (1, 2, 4, 5))
         found.append(Change((layer, head), match[3], row, column, value))
@@ -64,7 +64,7 @@ def edits_of(query: Mapping[str, str], run: LayerRun, layer: int) -> tuple[Edits
     here = [change for change in changes if change.head[0] == layer]
     there = [change for change in here if _fits(change, run)]
     said += [
-        f"{change.as_text()} is not there in this layer and sentence."
+        f"The link changes {change.as_text()}, which this layer and sentence do not have."
         for change in here
         if change not in there
     ]
@@ -153,7 +153,7 @@ def said_changes(edits: Edits, labels: Sequence[str]) -> list[str]:
     kept = [
         "not divided by √d_k" if not edits.scaled else "",
         f"temperature {edits.temperature:g}" if edits.temperature != 1 else "",
-        "a causal mask" if edits.causal else "",
+        "causal mask" if edits.causal else "",
         _hidden(edits, labels),
         _counted(len(edits.scores), "changed score"),
         *(
@@ -168,8 +168,8 @@ def said_changes(edits: Edits, labels: Sequence[str]) -> list[str]:
 def _hidden(edits: Edits, labels: Sequence[str]) -> str:
     count = len(edits.hidden_keys)
     if count == len(labels):
-        return "all tokens hidden"
-    return _counted(count, "hidden token")
+        return "all tokens masked"
+    return _counted(count, "masked token")
 
 
 def _counted(count: int, what: str) -> str:

@@ -18,9 +18,9 @@ from mha_core.inside.worked import TOKENS, W1, W2, W_O_CHOICES, Example, X
 from pages.parts.frame import state
 from pages.parts.frame.links import link_to
 from pages.parts.frame.mounts import heard_from
-from pages.parts.frame.prose import markup, say
+from pages.parts.frame.page_text import markup, say
 from pages.parts.frame.request import Request
-from pages.parts.inside import linked
+from pages.parts.inside import link_controls
 from pages.parts.inside.changes import MOST
 from pages.parts.inside.scene import Scene
 from pages.parts.inside.walk import show
@@ -34,7 +34,7 @@ _TYPED = re.compile(r"(X|W_[qkv][12]):([1-4]):([1-4]):(-?\d+(?:\.\d+)?(?:e-?\d{1
 @st.fragment
 def example_view(request: Request) -> None:
     """The example, with its matrices to type into."""
-    typed, together = read_typed(state.params().get("typed", "")), linked.on("same", first=True)
+    typed, together = read_typed(state.params().get("typed", "")), link_controls.on("same", first=True)
     output = state.params().get("output", next(iter(W_O_CHOICES)))
     try:
         made = read_example(typed, together, output if output in W_O_CHOICES else "identity")
@@ -49,11 +49,9 @@ def example_view(request: Request) -> None:
         board.show("inside-example-token", {"follow": _followed}, query=query)
         _choose_head(h)
         if typed:
-            st.button(
-                "Put all numbers back", key="inside-back", on_click=state.change, args=({"typed": None},)
-            )
+            st.button("Reset", key="inside-back", on_click=state.change, args=({"typed": None},))
         real = link_to("Inside", {**state.carried(), "at": state.own("at", "")})
-        markup(f'<a href="{html.escape(real)}">The same step in the real layer</a>', inline=True)
+        markup(f'<a href="{html.escape(real)}">The same step in the model</a>', inline=True)
     key = f"example-{h}-{query}"
     scene = Scene(
         TOKENS, (False, False), (0, h), query, run, run, key, request, small=True, together=together
@@ -108,11 +106,11 @@ def _head_chosen() -> None:
 
 
 def _one_matrix() -> None:
-    linked.switch("One matrix for Q, K and V", "same", first=True)
+    link_controls.switch("Same W for Q, K, V", "same", first=True)
 
 
 def _output() -> None:
-    linked.choice("W_o", "output", tuple(W_O_CHOICES), 200)
+    link_controls.choice("W_o", "output", tuple(W_O_CHOICES), 200)
 
 
 def read_typed(text: str) -> dict[str, dict[str, float]]:

@@ -15,7 +15,7 @@ from mha_core.figures import charts
 from mha_core.inside import Outside, distance_to_hull, plane, sum_of_heads
 from mha_core.wording import counted, percent
 from pages.parts.frame.charts import chart, is_dark
-from pages.parts.frame.prose import visible
+from pages.parts.frame.page_text import visible
 from pages.parts.inside.scene import Scene, follow, format_error
 from pages.parts.picture.tiles import Board, paragraph
 
@@ -63,12 +63,12 @@ def draw_hulls(scene: Scene, columns: Sequence[DeltaGenerator] = (), height: int
     remade = float(np.abs(now.weights[h, i, near] @ values - now.context[h, i]).max())
     one, all_heads = columns or st.columns(2, gap="medium")
     with one:
-        _word("hull", f"**One head.** z = weights × values: inside (error {format_error(remade)}).")
+        _word("hull", f"**One head**: inside (equal within {format_error(remade)}).")
         _plane(scene, values, now.context[h, i], "z", "hull", height)
     with all_heads:
         _word(
             "hull-of-all",
-            f"**All heads added**: outside the hulls of {proven} of {counted(len(outside), 'head')}, "
+            f"**Sum of all heads**: outside the hulls of {proven} of {counted(len(outside), 'head')}, "
             f"{outside[h].distance:.2f} from this one's.",
         )
         _plane(scene, mapped[h], total, "all heads", "hull-of-all", height)

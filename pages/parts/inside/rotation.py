@@ -16,7 +16,7 @@ from mha_core.inside import Turn, product_at, turn
 from mha_core.rotary import Rotary
 from pages.parts.frame import state
 from pages.parts.frame.charts import chart, is_dark
-from pages.parts.inside.fields import Field, ask
+from pages.parts.inside.number_fields import Field, ask
 from pages.parts.inside.scene import Scene, format_error
 from pages.parts.inside.shown_code import rotation_lines
 from pages.parts.inside.stage import Stage
@@ -74,13 +74,10 @@ def _before_and_after(board: Board, scene: Scene, rotary: Rotary) -> list[Block]
     last, some = rotary.n_turned - 1, rotary.n_turned < half
     return [
         paragraph(
-            f"{scene.title} adds nothing to a token for its position. Instead every head turns its queries and keys: "
-            f"the {rotary.d_k} numbers are {half} pairs, number i with number i + {half}, each an arrow in a plane, "
-            "and the arrow of a token is turned by its position times an angle. The first pair turns fastest, "
-            f"{_degrees(rotary.frequency(0))} per token; the last one "
-            f"{_degrees(rotary.frequency(last))}, a full circle in {2 * math.pi / rotary.frequency(last):,.0f} "
-            "tokens."
-            + (f" Pairs {last + 2} to {half} are not turned: they know no position." if some else "")
+            f"{scene.title} encodes positions by rotation (RoPE). Queries and keys are {half} pairs, number i with "
+            f"i + {half}, rotated by position × angle: the first pair {_degrees(rotary.frequency(0))} per "
+            f"token, the last {_degrees(rotary.frequency(last))}."
+            + (f" Pairs {last + 2} to {half} are not rotated." if some else "")
         ),
         row(
             column(
@@ -114,10 +111,9 @@ def _by_hand(board: Board, scene: Scene, rotary: Rotary, pair: int) -> list[Bloc
     tiles: dict[str, Any] = {"kind": "tiles", "digits": 3}
     return [
         paragraph(
-            f"Pair {pair + 1} of the query of {{token}}: its numbers {pair + 1} and {pair + 1 + half}. {{token}} is "
-            f"token {scene.query + 1}, at position **{scene.query}** (positions count from 0). Angle = {scene.query} · "
-            f"{how} = {scene.query} · {rotary.frequency(pair):.4g} = **{found.angle:.3f}** radians, "
-            f"{_degrees(found.angle)}.",
+            f"Pair {pair + 1} of q (numbers {pair + 1} and {pair + 1 + half}) of {{token}} at position "
+            f"**{scene.query}**, counted from 0: angle = {scene.query} · {how} = **{found.angle:.3f}** "
+            f"({_degrees(found.angle)}).",
             token=scene.token,
         ),
         row(
@@ -150,12 +146,10 @@ def _why(scene: Scene, rotary: Rotary) -> Block:
     table = distances(scene, rotary)
     products = table["q · k"][: len(MOVED)]
     best = scene.labels[int(table["key"][0])]
-    which = ", the token it looks at most," if scene.now.weights[scene.h, scene.query].any() else ""
     return paragraph(
-        "Why turn? In q · k only the difference of two angles is left, so a score depends on how far apart two "
-        "tokens are and not on where they stand. The query of {token} and the key of {best}"
-        f"{which} at their own positions, then both moved on by {MOVED[1]} and by {MOVED[2]}: the score stays, to "
-        f"{format_error(products.max() - products.min())}. At another distance it is another score.",
+        "Only the distance counts: move the query of {token} and the key of {best} together by "
+        f"{MOVED[1]} or {MOVED[2]} tokens, and their score stays equal within "
+        f"{format_error(products.max() - products.min())}.",
         token=scene.token,
         best=best,
     )

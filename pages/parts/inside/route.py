@@ -22,13 +22,13 @@ class Station:
 
 STATIONS = (
     Station("sentence", "sentence", "words become tokens"),
-    Station("x", "X", "each token is a row of numbers"),
-    Station("qkv", "Q K V", "each row is read three times"),
-    Station("scores", "scores", "every query meets every key"),
-    Station("weights", "weights", "a row of scores becomes shares of 100 %"),
-    Station("z", "Z", "the values are mixed by the weights"),
-    Station("w_o", "W_o", "all heads side by side, then mixed"),
-    Station("output", "output", "what attention hands on"),
+    Station("x", "X", "one row of numbers per token"),
+    Station("qkv", "Q K V", "three projections of each row"),
+    Station("scores", "scores", "dot products, scaled and masked"),
+    Station("weights", "weights", "softmax of each row of scores"),
+    Station("z", "Z", "weighted mean of the values"),
+    Station("w_o", "W_o", "heads concatenated, then projected"),
+    Station("output", "output", "added to the residual"),
 )
 KEYS = tuple(station.key for station in STATIONS)
 

@@ -15,9 +15,9 @@ import streamlit as st
 from mha_core import AttentionRecord, Grid, LayerRun, Projections, Tokens, Unit, layer_details, projections_of
 from mha_core.grid import piece_units
 from mha_core.inside import Edits, Parity, edited, equal_to_torch
-from mha_core.shelf import step_of
+from mha_core.model_list import step_of
 from mha_core.wording import Head, head_name
-from pages.parts.frame import loading, moving, shell, state
+from pages.parts.frame import carried_selection, loading, shell, state
 from pages.parts.frame.mounts import heard_from
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
@@ -84,6 +84,11 @@ class Scene:
         return loading.model(self.request).title.partition(",")[0]
 
     @property
+    def source(self) -> dict[str, str]:
+        """What its numbers were computed from, for files."""
+        return {"model": self.title, "head": head_name(self.head), "text": self.request.text}
+
+    @property
     def trained(self) -> bool:
         """Whether the numbers of the matrices were learned: not with random weights, nor before the first step."""
         return self.request.trained and step_of(self.request.model) != 0
@@ -148,8 +153,8 @@ def pick(request: Request, record: AttentionRecord) -> Picked:
     units = piece_units(record.tokens)
     grid = cache.grid(request, record)
     key = sentence_key(units)
-    asked, _ = moving.settle(request, grid)
-    moving.keep(request, grid, asked)
+    asked, _ = carried_selection.settle(request, grid)
+    carried_selection.keep(request, grid, asked)
     asked_for = shell.selection(request, grid, asked=asked)
     st.session_state[PLACES] = key, places_of(units, grid)
     with st.container(key="inside-bar", horizontal=True, gap="small", vertical_alignment="center"):

@@ -14,7 +14,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.parts.frame import state
 from pages.parts.frame.mounts import heard_from
-from pages.parts.frame.prose import markup
+from pages.parts.frame.page_text import markup
 from pages.parts.picture.tiles import Block, Board
 
 

@@ -22,11 +22,11 @@ from mha_core.inside import (
 from mha_core.wording import counted
 from pages.parts.frame import loading, state
 from pages.parts.frame.charts import chart, is_dark
-from pages.parts.frame.prose import say
+from pages.parts.frame.page_text import say
 from pages.parts.frame.request import Request
 from pages.parts.inside.cache_growth import cache_view
-from pages.parts.inside.fields import Field, ask
-from pages.parts.inside.linked import switch
+from pages.parts.inside.link_controls import switch
+from pages.parts.inside.number_fields import Field, ask
 from pages.parts.inside.screens import Screen, aloud, here, way
 from pages.parts.picture.tiles import Board, paragraph
 from pages.parts.serve import cache
@@ -35,10 +35,10 @@ MIB = 1024**2
 WEIGHTS, CACHE, UNSHARED = "attention weights (MiB)", "KV cache (MiB)", "KV cache, nothing shared (MiB)"
 OWN = (
     Field("n", "Tokens", 2048, 1, 1_000_000),
-    Field("d", "Width of the model", 512, 1, 65_536),
+    Field("d", "Model width", 512, 1, 65_536),
     Field("h", "Heads", 8, 1, 1024),
     Field("layers", "Layers", 6, 1, 1000),
-    Field("kv", "Key heads (0: all)", 0, 0, 1024),
+    Field("kv", "KV heads (0 = heads)", 0, 0, 1024),
 )
 
 
@@ -47,8 +47,8 @@ def sizes_view(request: Request) -> None:
     """Known models, the chosen one and the reader's own numbers, counted the same way; then the cache."""
     record = cache.record(request)  # a fragment lives as long as its reader, and so does what it is given
     screens = (
-        Screen("models", "What it costs, from BERT to GPT-3", lambda: _table(loading.model(request))),
-        Screen("cache", "The cache, token by token", lambda: cache_view(request, record)),
+        Screen("models", "Models compared", lambda: _table(loading.model(request))),
+        Screen("cache", "KV cache, token by token", lambda: cache_view(request, record)),
     )
     at = here(screens)
     way("inside-way-sizes", screens, at)
@@ -83,7 +83,7 @@ def _table(used: Model) -> None:
     values = {field.key: field.in_link() for field in OWN}
     with st.container(key="inside-own-sizes", horizontal=True, gap="small", vertical_alignment="bottom"):
         ask(OWN, values, _told)
-        biases = switch("With biases", "biases", first=True)
+        biases = switch("Biases", "biases", first=True)
     n = values["n"]
     mine, problem = read_own(values["d"], values["h"], values["layers"], values["kv"], biases=biases)
     if problem:
@@ -92,9 +92,8 @@ def _table(used: Model) -> None:
     board = Board()
     board.add(
         paragraph(
-            f"Operations and memory are for {counted(n, 'token')}, or as many as the model reads: the "
-            "[[weight|attention weights]] of all heads in 32 bits, the [[KV-cache|KV cache]] in 16 bits. "
-            f"{'The last line is yours. ' if mine else ''}LLaMA has no biases.",
+            f"For {counted(n, 'token')} (or the model's limit): [[weight|attention weights]] in 32 bits, "
+            f"[[KV-cache|KV cache]] in 16.{' Your sizes are in the last row.' if mine else ''}",
             "wide-words",
         )
     )
@@ -126,7 +125,7 @@ def _growing(one: Configuration) -> None:
     )  # fmt: skip
     figure.update_xaxes(type="log")
     figure.update_yaxes(type="log")
-    say("Twice the tokens: four times the attention weights, twice the KV cache.")
+    say("Twice the tokens need four times the attention weights and twice the KV cache.")
     chart(figure, frame, key="growing")
 
 
@@ -167,7 +166,7 @@ def _line(one: Configuration, asked: int) -> dict[str, str | float | None]:
         "model": one.name,
         "width": one.d_model,
         "heads": one.n_heads,
-        "key heads": one.kv_heads,
+        "KV heads": one.kv_heads,
         "d_k": one.d_k,
         "layers": one.n_layers,
         "parameters per layer": held,

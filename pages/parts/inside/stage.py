@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from mha_core.inside import SUMS, origin
-from pages.parts.inside.picking import LABELS, TILE_LABELS, tokens_of
 from pages.parts.inside.scene import Scene
+from pages.parts.inside.selectable import LABELS, TILE_LABELS, tokens_of
 from pages.parts.inside.shown_code import Line
 from pages.parts.picture.tiles import Block, Board, paragraph
 

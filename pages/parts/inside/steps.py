@@ -9,9 +9,9 @@ import numpy as np
 
 from mha_core.inside import follow, spread
 from mha_core.wording import counted, percent
-from pages.parts.frame.prose import visible
-from pages.parts.inside.picking import WORDS, tokens_of
-from pages.parts.inside.scene import SHOWN_KEYS, Scene, format_error
+from pages.parts.frame.page_text import visible
+from pages.parts.inside.scene import SHOWN_KEYS, Scene
+from pages.parts.inside.selectable import WORDS, tokens_of
 from pages.parts.inside.shown_code import mixing_lines, product_lines, score_lines, weight_lines
 from pages.parts.inside.stage import Stage, changed_table, digits, high_of, say, table
 from pages.parts.picture.tiles import Block, Board, column, row
@@ -24,14 +24,8 @@ def scores(scene: Scene, stage: Stage) -> None:
     now, n = scene.now, scene.now.n
     say(
         stage.words,
-        "Every query meets every key: number by number multiplied, then added up. A large sum says that the two fit. "
-        "Row = "
-        "the token that looks, column = the token it looks at."
-        + (
-            f" {scene.title} reads from left to right: what is hatched comes later and is not there."
-            if now.is_causal
-            else ""
-        ),
+        "Take the dot product of every query with every key. Large means a good match. Row looks at column."
+        + (f" {scene.title} is causal: later tokens are hatched." if now.is_causal else ""),
     )
     stage.latex = r"Q K^\top"
     stage.lines = product_lines(now)
@@ -69,25 +63,16 @@ def scaled(scene: Scene, stage: Stage) -> None:
     with_, without = (spread(now.raw(scene.h), d, scene.plain.allowed) for d in (np.sqrt(d_k), 1.0))
     say(
         stage.words,
-        f"Why divide by √{d_k} ([[scaling]])? The variance of a sum of {d_k} products grows with {d_k}. Undivided, "
-        "these "
-        f"scores have a variance of **{without.variance:.1f}**, and the largest weight of a row is on average "
-        f"**{percent(without.largest)}**; divided, **{with_.variance:.1f}** and **{percent(with_.largest)}**. Where "
-        "one "
-        "weight takes all, softmax hardly answers to small changes, and training stalls.",
+        f"Divide by √{d_k} ([[scaling]]): the variance of these scores drops from **{without.variance:.1f}** to "
+        f"**{with_.variance:.1f}**, the mean largest weight of a row from **{percent(without.largest)}** to "
+        f"**{percent(with_.largest)}**. If one weight takes everything, gradients vanish and training stalls.",
     )
     say(
         stage.words,
-        "A [[mask]] takes tokens out of sight, as it does for [[padding]] and for [[causal|the future]]."
+        "A [[mask]] removes tokens, such as [[padding]] or [[causal|future tokens]]."
+        + (f" {scene.title} always masks the future (hatched)." if scene.plain.is_causal else "")
         + (
-            f" {scene.title} predicts each next token, so its mask is part of the model and cannot be switched off. "
-            "Hatched cells have no weight at all, not a weight of 0 %."
-            if scene.plain.is_causal
-            else ""
-        )
-        + (
-            f" In {scene.title} layer {scene.head[0] + 1} sees {counted(scene.plain.window, 'token')} to either side: "
-            "hatched cells lie further away."
+            f" Layer {scene.head[0] + 1} of {scene.title} sees only {counted(scene.plain.window, 'token')} each way."
             if scene.plain.window is not None
             else ""
         ),
@@ -99,9 +84,7 @@ def scaled(scene: Scene, stage: Stage) -> None:
     origins = None
     if scene.small:
         origins = [
-            f"{digits(float(a))} ÷ {digits(now.divisor)} = {digits(float(b))}"
-            if np.isfinite(b)
-            else "hidden by the mask"
+            f"{digits(float(a))} ÷ {digits(now.divisor)} = {digits(float(b))}" if np.isfinite(b) else "masked"
             for a, b in zip(now.raw(scene.h).ravel(), seen.ravel(), strict=True)
         ]
     note = f"Q Kᵀ ÷ {now.divisor:.4g}"
@@ -117,9 +100,8 @@ def weights(scene: Scene, stage: Stage) -> None:
     best = int(here.argmax())
     say(
         stage.words,
-        "[[softmax|Softmax]] turns a row of scores into attention weights: e to the power of each, divided by the sum "
-        "of "
-        "the row. A small lead in the score becomes a large one in the [[weight]].",
+        "[[softmax|Softmax]] turns each row of scores into attention [[weight|weights]]: e to the power of each score, "
+        "divided by their sum.",
     )
     if here.any():
         say(
@@ -131,9 +113,9 @@ def weights(scene: Scene, stage: Stage) -> None:
         )
     else:
         which = " that it could look at" if now.allowed.any() else ""
-        said = f"{{token}} may look at nothing: every token{which} is hidden."
+        said = f"{{token}} looks at nothing: every token{which} is masked."
         say(stage.words, said, "verdict", token=scene.token)
-    typed = "" if scene.small else " Type another score in any box: the row answers at once."
+    typed = "" if scene.small else " Edit a score and watch the weights change."
     say(stage.words, said_sums(now.weights[h].sum(axis=-1)) + typed)
     stage.latex = r"A = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}} + M\right)"
     stage.lines = weight_lines(now)
@@ -194,11 +176,7 @@ def softmax_block(board: Board, scene: Scene) -> Block:
 def said_sums(sums: np.ndarray) -> str:
     """What the rows of a table of weights add up to."""
     low, high = percent(sums.min()), percent(sums.max())
-    return (
-        f"Every row adds up to {low}."
-        if low == high
-        else f"Rows add up to {low} at least and {high} at most."
-    )
+    return f"Each row sums to {low}." if low == high else f"Rows sum to {low} to {high}."
 
 
 def z(scene: Scene, stage: Stage) -> None:
@@ -206,9 +184,7 @@ def z(scene: Scene, stage: Stage) -> None:
     now, h = scene.now, scene.h
     say(
         stage.words,
-        "Each row of Z, the [[context]], is a mean of the values: every v times the weight it got, added up. It is "
-        "what this "
-        "head brings to a token.",
+        "A row of Z, the [[context|head output]], is a weighted mean: each value times its attention weight, added up.",
     )
     stage.latex = r"z_i = \sum_j a_{ij}\, v_j"
     stage.lines = mixing_lines(now)
@@ -230,32 +206,16 @@ def z(scene: Scene, stage: Stage) -> None:
 
 
 def one_query(scene: Scene, stage: Stage) -> None:
-    """A token's whole row, number by number, and the same computed alone."""
-    now, h, i = scene.now, scene.h, scene.query
-    found = follow(now, h, i)
+    """Fill the stage with one query's row, number by number."""
     say(
         stage.words,
-        "The whole row of {token}: its q beside each token's k, their product number by number, the sum, the score, "
-        "the "
-        "weight, and the value that the weight lets through. The last column adds up to z.",
+        "The row of {token}: its q with each k, their dot product, the score, the weight, and the weighted value. The "
+        "last column adds up to z.",
         token=scene.token,
-    )
-    say(
-        stage.words,
-        "The matrix form does this for all tokens at once. The same token computed alone, vector by vector, differs "
-        "from its "
-        f"row by **{format_error(found.difference)}**"
-        + (", the rounding of 32-bit numbers." if found.difference else "."),
     )
     stage.latex = r"z_i = \sum_j \mathrm{softmax}_j\!\left(\tfrac{q_i \cdot k_j}{\sqrt{d_k}}\right) v_j"
     block = {**follow_block(stage.picture, scene, ROWS), "tight": True}
     stage.picture.add(tokens_of(scene, block, f"tbody tr[data-token] {WORDS}", block["shown"]))
-    stage.origin.add(
-        stage.origin.matrix(
-            "z", np.stack([found.alone, found.context]), id="z-alone", rows=["alone", "row of Z"], high=16,
-            wide=min(12.0, 250 / now.v.shape[-1]), hue="z",
-        )
-    )  # fmt: skip
 
 
 def follow_block(board: Board, scene: Scene, most: int = SHOWN_KEYS) -> Block:

@@ -14,28 +14,28 @@ from mha_core.inside import Variant, group_choices, kv_cache_bytes, middle_group
 from mha_core.wording import counted, percent
 from pages.parts.frame import loading, shell, state
 from pages.parts.frame.request import Request
-from pages.parts.inside.groups import groups_block
+from pages.parts.inside.key_groups import groups_block
 from pages.parts.inside.numbers import format_bytes
-from pages.parts.inside.picking import DOTS, LABELS, heads_of, tokens_of, told
 from pages.parts.inside.scene import Scene, layer_of, make_plain, pick
 from pages.parts.inside.screens import Screen, aloud, here, way
+from pages.parts.inside.selectable import DOTS, LABELS, heads_of, tokens_of, told
 from pages.parts.picture.tiles import Block, Board, paragraph, row
 from pages.parts.serve import cache
 
 SECOND = "The street was too wide."
 ABOUT = {
-    "MHA": "Every query head has a key head and a value head of its own.",
-    "GQA": "Groups of query heads share one key head and one value head.",
-    "MQA": "All query heads share a single key head and value head.",
-    "Causal": "Every token looks only at itself and back, as a model that writes must.",
+    "MHA": "Every query head has its own key and value head.",
+    "GQA": "Each group of query heads shares one key and value head.",
+    "MQA": "All query heads share one key and value head.",
+    "Causal": "Every token sees only itself and earlier tokens.",
     "Cross": "Queries from your sentence, keys and values from the second one.",
 }
 SHORT = {
-    "MHA": "keys of one's own",
-    "GQA": "keys by groups",
-    "MQA": "one key head for all",
-    "Causal": "only back",
-    "Cross": "to another text",
+    "MHA": "one key head per head",
+    "GQA": "shared keys in groups",
+    "MQA": "one key head",
+    "Causal": "earlier tokens only",
+    "Cross": "another text",
 }
 NAMES = {
     "MHA": "Multi-head",
@@ -77,7 +77,7 @@ def variants_view(request: Request) -> None:
 def _second(across: str, first: str) -> None:
     st.session_state["inside-across"] = across
     st.text_input(
-        "Second sentence, for cross-attention",
+        "Second sentence",
         key="inside-across",
         max_chars=500,
         on_change=_second_typed,
@@ -115,19 +115,11 @@ def _groups(scene: Scene) -> int | None:
 def _how_made(scene: Scene) -> str:
     """Which of them the model is, and how the others come from it."""
     h, own = scene.sizes.n_heads, scene.sizes.n_kv_heads
-    made = (
-        "Fewer key and value heads are made here by averaging "
-        + (
-            "the trained ones of a group, and are not trained further"
-            if scene.trained
-            else "those of a group"
-        )
-        + ": they show the sharing, not a model that learned with it."
+    made = "Shared keys and values are averages of " + (
+        "trained heads, without further training." if scene.trained else "the heads of a group."
     )
     if own < h:
-        made = f"{scene.title} is the one with {counted(own, 'key and value head')}. " + made
-    if scene.plain.is_causal:
-        made += f" All but the last look only back, as {scene.title} does."
+        made = f"{scene.title} has {counted(own, 'key and value head')}. " + made
     return made
 
 
@@ -148,7 +140,7 @@ def _about(variant: Variant, scene: Scene) -> str:
     said = ABOUT[variant.name]
     if variant.name == "MHA" and not variant.own:
         times = sizes.n_heads // sizes.n_kv_heads
-        said += f" Here copies of the shared ones: the same numbers, {times} times the cache."
+        said += f" Here these are copies of the shared ones: same weights, {times} times the cache."
     if variant.own and sizes.n_kv_heads < sizes.n_heads:
         said += f" This is {scene.title} as it is."
     return said
@@ -167,7 +159,7 @@ def _words(scene: Scene, variant: Variant, other: tuple[str, ...]) -> None:
     board.add(
         paragraph(_about(variant, scene)),
         heads_of(scene, groups_block(variant.owner, variant.n_kv_heads, h), DOTS),
-        paragraph("A dot is a query head, a block a key and value head.", "quiet"),
+        paragraph("Dot: query head. Block: key and value head.", "quiet"),
         paragraph(
             f"{{token}} looks most at {{best}}: **{percent(run.weights[h, i, best])}**."
             + ("" if variant.own else f" Its output moves by {percent(moved / length)} of its length."),
@@ -206,4 +198,4 @@ def _one(scene: Scene, variant: Variant, other: tuple[str, ...]) -> None:
         )
     )
     board.show("inside-picture-variants", told("inside-picture-variants", scene), query=scene.query)
-    board.numbers("inside-picture-variants")
+    board.numbers("inside-picture-variants", scene.source)

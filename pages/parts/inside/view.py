@@ -11,9 +11,9 @@ import streamlit as st
 from mha_core import AttentionRecord, HeadScopeError
 from mha_core.wording import percent
 from pages.parts.frame import state
-from pages.parts.frame.prose import say, visible
+from pages.parts.frame.page_text import say, visible
 from pages.parts.frame.request import Request
-from pages.parts.inside import changes, linked
+from pages.parts.inside import changes, link_controls
 from pages.parts.inside.scene import Scene, make_plain, pick, run_of
 from pages.parts.inside.walk import show
 from pages.parts.picture.tiles import Board, paragraph
@@ -43,7 +43,7 @@ def _changed(scene: Scene, request: Request, record: AttentionRecord) -> Scene:
     edits, said = changes.edits_of(state.params(), scene.plain, scene.head[0])
     for sentence in said[:3]:
         say(sentence, "notice")
-    with_matrices = linked.on("matrices", first=False)
+    with_matrices = link_controls.on("matrices", first=False)
     try:
         now = run_of(request, record.tokens, scene.head[0], edits)
     except HeadScopeError as error:
@@ -64,8 +64,8 @@ def _bar(scene: Scene) -> None:
         board = Board()
         board.add(
             paragraph(
-                f"You changed this layer: {said}. The output of {{token}} moved by **{moved:.3f}**: "
-                f"{percent(moved / length if length else 0.0)} of its length.",
+                f"You changed this layer: {said}. The output of {{token}} moved by "
+                f"**{percent(moved / length if length else 0.0)}** of its length.",
                 "changed wide-words",
                 token=visible(scene.token),
             )
@@ -76,18 +76,20 @@ def _bar(scene: Scene) -> None:
 
 
 def _matrices() -> None:
-    linked.switch("Show the matrices W", "matrices", first=False)
+    link_controls.switch("Show W", "matrices", first=False)
 
 
 def _switches(scene: Scene) -> None:
     """What can be changed between the products and the softmax."""
     with st.container(key="inside-switches", gap="xsmall"):
         with st.container(horizontal=True, gap="small"):
-            linked.switch(f"Divide by √{scene.sizes.d_k}", "divide", first=True, told=changes.change_link)
+            link_controls.switch(
+                f"Divide by √{scene.sizes.d_k}", "divide", first=True, told=changes.change_link
+            )
             if scene.plain.is_causal:
-                st.toggle("Look only back (causal mask)", True, disabled=True, key="causal-fixed")
+                st.toggle("Causal mask", True, disabled=True, key="causal-fixed")
             else:
-                linked.switch("Look only back (causal mask)", "causal", first=False, told=changes.change_link)
+                link_controls.switch("Causal mask", "causal", first=False, told=changes.change_link)
         edits = scene.now.edits
         st.session_state["inside-temperature"] = edits.temperature
         st.session_state["inside-unseen"] = list(edits.hidden_keys)
@@ -95,11 +97,11 @@ def _switches(scene: Scene) -> None:
         # What names an option is kept with the session, and the whole scene would be with it.
         labels = scene.labels
         st.multiselect(
-            "Hide tokens, as padding is hidden",
+            "Mask tokens",
             range(len(labels)),
             key="inside-unseen",
             format_func=lambda i: f"{i + 1} · {visible(labels[i])}",
-            placeholder="none hidden",
+            placeholder="none",
             on_change=_hidden,
         )
 

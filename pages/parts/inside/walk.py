@@ -13,31 +13,31 @@ import streamlit as st
 from mha_core.wording import Head
 from pages.parts.frame import state
 from pages.parts.frame.mounts import heard_from
-from pages.parts.inside import check, mixing, picking, reading, rotation, steps
+from pages.parts.inside import check, output_steps, projection_steps, rotation, selectable, steps
 from pages.parts.inside.changes import MATRICES, set_number
-from pages.parts.inside.origin_panel import cell_of, fill, first_cell
+from pages.parts.inside.number_origin import cell_of, fill, first_cell
 from pages.parts.inside.route import route
 from pages.parts.inside.scene import Scene, code
 from pages.parts.inside.screens import Screen, aloud, here, way
 from pages.parts.inside.stage import Stage
 
 SCREENS = (
-    Screen("sentence", "A sentence becomes tokens", reading.sentence, "sentence"),
-    Screen("x", "Every token is a row of numbers", reading.x, "x", "X"),
-    Screen("qkv", "Three readings of every token", reading.qkv, "qkv", "Q"),
-    Screen("heads", "Cut into heads", reading.heads, "qkv", "Q-all"),
-    Screen("rotation", "Positions by rotation", rotation.rotation, "qkv"),
-    Screen("distance", "Only the distance is left", rotation.distance, "qkv"),
-    Screen("scores", "Every query meets every key", steps.scores, "scores", "raw"),
-    Screen("scaled", "Divided and masked: the scores", steps.scaled, "scores", "scores"),
-    Screen("weights", "From scores to attention weights", steps.weights, "weights", "weights"),
-    Screen("z", "The weights mix the values", steps.z, "z", "z"),
-    Screen("row", "One token, number by number", steps.one_query, "z"),
-    Screen("w_o", "All heads side by side", mixing.side_by_side, "w_o", "Z"),
-    Screen("output", "W_o mixes the heads", mixing.output, "output", "output"),
-    Screen("parts", "One part per head", mixing.parts, "output", "parts"),
-    Screen("gone", "Heads taken away", mixing.gone, "output"),
-    Screen("torch", "Is this what torch computes?", check.equal, "output"),
+    Screen("sentence", "Tokens", projection_steps.sentence, "sentence"),
+    Screen("x", "The input X", projection_steps.x, "x", "X"),
+    Screen("qkv", "Projections: query, key, value", projection_steps.qkv, "qkv", "Q"),
+    Screen("heads", "Split into heads", projection_steps.heads, "qkv", "Q-all"),
+    Screen("rotation", "Rotary positions", rotation.rotation, "qkv"),
+    Screen("distance", "Scores depend on distance", rotation.distance, "qkv"),
+    Screen("scores", "Dot products: Q Kᵀ", steps.scores, "scores", "raw"),
+    Screen("scaled", "Scores: scaled and masked", steps.scaled, "scores", "scores"),
+    Screen("weights", "Softmax: attention weights", steps.weights, "weights", "weights"),
+    Screen("z", "Head output", steps.z, "z", "z"),
+    Screen("row", "One token, step by step", steps.one_query, "z"),
+    Screen("w_o", "Concatenate the heads", output_steps.side_by_side, "w_o", "Z"),
+    Screen("output", "Output projection: W_o", output_steps.output, "output", "output"),
+    Screen("parts", "Contribution of each head", output_steps.parts, "output", "parts"),
+    Screen("gone", "Zero ablation", output_steps.gone, "output"),
+    Screen("torch", "The same in PyTorch", check.equal, "output"),
 )
 ROTATED = ("rotation", "distance")
 OF_A_LAYER = ("gone",)
@@ -82,14 +82,14 @@ def show(
         ):
             if stage.picture.blocks:
                 told = {
-                    **({} if scene.small else picking.told(f"inside-picture-{name}", scene)),
+                    **({} if scene.small else selectable.told(f"inside-picture-{name}", scene)),
                     "cell": partial(_ask, name),
                     "edit": partial(_edit, f"inside-picture-{name}", scene.head, group),
                 }
                 stage.picture.show(
                     f"inside-picture-{name}", told | pictures.get("told", {}), **_data(scene, pictures)
                 )
-                stage.picture.numbers(f"inside-picture-{name}")
+                stage.picture.numbers(f"inside-picture-{name}", scene.source)
             if stage.below:
                 stage.below()
         with st.container(key="inside-origin", gap="small"):

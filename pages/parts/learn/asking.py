@@ -12,11 +12,11 @@ import streamlit as st
 
 from mha_core import AttentionRecord
 from mha_core.grid import piece_units
-from mha_core.shelf import EMBEDDED
+from mha_core.model_list import EMBEDDED
 from mha_core.wording import head_name
-from pages.parts.frame.prose import lowered, markup, prose, visible
-from pages.parts.inside.picking import choosing
+from pages.parts.frame.page_text import lowered, markup, prose, visible
 from pages.parts.inside.scene import Scene, sentence_key
+from pages.parts.inside.selectable import choosing
 from pages.parts.learn.exercises import (
     BETWEEN,
     GUESSES,

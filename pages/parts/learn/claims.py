@@ -17,7 +17,7 @@ from mha_core.heads.roles import answers_of
 from mha_core.heads.table import RoleTable
 from mha_core.heads.verdict import MARGIN
 from mha_core.learning.classroom.shipped import report
-from mha_core.shelf import CLASSROOM, EMBEDDED
+from mha_core.model_list import CLASSROOM, EMBEDDED
 from mha_core.wording import Head, head_name
 from pages.parts.frame import head_facts
 from pages.parts.frame.glossary import LESSON

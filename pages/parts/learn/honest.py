@@ -13,13 +13,13 @@ import streamlit as st
 from mha_core.grid import piece_units
 from mha_core.heads.conclude import Answer
 from mha_core.heads.questions.base import KIND_OF
-from mha_core.shelf import EMBEDDED
+from mha_core.model_list import EMBEDDED
 from mha_core.wording import Head, head_name
 from pages.parts.frame import head_facts
 from pages.parts.frame.glossary import LESSON
 from pages.parts.frame.links import link_to
+from pages.parts.frame.page_text import markup, say
 from pages.parts.frame.presets import TIRED, WIDE
-from pages.parts.frame.prose import markup, say
 from pages.parts.frame.request import Request
 from pages.parts.inside.hulls import draw_hulls
 from pages.parts.inside.scene import Scene
@@ -162,7 +162,7 @@ def classroom(scene: Scene) -> None:
     pair = {"text": TIRED, "text2": WIDE, "model": "classroom", "against": "sentence"}
     links({
         "Compare both sentences in it": link_to("Compare", pair),
-        "Train one yourself": link_to("Training", {"train": "Where does it look?"}),
+        "Train one yourself": link_to("Training", {"train": "Pronoun head"}),
     })  # fmt: skip
 
 

@@ -11,13 +11,12 @@ import streamlit as st
 from mha_core import AttentionRecord
 from mha_core.grid import piece_units
 from mha_core.wording import head_name
-from pages.parts.frame import moving, shell, state
+from pages.parts.frame import carried_selection, shell, state
 from pages.parts.frame.glossary import LESSON
 from pages.parts.frame.links import link_to
 from pages.parts.frame.mounts import heard_from
-from pages.parts.frame.prose import markup
+from pages.parts.frame.page_text import markup
 from pages.parts.frame.request import Request
-from pages.parts.inside.picking import told
 from pages.parts.inside.route import KEYS, route
 from pages.parts.inside.scene import (
     PLACES,
@@ -29,6 +28,7 @@ from pages.parts.inside.scene import (
     sentence_key,
     token_chosen,
 )
+from pages.parts.inside.selectable import told
 from pages.parts.learn import asking
 from pages.parts.learn.asking import Asked, ask, head_names
 from pages.parts.learn.exercises import GUESSES, Step, Verdict, asked_in, exercises, steps
@@ -71,8 +71,8 @@ def _picked(request: Request, record: AttentionRecord) -> Picked:
     """The head and the token that the address asks for."""
     units = piece_units(record.tokens)
     grid = cache.grid(request, record)
-    meant, _ = moving.settle(request, grid)
-    moving.keep(request, grid, meant)
+    meant, _ = carried_selection.settle(request, grid)
+    carried_selection.keep(request, grid, meant)
     asked = shell.selection(request, grid, asked=meant)
     sentence = sentence_key(units)
     st.session_state[PLACES] = sentence, places_of(units, grid)

@@ -7,7 +7,7 @@ import numpy as np
 
 from mha_core.wording import head_name
 from pages.parts.frame import loading
-from pages.parts.inside.many import forms, spectrum
+from pages.parts.inside.one_or_many import forms, spectrum
 from pages.parts.inside.scene import Scene
 from pages.parts.picture.tiles import Board, paragraph
 from pages.parts.serve import cache

@@ -8,7 +8,7 @@ import html
 import streamlit as st
 
 from pages.parts.frame.glossary import Term, terms
-from pages.parts.frame.prose import heading, lowered, markup, say
+from pages.parts.frame.page_text import heading, lowered, markup, say
 from pages.parts.learn.asking import Asked, ask, judge
 from pages.parts.learn.exercises import quiz
 from pages.parts.learn.memory import forget_all, remember

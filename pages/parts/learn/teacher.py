@@ -11,8 +11,8 @@ import streamlit as st
 from mha_core import AttentionRecord, HeadScopeError
 from mha_core.grid import Specials
 from pages.parts.frame.links import with_params
+from pages.parts.frame.page_text import heading, lowered, markup, prose, quoted, say
 from pages.parts.frame.pages import PAGES, page_called
-from pages.parts.frame.prose import heading, lowered, markup, prose, quoted, say
 from pages.parts.frame.request import SPECIALS, UNITS, WEIGHTS, Request, models
 from pages.parts.frame.selection import parse_head
 from pages.parts.inside.route import STATIONS

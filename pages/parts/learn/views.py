@@ -17,12 +17,12 @@ from mha_core.inside.worked import TOKENS
 from mha_core.wording import head_name
 from pages.parts.frame import state
 from pages.parts.frame.charts import chart, is_dark
-from pages.parts.frame.prose import say, visible
-from pages.parts.inside.groups import groups_block
-from pages.parts.inside.many import cost_table, one_head, rows_block
-from pages.parts.inside.mixing import head_table
-from pages.parts.inside.picking import heads_of, tokens_of
+from pages.parts.frame.page_text import say, visible
+from pages.parts.inside.key_groups import groups_block
+from pages.parts.inside.one_or_many import cost_table, one_head, rows_block
+from pages.parts.inside.output_steps import head_table
 from pages.parts.inside.scene import SHOWN_KEYS, Scene
+from pages.parts.inside.selectable import heads_of, tokens_of
 from pages.parts.inside.steps import follow_block
 from pages.parts.learn.ranks import rank
 from pages.parts.learn.summary import summary

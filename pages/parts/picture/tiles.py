@@ -4,6 +4,7 @@ In: NumPy arrays and labels. Out: one mounted component a board; all numbers of 
 column, blocks point into it. Text is only ever drawn as text.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -11,10 +12,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from mha_core.export import csv_of
 from mha_core.picture.bundle import bundle, style
 from pages.parts.frame import state
 from pages.parts.frame.glossary import spans
-from pages.parts.frame.prose import visible
+from pages.parts.frame.page_text import visible
 
 Block = dict[str, Any]
 
@@ -94,8 +96,11 @@ class Board:
         data.setdefault("large", state.params().get("present") == "1")
         return _draw(key=key, data={"blocks": self.blocks, "numbers": numbers, **data}, **callbacks)
 
-    def numbers(self, key: str) -> None:
-        """Offer the numbers of the board's matrices as tables, one at a time."""
+    def numbers(self, key: str, source: Mapping[str, str] | None = None) -> None:
+        """Offer the numbers of the board's matrices as tables, one at a time.
+
+        source: what they were computed from ("model", "head", "text"); with it the table can be downloaded.
+        """
         if not self._tables:
             return
         box = st.popover("Numbers", type="tertiary", key=f"{key}-numbers", on_change="rerun")
@@ -111,7 +116,12 @@ class Board:
                 _numbered(options.get(axis), size)
                 for axis, size in zip(("rows", "cols"), values.shape, strict=True)
             )
-            st.dataframe(pd.DataFrame(values, index, columns), key=f"{key}-table", alt=f"{name}, numbers")
+            table = pd.DataFrame(values, index, columns)
+            st.dataframe(table, key=f"{key}-table", alt=f"{name}, numbers")
+            if source:
+                rows = table.rename_axis(name).reset_index().assign(**source)
+                file = "-".join(["headscope", *re.findall("[a-z0-9]+", f"{name} {source['head']}".lower())])
+                st.download_button("Download CSV", csv_of(rows), f"{file}.csv", "text/csv", on_click="ignore")
 
 
 def _numbered(labels: Sequence[str] | None, size: int) -> list[str]:

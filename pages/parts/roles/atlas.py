@@ -21,11 +21,11 @@ from mha_core.heads.atlas.effects import Effect
 from mha_core.heads.atlas.features import features
 from mha_core.heads.atlas.shipped import Shipped
 from mha_core.heads.atlas.table import Atlas, HeadEntry, Passage
-from mha_core.shelf import EMBEDDED
+from mha_core.model_list import EMBEDDED
 from mha_core.wording import Head, counted, head_name, size_in_words
 from pages.parts.frame import head_facts, state
 from pages.parts.frame.links import link_to, model_in_link, with_params
-from pages.parts.frame.prose import heading, markup, say, together, visible
+from pages.parts.frame.page_text import heading, markup, say, together, visible
 from pages.parts.frame.request import Request, title_of
 from pages.parts.frame.selection import parse_head
 from pages.parts.frame.shell import CSS

@@ -19,7 +19,7 @@ from mha_core.heads.verdict import MIN_CASES
 from mha_core.wording import Head, head_name
 from pages.parts.frame.charts import chart, is_dark
 from pages.parts.frame.links import link_to
-from pages.parts.frame.prose import markup
+from pages.parts.frame.page_text import markup
 from pages.parts.roles.choice import POINTS, Choice
 from pages.parts.roles.head_map import link
 

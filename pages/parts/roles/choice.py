@@ -13,7 +13,7 @@ from mha_core.heads.roles import description_of, heads_with, role_by, role_of
 from mha_core.heads.table import RoleTable
 from mha_core.heads.verdict import MARGIN, WORDS
 from mha_core.wording import Head, head_name, size_in_words
-from pages.parts.frame.prose import quoted
+from pages.parts.frame.page_text import quoted
 from pages.parts.frame.selection import parse_head
 
 POINTS = f"{100 * MARGIN:.0f} points"

@@ -18,7 +18,7 @@ from mha_core.wording import Head, head_name
 from pages.parts.frame import state
 from pages.parts.frame.charts import chart, is_dark, selected_heads
 from pages.parts.frame.links import with_params
-from pages.parts.frame.prose import say
+from pages.parts.frame.page_text import say
 from pages.parts.roles.choice import POINTS, Choice, counts
 
 HERE = "./roles"

@@ -9,7 +9,7 @@ from mha_core import export
 from mha_core.heads.table import RoleTable
 from mha_core.wording import Head, counted, head_name
 from pages.parts.frame.links import link_to
-from pages.parts.frame.prose import heading, say
+from pages.parts.frame.page_text import heading, say
 from pages.parts.roles.choice import Choice
 from pages.parts.roles.head_map import ROWS
 

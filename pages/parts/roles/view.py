@@ -6,7 +6,7 @@ from mha_core.heads.table import RoleTable
 from mha_core.wording import Head, counted
 from pages.parts.frame import head_facts, loading, state
 from pages.parts.frame.charts import selected_heads
-from pages.parts.frame.prose import markup, say
+from pages.parts.frame.page_text import markup, say
 from pages.parts.frame.request import Request
 from pages.parts.frame.shell import CSS, or_show_error
 from pages.parts.roles.atlas import example_line

@@ -19,7 +19,7 @@ from mha_core import (
     grid_of,
     trace_tokens,
 )
-from mha_core.continued import begin
+from mha_core.extended_record import begin
 from mha_core.heads.measures import importance
 from mha_core.heads.words import FloatArray
 from mha_core.interrupt import breaking_off

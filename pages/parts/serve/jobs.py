@@ -26,7 +26,7 @@ TURN = 0.5  # seconds that a job is moved on before the next one
 KEPT_AT_MOST = 40  # jobs of a line whose results are kept
 SETTLED_SECONDS = 0.5  # an estimate from less is a guess about the cache, not about the file
 _CLOSING = Event()
-BROKEN = "The work broke off by an error of this program; what was counted before it is shown."
+BROKEN = "Something went wrong on our side. Partial results below."
 
 
 class Job(Generic[T]):
@@ -125,6 +125,11 @@ class Line:
             for name in idle[: max(0, len(self._all) - KEPT_AT_MOST)]:
                 del self._all[name]
             return found
+
+    def forget(self, key: Hashable) -> None:
+        """Drop the job of that key: whoever asks again begins a new one."""
+        with self._lock:
+            self._all.pop(key, None)
 
     def start(self, job: Job[Any], reader: str) -> None:
         """Let it begin, go on, or begin again for this reader, whose other job stops."""

@@ -27,7 +27,7 @@ from starlette.routing import Route
 
 import mha_core
 from mha_core.device import use_one_thread
-from mha_core.shelf import EMBEDDED
+from mha_core.model_list import EMBEDDED
 from pages.parts.frame import head_facts
 from pages.parts.frame.loading import self_test
 from pages.parts.frame.pages import PAGES

@@ -1,4 +1,4 @@
-"""After a training: take heads away and see who suffers, the same heads in a real model, and what can be kept.
+"""After a training: ablate heads, find the same ones in a real model, and export.
 
 In: the choice and its reports. Out: the lower half of the page.
 """
@@ -10,11 +10,11 @@ import streamlit as st
 
 from mha_core.heads.questions.base import KIND_OF
 from mha_core.learning.report import taken_away
-from mha_core.shelf import DECODER
+from mha_core.model_list import DECODER
 from mha_core.wording import Head, head_name, percent
 from pages.parts.frame import state
 from pages.parts.frame.links import link_to
-from pages.parts.frame.prose import heading, markup, say
+from pages.parts.frame.page_text import heading, markup, say
 from pages.parts.frame.selection import parse_head
 from pages.parts.picture.tiles import Board, paragraph
 from pages.parts.serve.jobs import MODEL
@@ -29,16 +29,16 @@ AGAIN = "tower lemon river candle horse silver garden winter "  # said twice: th
 
 
 def take_away(choice: Choice, reports: Sequence[Report]) -> None:
-    """Take heads of the right model away, and see who suffers."""
-    heading("Take a head away")
+    """Draw the ablation of heads of model B."""
+    heading("Ablate heads")
     name, report, setup = choice.names()[1], reports[1], choice.setups[1]
     heads = [head["head"] for head in report["heads"]]
-    a_job = " a job" if choice.task == "jobs" else ""
+    per_task = " per task" if choice.task == "jobs" else ""
     asked = [head for head in state.params().get("without", "").split(",") if head in heads]
     key = f"training-away-{choice.task}-{setup.layers}-{setup.heads}"
     st.session_state[key] = asked  # also after Back
     picked = st.pills(
-        f"Heads of the model with {name} to take away",
+        f"Ablate heads of the model with {name}",
         heads,
         selection_mode="multi",
         key=key,
@@ -48,10 +48,7 @@ def take_away(choice: Choice, reports: Sequence[Report]) -> None:
     if gone:
         _gone(choice, report, gone)
     board = Board()
-    board.add(
-        paragraph(free_said(report)),
-        paragraph("Each head taken away alone, and where its mass lies on average:"),
-    )
+    board.add(paragraph(free_said(report)))
     board.show("training-away-board")
     table = boards.scores(choice, report)
     st.dataframe(
@@ -59,13 +56,12 @@ def take_away(choice: Choice, reports: Sequence[Report]) -> None:
         hide_index=True,
         column_config=dict.fromkeys(table.select_dtypes("number"), PERCENT),
         key="training-scores",
-        alt=f"Heads of the model with {name}: where they look, and the right answers without each",
+        alt=f"Heads of the model with {name}: where they look, and accuracy with each ablated",
     )
     board = Board()
     board.add(
         paragraph(
-            "Where a head looks does not say what it is worth: compare the masses with what is left without it. "
-            f"Shares of n = {report['answers']:,} answers{a_job}, on texts held out.",
+            f"Mean attention, and accuracy with that head ablated (n = {report['answers']:,}{per_task}, held out).",
             "quiet",
         )
     )
@@ -95,11 +91,11 @@ def _gone(choice: Choice, report: Report, gone: Sequence[Head]) -> None:
 def _suffered(report: Report, left: Report, names: str, *, jobs: bool) -> str:
     if not jobs:
         now, whole = percent(left["accuracy"]), percent(report["curve"][-1]["accuracy"])
-        return f"Without {names}, {now} of the answers are right instead of {whole}."
+        return f"Without {names}, accuracy drops from {whole} to {now}."
     worst, cost = lost_most(report, left)
     if cost < SEEN:
-        return f"Without {names} no job suffers."
-    return f"Without {names} `{worst}` suffers most: it loses {points(cost)} points."
+        return f"Without {names}, no task gets worse."
+    return f"Without {names}, `{worst}` drops most: by {points(cost)} points."
 
 
 def without(report: Report, left: Report, gone: Sequence[Head]) -> pd.DataFrame:
@@ -108,7 +104,7 @@ def without(report: Report, left: Report, gone: Sequence[Head]) -> pd.DataFrame:
     if "jobs" in last:
         before, after = last["jobs"], left["jobs"]
     else:
-        before, after = {"right answers": last["accuracy"]}, {"right answers": left["accuracy"]}
+        before, after = {"accuracy": last["accuracy"]}, {"accuracy": left["accuracy"]}
         for head in report["heads"]:
             if head["role"] == KIND_OF["induction"].name and parse_head(head["head"]) not in gone:
                 mass = f"induction mass of {head['head']}"
@@ -130,20 +126,17 @@ def _left(choice: Choice, gone: Sequence[Head]) -> Report:
 
 
 def in_a_real_model() -> None:
-    heading("The same heads in a real model")
+    heading("Induction in SmolLM2")
     text = (AGAIN * 2).strip()
     links = " and ".join(
         f'<a href="{link_to("Explore", {"text": text, "model": DECODER, "head": head})}" target="_self">{head}</a>'
         for head in ("19-7", "18-4")
     )
-    markup(
-        f"<p>SmolLM2, trained on real text, has induction heads too: see {links} at work on words said twice. They "
-        "carry the same names here, by the same measures and thresholds.</p>"
-    )
+    markup(f"<p>SmolLM2 has induction heads too: see {links} on repeated words.</p>")
 
 
 def downloads(choice: Choice, reports: Sequence[Report]) -> None:
-    box = st.expander("Export: numbers, code, link", key="training-take", on_change="rerun")
+    box = st.expander("Export", key="training-take", on_change="rerun")
     if not box.open:
         return
     course = course_of(TRAININGS.begun("small", choice.settings))
@@ -151,21 +144,21 @@ def downloads(choice: Choice, reports: Sequence[Report]) -> None:
     with box:
         with st.container(horizontal=True, key="training-files"):
             st.download_button(
-                "CSV, both curves",
+                "Curves (CSV)",
                 export.as_csv(choice, course.rows),
                 f"{stem}.csv",
                 "text/csv",
                 on_click="ignore",
             )
             st.download_button(
-                "JSON, everything",
+                "Everything (JSON)",
                 export.as_json(reports),
                 f"{stem}.json",
                 "application/json",
                 on_click="ignore",
             )
-        say("The link that repeats it: the same seed gives the same numbers on the same machine.")
+        say("Link")
         said = {key: state.params().get(key, "") for key in ("guess", "expect", "without")}
         st.code(export.link_of(st.context.url or "", choice, said), language=None, wrap_lines=True)
-        say("The lines of Python that give the same numbers:")
+        say("Python")
         st.code(export.python_of(choice), language="python", wrap_lines=True)

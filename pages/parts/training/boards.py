@@ -11,12 +11,11 @@ import pandas as pd
 import streamlit as st
 
 from mha_core.learning.tasks import JOBS, TEXT
-from mha_core.learning.train import example
 from mha_core.wording import head_name
 from pages.parts.picture.course import course
 from pages.parts.picture.tiles import Block, Board, column, paragraph
 from pages.parts.training.live import Course
-from pages.parts.training.parts import Choice, Report, curve_of, example_text
+from pages.parts.training.parts import Choice, Report, curve_of
 
 SIDE = {1: 128, 2: 112, 4: 104, 8: 54}
 
@@ -32,15 +31,15 @@ def live(choice: Choice, training: Course) -> None:
             board.show(f"training-live-{run}")
             if choice.task == "jobs":
                 lines = {job: [(r["step"], r["jobs"][job]) for r in rows[names[run]]] for job in JOBS}
-                course(f"{names[run]}: right answers", lines, key=f"training-jobs-{run}", share=True)
+                course(f"{names[run]}: accuracy", lines, key=f"training-jobs-{run}", share=True)
     places = iter(st.columns(2, gap="large"))
     with next(places):
         _compared("Loss", "loss", rows)
     if choice.task != "jobs":
         with next(places):
-            _compared("Right answers in the second half", "accuracy", rows, share=True)
+            _compared("Accuracy on the second half", "accuracy", rows, share=True)
     board = Board()
-    board.add(paragraph(EXPLAINED[choice.task].format(**_examples(choice.task)), "quiet"))
+    board.add(paragraph(LEGENDS[choice.task], "quiet"))
     board.show("training-explained")
 
 
@@ -51,27 +50,19 @@ def _compared(
     course(title, lines, key=f"training-{value}", share=share)
 
 
-EXPLAINED = {
-    "jobs": "Each small picture is one head on one job, on a fixed text that is never trained on. Rows are the places "
-    "that ask for a token, columns the job's name and the text before; the stronger the colour, the more "
-    "weight, on one scale. `repeat` is a falling line, `mirror` a rising one, `rotate` a falling line that is moved. "
-    "What a row gives to later tokens is not shown. The text: `{text}`",
-    "induction": "Each small picture is one head on a fixed text: each row shows where one token looks; the "
-    "stronger the colour, the more weight, on one scale. A line just below the diagonal is a previous-token head; "
-    "lines further away go to what came after the same token before. The text: `{text}`",
+LEGENDS = {
+    "jobs": "Each picture: one head, one task, an unseen text; row looks at column. `repeat` is a falling diagonal, "
+    "`mirror` a rising one, `rotate` a shifted one.",
+    "induction": "Each picture: one head, an unseen text; row looks at column. Just below the diagonal: previous "
+    "token. Further lines: induction.",
 }
-
-
-def _examples(task: str) -> dict[str, str]:
-    ids = example(task).ids[0]
-    return {"text": example_text(task, ids[1 : TEXT + 1] if task == "jobs" else ids)}
 
 
 def pictures(board: Board, choice: Choice, run: int, state: Mapping[str, Any]) -> Block:
     """Every head of one model on the example; for the three jobs on each of them, the rows that ask alone."""
     setup, name = choice.setups[run], choice.names()[run]
     if not state:
-        return paragraph(f"**{name}**: waits for its first step.")
+        return paragraph(f"**{name}**: starting …")
     weights = state["weights"]  # (text, layer, head, query, key)
     heads = [head_name(head) for head in np.ndindex(setup.layers, setup.heads)]
     if choice.task == "jobs":
@@ -89,7 +80,7 @@ def pictures(board: Board, choice: Choice, run: int, state: Mapping[str, Any]) -
         wide=SIDE[setup.heads],
         high=SIDE[setup.heads],
     )
-    return column(paragraph(f"**{name}**, step {state['step']:,} of at most {setup.steps:,}"), sheets)
+    return column(paragraph(f"**{name}**, step {state['step']:,} of {setup.steps:,}"), sheets)
 
 
 def scores(choice: Choice, report: Report) -> pd.DataFrame:
@@ -100,9 +91,9 @@ def scores(choice: Choice, report: Report) -> pd.DataFrame:
     for head, without in zip(report["heads"], report["without"], strict=True):
         there = {TITLES.get(name, name): (head.get("jobs", {}) | head)[name] for name in masses}
         after = without["jobs"] if jobs else {"right": without["accuracy"]}
-        left = {f"without: {name}": share for name, share in after.items()}
+        left = {f"ablated: {name}": share for name, share in after.items()}
         lines.append({"head": head["head"], **there, "role": head["role"] or "no role", **left})
     return pd.DataFrame(lines)
 
 
-TITLES = {"previous": "previous token", "first": "first token", "duplicate": "earlier copy"}
+TITLES = {"previous": "previous token", "first": "first token", "duplicate": "duplicate token"}

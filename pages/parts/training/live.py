@@ -20,7 +20,7 @@ from mha_core.learning.worker import unpacked
 from pages.parts.serve.jobs import Job, Line, Parts
 
 IDLE = 600.0  # seconds without work, then the process is let go
-BROKEN = "The training broke off. Press the button to let it begin again."
+BROKEN = "Training stopped unexpectedly. Press Start to retry."
 ROOT = Path(__file__).parents[3]  # where mha_core is found, wherever the server was started
 Process: TypeAlias = "subprocess.Popen[bytes]"
 WORKER = (sys.executable, "-m", "mha_core.learning.worker")
@@ -87,10 +87,12 @@ class Worker:
 class Training:
     """One training, whose course goes on where it was when its parts are begun again."""
 
-    def __init__(self, worker: Worker, kind: str, settings: Mapping[str, Any]) -> None:
+    def __init__(
+        self, worker: Worker, kind: str, settings: Mapping[str, Any], *, fresh: bool = False
+    ) -> None:
         self._worker = worker
         self.name = name_of(kind, settings)
-        self._asked = {"go": self.name, "kind": kind, "settings": dict(settings)}
+        self._asked = {"go": self.name, "kind": kind, "settings": dict(settings), "fresh": fresh}
         self._course = Course()
 
     def parts(self) -> Parts[Course]:
@@ -98,6 +100,7 @@ class Training:
         try:
             process = self._worker.running()
             _tell(process, self._asked)
+            self._asked["fresh"] = False
             for message in _messages(process):
                 if "end" in message:
                     if message["end"] == "problem":
@@ -144,6 +147,16 @@ class Trainings:
     def start(self, kind: str, settings: Mapping[str, Any], reader: str) -> None:
         """Callback of the button: let it begin for this reader."""
         self.line.start(self.ask(kind, settings), reader)
+
+    def restart(self, kind: str, settings: Mapping[str, Any], reader: str) -> None:
+        """Callback of the button: train from the first step, unless another reader is watching this training."""
+        job = self.begun(kind, settings)
+        if job is None or job.wanted:
+            self.start(kind, settings, reader)
+            return
+        self.line.forget(name_of(kind, settings))
+        training = Training(self.worker, kind, settings, fresh=True)
+        self.line.start(self.line.ask(training.name, training.parts), reader)
 
     def begun(self, kind: str, settings: Mapping[str, Any]) -> Job[Course] | None:
         """The training of these settings if somebody has let it begin."""

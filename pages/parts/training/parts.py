@@ -1,4 +1,4 @@
-"""The parts of the training page: what each asks, what it trains, and what the answer was. No Streamlit here.
+"""The parts of the training page: what each trains, and its results in sentences. No Streamlit here.
 
 In: the reader's choices, and the numbers of a training. Out: settings, and sentences made of those numbers.
 """
@@ -9,7 +9,7 @@ from typing import Any
 
 from mha_core.heads.questions.base import KIND_OF
 from mha_core.learning.scores import NAMED_BY
-from mha_core.learning.tasks import JOBS, TASKS
+from mha_core.learning.tasks import JOBS
 from mha_core.learning.train import Setup
 from mha_core.wording import percent
 
@@ -17,28 +17,28 @@ Report = Mapping[str, Any]
 # The parts of the page by what is trained there.
 PARTS = {
     "jobs": "One head or four?",
-    "induction": "Two heads that need each other",
-    "picture": "Where does it look?",
+    "induction": "Induction heads",
+    "picture": "Pronoun head",
 }
 HEADS = (1, 2, 4, 8)
 LAYERS = (1, 2, 3)
 LIMITS = (200, 1_000, 2_000, 4_000, 8_000)
 UP_TO = (200, 600, 1_500, 3_000, 6_000)
-LEARNT = 0.9  # "it has learnt it", in the sentences of this page
+LEARNT = 0.9  # the accuracy from which a task counts as learned
 CLIFF = 0.5
-FREE = 0.01  # a head whose loss costs no job more than this goes for nothing
+FREE = 0.01  # a head is not needed if its ablation costs no task more than this
 GUESSES = {
-    "almost none": (0.0, 0.25),
-    "about 40 %": (0.25, 0.55),
-    "about 70 %": (0.55, 0.85),
-    "nearly all": (0.85, 1.01),
+    "under 25%": (0.0, 0.25),
+    "about 40%": (0.25, 0.55),
+    "about 70%": (0.55, 0.85),
+    "over 85%": (0.85, 1.01),
 }
-BLIND = {"jobs": 1 / 29, "induction": 1 / 64}
+CHANCE = {"jobs": 1 / 29, "induction": 1 / 64}
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What two models are trained: `setups`, left and right."""
+    """The `setups` of models A and B."""
 
     task: str
     setups: tuple[Setup, Setup]
@@ -65,7 +65,7 @@ class Choice:
         """What the two models are called on the page: by what tells them apart."""
         what = "heads" if self.task == "jobs" else "layers"
         left, right = (_count(getattr(setup, what), what) for setup in self.setups)
-        return (left, right) if left != right else (f"{left} (left)", f"{right} (right)")
+        return (left, right) if left != right else (f"{left} (A)", f"{right} (B)")
 
 
 def jobs_choice(left: int, right: int, seed: int, limit: int) -> Choice:
@@ -95,8 +95,8 @@ def jobs_said(name: str, report: Report) -> str:
     last = report["curve"][-1]
     shares = ", ".join(f"{percent(last['jobs'][job])} ({job})" for job in JOBS)
     return (
-        f"**{name}** ended at {shares} after {last['step']:,} steps; n = {report['answers']:,} answers a job, "
-        f"blind {percent(BLIND['jobs'])}."
+        f"**{name}**: {shares} after {last['step']:,} steps (n = {report['answers']:,} per task; chance "
+        f"{percent(CHANCE['jobs'])})."
     )
 
 
@@ -106,8 +106,8 @@ def jobs_guess_said(guess: str | None, name: str, report: Report) -> str:
         return ""
     low, high = GUESSES[guess]
     found = report["curve"][-1]["accuracy"]
-    right = "You were right" if low <= found < high else "It came out otherwise"
-    return f"You expected “{guess}” with {name}. {right}: {percent(found)} over the three jobs."
+    judged = "Right" if low <= found < high else "Not so"
+    return f"You guessed “{guess}” for {name}. {judged}: {percent(found)} over the three tasks."
 
 
 def jobs_why(choice: Choice, reports: Sequence[Report]) -> str:
@@ -120,18 +120,17 @@ def jobs_why(choice: Choice, reports: Sequence[Report]) -> str:
         more = {"more steps": setup.steps < LIMITS[-1], "more heads": setup.heads < HEADS[-1]}
         return _not_learnt(name, [way for way, there_is in more.items() if there_is])
     if heads[few] > 1 or ends[few] >= LEARNT:
-        return "Compare the pictures: which places does each head look at, and in which job does it look elsewhere?"
+        return "Compare the pictures: which head looks where, and for which task?"
     return (
-        "One head has one row of weights per token: it looks at the places of all three jobs at once and gives each a "
-        "share, for in one layer a token cannot know the job before it looks. Several heads can each look at a place "
-        "of their own, and at the job's name instead when the job is another."
+        "One head has one row of weights per token, so it splits its attention between the places of all three tasks. "
+        "Several heads can each watch one place."
     )
 
 
 def _not_learnt(name: str, ways: Sequence[str]) -> str:
     """What may yet help a model, of what can be had here."""
     more = f"{', '.join(ways)} or " if ways else ""
-    return f"{name} did not reach {percent(LEARNT)}: give it {more}another seed."
+    return f"{name} did not reach {percent(LEARNT)}: try {more}another seed."
 
 
 def induction_why(choice: Choice, reports: Sequence[Report]) -> str:
@@ -143,10 +142,10 @@ def induction_why(choice: Choice, reports: Sequence[Report]) -> str:
         name, setup = choice.names()[deep], choice.setups[deep]
         return _not_learnt(name, ["more steps"] if setup.steps < UP_TO[-1] else [])
     if learnt[deep] and (learnt[shallow] or layers[shallow] > 1):
-        return "Compare the heads' names: who notes the previous token, and who looks for it?"
+        return "Compare the roles: which head finds the previous token, and which one searches for it?"
     return (
-        "To be found by what stood before it, a token must know what stood before it. One layer notes that, a later "
-        "layer looks for it: a second head cannot stand in for a second layer."
+        "Induction takes two steps: one layer marks each token with the one before it, a later layer searches for that "
+        "mark. A second head cannot replace a second layer."
     )
 
 
@@ -154,10 +153,10 @@ def induction_said(name: str, report: Report) -> str:
     """Where one model ended, and where its curve fell off the cliff."""
     last = report["curve"][-1]
     fell = next((row["step"] for row in report["curve"] if row["accuracy"] >= CLIFF), None)
-    when = "It never passed half" if fell is None else f"It passed half at step {fell:,}"
+    when = "It never passed 50%" if fell is None else f"It passed 50% at step {fell:,}"
     return (
-        f"**{name}** ended at {percent(last['accuracy'])} after {last['step']:,} steps; n = {report['answers']:,} "
-        f"answers, blind {percent(BLIND['induction'])}. {when}."
+        f"**{name}**: {percent(last['accuracy'])} after {last['step']:,} steps (n = {report['answers']:,}; chance "
+        f"{percent(CHANCE['induction'])}). {when}."
     )
 
 
@@ -176,15 +175,15 @@ def induction_guess_said(guess: str | None, names: Sequence[str], reports: Seque
     learnt = [report["curve"][-1]["accuracy"] >= LEARNT for report in reports]
     found = {(True, False): "first", (False, True): "second", (True, True): "both", (False, False): "neither"}
     came, words = found[learnt[0], learnt[1]], expected_words(names)
-    right = "You were right" if came == guess else "It came out otherwise"
-    return f"You expected “{words[guess]}” to learn it (to reach {percent(LEARNT)}). {right}: {words[came]}."
+    judged = "Right" if came == guess else "Not so"
+    return f"You guessed that “{words[guess]}” would reach {percent(LEARNT)}. {judged}: {words[came]}."
 
 
 def roles_said(name: str, report: Report) -> str:
     """Which heads have a role now, by the thresholds that hold for real models."""
     mass = {KIND_OF[kind].name: kind for kind in NAMED_BY}
     named = [
-        f"{head['head']}, {head['role']} ({percent(head[mass[head['role']]])} of its mass)"
+        f"{head['head']} {head['role']} ({percent(head[mass[head['role']]])} of its attention)"
         for head in report["heads"]
         if head["role"]
     ]
@@ -194,20 +193,17 @@ def roles_said(name: str, report: Report) -> str:
 
 
 def free_said(report: Report) -> str:
-    """How many heads could go alone for nothing."""
+    """Say which heads can be ablated, one at a time, at a cost of at most one point."""
     lost = {line["head"]: lost_most(report, line)[1] for line in report["without"]}
     free = [head for head, cost in lost.items() if round(cost, 9) <= FREE]
-    if len(lost) == 1:
-        can = (
-            "can go for nothing, which is to lose at most one point"
-            if free
-            else "cannot go without a loss of more than one point"
-        )
-        return f"The only head {can}."
+    which = "the only head" if len(lost) == 1 else f"any of the {len(lost)} heads"
     if not free:
-        return f"None of these {len(lost)} heads can go without a loss of more than one point."
-    can = "one can go" if len(free) == 1 else f"any one of {len(free)} can go"
-    return f"Of {len(lost)} heads {can} for nothing, which is to lose at most one point: {', '.join(free)}."
+        return f"Ablating {which} costs more than one point."
+    if len(lost) == 1:
+        return f"Ablating {which} costs at most one point."
+    return (
+        f"Ablating one head costs at most one point for {len(free)} of {len(lost)} heads: {', '.join(free)}."
+    )
 
 
 def lost_most(report: Report, without: Mapping[str, Any]) -> tuple[str, float]:
@@ -222,9 +218,4 @@ def lost_most(report: Report, without: Mapping[str, Any]) -> tuple[str, float]:
 
 def points(share: float) -> str:
     """A difference of two shares in percentage points, without a unit."""
-    return percent(share).removesuffix(" %")
-
-
-def example_text(task: str, ids: Any) -> str:
-    """The example as people read it."""
-    return " ".join(TASKS[task].labels(ids))
+    return f"{100 * share:.1f}".replace("-", "−")

@@ -35,18 +35,17 @@ def live(rows: Sequence[Mapping[str, Any]], now: Mapping[str, Any]) -> None:
     board, last, weights = Board(), rows[-1], now["weights"]
     board.add(
         paragraph(
-            f"Step {now['step']:,}. The head that passes most of other pairs, **{last['head']}**, has "
-            f"{percent(last['right'])} of its attention from `it` on the right noun and {percent(last['wrong'])} on "
-            f"the other, and passes {percent(last['pass'])} of {WATCHED} pairs of words that no text has together."
+            f"Step {now['step']:,}. Best head **{last['head']}** solves {percent(last['pass'])} of {WATCHED} unseen "
+            f"pairs: from `it`, {percent(last['right'])} on the right noun, {percent(last['wrong'])} on the other."
         ),
         *(arcs(board, weights, last["head"], text) for text in (0, 1)),
     )
     board.show("training-live")
     left, right = st.columns(2, gap="large")
     with left:
-        named = {"passed": "pass", "on the right noun": "right", "on the other": "wrong"}
+        named = {"solved": "pass", "on the right noun": "right", "on the other": "wrong"}
         lines = {label: [(one["step"], one[key]) for one in rows] for label, key in named.items()}
-        course(f"One head, {WATCHED} pairs", lines, key="training-pairs", share=True)
+        course(f"Best head, {WATCHED} pairs", lines, key="training-pairs", share=True)
     with right:
         loss = [(one["step"], one["loss"]) for one in rows if one["loss"] is not None]
         course("Loss", {"loss": loss}, key="training-loss")
@@ -55,8 +54,7 @@ def live(rows: Sequence[Mapping[str, Any]], now: Mapping[str, Any]) -> None:
         row(*(column(_rows_of_it(board, weights, text), size="half") for text in (0, 1))),
         row(*(column(_heads(board, weights, text), size="half") for text in (0, 1))),
         paragraph(
-            "The small pictures are all heads in full: each row shows where one token looks; the stronger the "
-            "colour, the more weight, on one scale.",
+            "Each small picture is one head: row looks at column.",
             "quiet",
         ),
     )
@@ -85,7 +83,7 @@ def _rows_of_it(board: Board, weights: FloatArray, text: int) -> Block:
     """Where `it` looks in every head, a row each."""
     heads, words = _names(weights), PAIR.words[text]
     return board.matrix(
-        f"“... {words[-2]}”: where “it” looks, a row for each head",
+        f"“… {words[-2]}”: attention from “it”, one row per head",
         weights[text, :, :, PAIR.slot].reshape(len(heads), -1),
         id=f"it-{text}",
         rows=heads,
@@ -112,19 +110,21 @@ def _heads(board: Board, weights: FloatArray, text: int) -> Block:
     )
 
 
-def verdict(now: Mapping[str, Any]) -> None:
-    """Draw what was learnt, which head shows it, and what is lost without it, task by task; untrained beside it."""
+def verdict(now: Mapping[str, Any], guess: str | None = None) -> None:
+    """Draw what was learned, by which head, and accuracy without it, task by task; untrained beside it."""
     card, untrained = now["report"], now["untrained"]
     board = Board()
     board.add(paragraph(passed(card, untrained["report"]), "verdict"), *map(paragraph, said(card)))
+    if guess:
+        board.add(paragraph(f"You guessed “{guess}”."))
     board.show("training-verdict")
     table = by_task(card, untrained["report"])
     shares = {name: st.column_config.NumberColumn(format="percent") for name in table.columns[1:]}
-    alt = "Right answers at a hidden word, by task"
+    alt = "Accuracy at a masked word, by task"
     st.dataframe(table, hide_index=True, column_config=shares, key="training-by-task", alt=alt)
     board = Board()
     board.add(
-        paragraph(f"The same seed before its first step, the same head {card['head']}:"),
+        paragraph(f"Before training, head {card['head']}:"),
         *(arcs(board, untrained["weights"], card["head"], text, "Untrained") for text in (0, 1)),
     )
     board.show("training-untrained")
@@ -135,7 +135,7 @@ def by_task(card: Mapping[str, Any], untrained: Mapping[str, Any]) -> pd.DataFra
     without, before = card["without_head"]["tasks"], untrained["tasks"]
     return pd.DataFrame(
         {
-            "hidden word": [ASKED[task] for task in TASKS],
+            "masked word": [ASKED[task] for task in TASKS],
             "all heads": [card["tasks"][task] for task in TASKS],
             f"without {card['head']}": [without[task] for task in TASKS],
             "untrained": [before[task] for task in TASKS],
@@ -144,12 +144,12 @@ def by_task(card: Mapping[str, Any], untrained: Mapping[str, Any]) -> pd.DataFra
 
 
 def passed(card: Mapping[str, Any], untrained: Mapping[str, Any]) -> str:
-    """How many pairs one head passes, and one of the same seed before its first step."""
+    """Say how many pairs the best head solves, and the best untrained one."""
     low, high = card["interval"]
     return (
-        f"Head **{card['head']}** passes {percent(card['pass'])} of {card['pairs']} pairs (95 %: {percent(low)} to "
-        f"{percent(high)}); with an animal {percent(card['animate'])}, without {percent(card['inanimate'])}. Untrained "
-        f"the best head, {untrained['head']}, passes {percent(untrained['pass'])}."
+        f"Head **{card['head']}** solves {percent(card['pass'])} of {card['pairs']} unseen pairs (95% interval "
+        f"{percent(low)} to {percent(high)}). Untrained, the best head ({untrained['head']}) solves "
+        f"{percent(untrained['pass'])}."
     )
 
 
@@ -157,9 +157,9 @@ def said(card: Mapping[str, Any]) -> tuple[str, ...]:
     """What a model answers, and what is left without the head that passes the pairs."""
     answers, without, pointing = card["answers"], card["without_head"], card["pointing"]
     return (
-        f"Where `it` is hidden the model names the very noun in {percent(answers['exact'])} and prefers the right one "
-        f"of the two in {percent(answers['better'])}. Without {card['head']}: {percent(without['exact'])} and "
-        f"{percent(without['better'])}. What a head shows is not all that the answer rests on.",
+        f"With `it` masked, the model restores the noun in {percent(answers['exact'])} of pairs and prefers the right "
+        f"one of the two in {percent(answers['better'])}. With {card['head']} ablated: {percent(without['exact'])} and "
+        f"{percent(without['better'])}.",
         *([_all_of_them(card)] if len(pointing) > 1 else []),
     )
 
@@ -168,7 +168,6 @@ def _all_of_them(card: Mapping[str, Any]) -> str:
     """What is left without every head that points."""
     left = card["without_pointing"]
     return (
-        f"It is not alone: {listed(card['pointing'])} point at the right noun, each with more than half of its "
-        f"attention on average. Without all of them the very noun is named in {percent(left['exact'])}, and the right "
-        f"one of the two is preferred in {percent(left['better'])}."
+        f"Heads {listed(card['pointing'])} all look mostly at the right noun. With all of them ablated: "
+        f"{percent(left['exact'])} and {percent(left['better'])}."
     )

@@ -1,4 +1,4 @@
-"""A part of the training page from its question to its answer: guess, choose, start, watch, take a head away.
+"""A part of the training page: choose, guess, start, watch, read the results.
 
 In: the reader's choices. Out: the page. One training runs at a time for all readers; this page says how many wait.
 """
@@ -15,8 +15,8 @@ from mha_core.picture.bundle import ASSETS
 from mha_core.seeds import LAST
 from mha_core.wording import counted
 from pages.parts.frame import state
+from pages.parts.frame.page_text import heading, say
 from pages.parts.frame.progress import reader, watch
-from pages.parts.frame.prose import heading, say
 from pages.parts.frame.shell import or_show_error
 from pages.parts.picture.tiles import Board, paragraph
 from pages.parts.serve.jobs import Job
@@ -54,21 +54,20 @@ def style() -> None:
 def jobs_part() -> None:
     """One head or four: three jobs in one stream."""
     _said(
-        f"A text of {TEXT} random tokens comes with a job: repeat it, mirror it, or rotate it by three. The first "
-        "token names the job. Two models of one layer learn it from nothing, equally wide and with equally many "
-        "parameters; they differ in the number of [[head|heads]] alone."
+        f"Task: repeat, mirror or rotate {TEXT} random tokens; the first token says which. Models A and B have one "
+        "layer and the same size, but different numbers of [[head|heads]]."
     )
     with _choices():
-        left, right = _pick("Heads, left", HEADS, 1, "left"), _pick("Heads, right", HEADS, 4, "right")
+        left, right = _pick("Model A heads", HEADS, 1, "left"), _pick("Model B heads", HEADS, 4, "right")
         choice = or_show_error(jobs_choice, left, right, seed_of(0), _limit(LIMITS, 8_000, "limit"))
-    if choice is None:
-        return
-    guess = st.segmented_control(
-        f"Your guess: how many answers will the model with {choice.names()[0]} know?",
-        tuple(GUESSES),
-        key="guess",
-        bind="query-params",
-    )
+        if choice is None:
+            return
+        guess = st.segmented_control(
+            f"Your guess: how accurate will {choice.names()[0]} be?",
+            tuple(GUESSES),
+            key="guess",
+            bind="query-params",
+        )
     reports = _trained(choice)
     if reports:
         names = choice.names()
@@ -84,27 +83,26 @@ def jobs_part() -> None:
 def induction_part() -> None:
     """Two heads that need each other: repeated random text."""
     _said(
-        "A stretch of 8 to 24 different random tokens is said again and again. Nothing can be known of it the first "
-        "time; after that, whoever finds the same token further back can say what came after it there: [[induction]] "
-        "(Olsson et al. 2022). The two models differ in the number of layers alone."
+        "Task: predict random tokens that repeat. After the first copy, a model that finds the earlier token can "
+        "predict the next one ([[induction]], Olsson et al. 2022)."
     )
     with _choices():
-        shallow = _pick("Layers, left", LAYERS, 1, "shallow")
-        deep = _pick("Layers, right", LAYERS, 2, "deep")
-        heads = _pick("Heads a layer", HEADS, 4, "each")
+        shallow = _pick("Model A layers", LAYERS, 1, "shallow")
+        deep = _pick("Model B layers", LAYERS, 2, "deep")
+        heads = _pick("Heads per layer", HEADS, 4, "each")
         choice = or_show_error(
             induction_choice, shallow, deep, heads, seed_of(0), _limit(UP_TO, 1_500, "upto")
         )
-    if choice is None:
-        return
-    names = choice.names()
-    guess = st.segmented_control(
-        "Your guess: who will learn it?",
-        EXPECTED,
-        key="expect",
-        bind="query-params",
-        format_func=lambda key: expected_words(names)[key],
-    )
+        if choice is None:
+            return
+        names = choice.names()
+        guess = st.segmented_control(
+            "Your guess: which will learn it?",
+            EXPECTED,
+            key="expect",
+            bind="query-params",
+            format_func=lambda key: expected_words(names)[key],
+        )
     reports = _trained(choice)
     if reports:
         _verdict(
@@ -150,7 +148,7 @@ def _keep_seed(first: int) -> None:
 
 def _limit(options: Sequence[int], first: int, key: str) -> int:
     chosen = st.selectbox(
-        "Steps at most",
+        "Max steps",
         options,
         options.index(first),
         key=key,
@@ -163,9 +161,7 @@ def _limit(options: Sequence[int], first: int, key: str) -> int:
 
 def _trained(choice: Choice) -> list[Report]:
     """Start, watch and stop it; the two reports once both models are trained, else nothing."""
-    takes = "It takes seconds to a minute on one processor core."
-
-    job = training("small", choice.settings, takes, partial(boards.live, choice))
+    job = training("small", choice.settings, "Up to a minute.", partial(boards.live, choice))
     if job is None or not job.finished or job.problem:
         return []
     return [run["report"] for run in course_of(job).now["runs"]]
@@ -179,9 +175,8 @@ def training(
     job = TRAININGS.begun(kind, settings)
     with st.container(key="training-progress"):
         if job is None or job.problem:
-            words = "Start" if job is None else "Again"
             st.button(
-                words,
+                "Start",
                 key="training-start",
                 type="primary",
                 on_click=TRAININGS.start,
@@ -190,7 +185,8 @@ def training(
             say(takes, "label")
         if job is not None:
             found = job
-            watch(TRAININGS.line, found, "training", _how_far, lambda: _pictures(found, draw), TICK)
+            again = partial(TRAININGS.restart, kind, settings, reader())
+            watch(TRAININGS.line, found, "training", _how_far, lambda: _pictures(found, draw), TICK, again)
     return job
 
 
@@ -203,15 +199,15 @@ def _pictures(job: Job[Course], draw: Callable[[Course], None]) -> None:
 def _how_far(job: Job[Course]) -> str:
     """Where a training stands, in one sentence."""
     if not job.goes_on_for(reader()):
-        return "Stopped; what was reached is shown."
+        return "Stopped."
     ahead = TRAININGS.line.ahead(job)
     if ahead:
-        return f"Waiting: {counted(ahead, 'training', ('is', 'are'))} before yours."
+        return f"{counted(ahead, 'training')} ahead of you …"
     return "Training …" if job.step else "Starting …"
 
 
 def _verdict(*sentences: str) -> None:
-    heading("What came out")
+    heading("Results")
     board = Board()
     board.add(
         *(paragraph(text, "verdict" if i == 0 else "") for i, text in enumerate(filter(None, sentences)))

@@ -13,10 +13,10 @@ import streamlit as st
 from mha_core.inside import shares
 from mha_core.wording import counted, head_name
 from pages.parts.frame import state
-from pages.parts.frame.prose import visible
-from pages.parts.inside.gone import heads_gone
-from pages.parts.inside.picking import LABELS, heads_of
-from pages.parts.inside.scene import Scene, format_error
+from pages.parts.frame.page_text import visible
+from pages.parts.inside.ablation import heads_gone
+from pages.parts.inside.scene import Scene
+from pages.parts.inside.selectable import LABELS, heads_of
 from pages.parts.inside.shown_code import output_lines
 from pages.parts.inside.stage import ROOM, Stage, changed_table, high_of, say, table
 from pages.parts.picture.tiles import column, row
@@ -25,17 +25,11 @@ from pages.parts.picture.tiles import column, row
 def side_by_side(scene: Scene, stage: Stage) -> None:
     """Concat: every head keeps to its own columns."""
     now, sizes = scene.now, scene.sizes
-    h, d_v, d = sizes.W_o.shape
-    who = f"Each of the {h} heads" if h > 1 else "The one head"
+    h, d_v, _ = sizes.W_o.shape
     say(
         stage.words,
-        f"{who} made {d_v} numbers per token. [[concatenation|Set side by side]] they are **{h} × "
-        f"{d_v} → "
-        f"{h * d_v}** again, and every head still keeps to its own columns; the frame is head {scene.h + 1}.",
-    )
-    say(
-        stage.words,
-        f"[[W_o]] has {h * d_v} rows and {d} columns. The next screen multiplies.",
+        f"[[concatenation|Concatenate]] the outputs of {counted(h, 'head')}: **{h} × {d_v} → {h * d_v}** numbers per "
+        f"token. Each head keeps its own columns; the frame marks head {scene.h + 1}.",
     )
     stage.latex = r"Z = \mathrm{Concat}(z_1, \dots, z_h)"
     stage.lines = output_lines(now)[:1]
@@ -64,9 +58,8 @@ def output(scene: Scene, stage: Stage) -> None:
     plus = "" if sizes.b_o is None else " + b_o"
     say(
         stage.words,
-        "[[W_o]] mixes: every number of the output draws on all heads. It could not be merged into the "
-        f"[[feed-forward|feed-forward network]] that follows: before that, the layer adds its input "
-        f"{'' if now.is_pre_norm else 'X '}back (the [[residual]]), so Z W_o must have the {d} columns of X.",
+        f"[[W_o]] mixes all heads and returns to {d} numbers per token, so that the layer's input can be added "
+        "([[residual]]).",
     )
     stage.latex = r"\mathrm{output} = Z\,W_o" + plus
     stage.lines = [
@@ -89,7 +82,7 @@ def output(scene: Scene, stage: Stage) -> None:
         return
     stage.picture.add(*shown)
     if scene.with_matrices:
-        note = f"the {d_v} rows of head {scene.h + 1}: its z times these is its part"
+        note = f"the {d_v} rows of head {scene.h + 1}: its z times these is its contribution"
         stage.picture.add(
             table(stage.picture, scene, "W_o", sizes.W_o[scene.h], "W_o", note=note, rows=None,
                   high=max(1.0, 130 / d_v), wide=wide)
@@ -105,23 +98,16 @@ def parts(scene: Scene, stage: Stage) -> None:
     if sizes.b_o is not None:
         lines["b_o"] = sizes.b_o
     lines["output"] = now.output[i]
-    with_bias = "" if sizes.b_o is None else " and b_o"
+    with_bias = "" if sizes.b_o is None else " plus b_o"
     say(
         stage.words,
-        "Because W_o only adds, the output is a sum of one part per head. For {token} it is "
-        f"**{found.output_norm:.3f}** long. The table has each part's length, its share of the output and its "
-        "[[cosine]] with it. A negative share pulls the other way.",
+        f"The output is a sum of one contribution per head{with_bias}. For {{token}} its length is "
+        f"**{found.output_norm:.3f}**. A negative share points the other way ([[cosine]]).",
         token=scene.token,
-    )
-    say(
-        stage.words,
-        f"A check: the {counted(h, 'part')}{with_bias} {'was' if h == 1 and not with_bias else 'were'} computed head "
-        "by head and added up; the output is one product Z W_o of all heads. Largest difference "
-        f"**{format_error(found.difference)}**.",
     )
     stage.latex = r"\mathrm{output} = \sum_{i=1}^{h} z_i\,W_o^{(i)}" + ("" if sizes.b_o is None else " + b_o")
     drawn = stage.picture.matrix(
-        "parts", np.stack(list(lines.values())), id="parts", legend=False, cells=True,
+        "contributions", np.stack(list(lines.values())), id="parts", legend=False, cells=True,
         note="each head, b_o, output" if with_bias else "each head, output",
         rows=list(lines), high=14 if h <= 20 else 6, wide=min(40.0, 300 / d),
     )  # fmt: skip
@@ -137,9 +123,8 @@ def gone(scene: Scene, stage: Stage) -> None:
     """The mix with heads gone."""
     say(
         stage.words,
-        "Take heads away: their rows of W_o become zero, and what is left of the output is drawn. This is the layer "
-        "alone; "
-        "what the layers above make of it is shown by Experiment.",
+        "[[ablation|Zero-ablate]] heads: their rows of W_o become zero. This is one layer; Experiment shows what later "
+        "layers do.",
     )
     stage.below = lambda: heads_gone(scene)
 
@@ -165,7 +150,7 @@ def head_table(scene: Scene, key: str, choose: Callable[[str], None]) -> None:
         height="content",
         row_height=26,
         key=key,
-        alt=f"What each head adds to the output of {visible(scene.token)}",
+        alt=f"Contribution of each head to the output of {visible(scene.token)}",
     )
 
 

@@ -11,7 +11,7 @@ from pages.parts.picture.tiles import Block, paragraph
 
 def groups_block(owner: tuple[int, ...], keys: int, chosen: int) -> Block:
     """Which query heads use which key and value head."""
-    own = f"{', each' if keys > 1 else ''} with keys and values of its own"
+    own = f"{', each' if keys > 1 else ''} with its own keys and values"
     shared = f" share {counted(keys, 'key and value head')}"
     return {
         "type": "groups",
@@ -31,11 +31,9 @@ def shared_keys(sizes: Projections, h: int) -> list[Block]:
     owner = tuple(map(sizes.kv_head, range(sizes.n_heads)))
     return [
         paragraph(
-            f"Query heads **{listed([str(i + 1) for i in group])}** read the same K and V: this layer has "
-            f"{counted(sizes.n_kv_heads, 'key and value head')} for {sizes.n_heads} query heads ([[GQA|grouped "
-            f"queries]]). W_k and W_v are {sizes.d_model} × {narrow} each, "
-            f"W_q is {sizes.d_model} × {wide}; each token leaves {narrow} "
-            f"numbers of K and {narrow} of V instead of {wide}."
+            f"Query heads **{listed([str(i + 1) for i in group])}** share K and V: {sizes.n_heads} query heads, "
+            f"{counted(sizes.n_kv_heads, 'key and value head')} ([[GQA|grouped-query attention]]). Each token keeps "
+            f"{narrow} numbers of K and of V instead of {wide}."
         ),
         groups_block(owner, sizes.n_kv_heads, h),
     ]

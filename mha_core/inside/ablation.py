@@ -30,7 +30,7 @@ def without(run: LayerRun, heads: Collection[int]) -> Without:
     gone = tuple(sorted(set(heads)))
     if gone and not (gone[0] >= 0 and gone[-1] < h):
         raise SizeError(
-            f"There is no head {gone[-1] if gone[-1] >= h else gone[0]}; the layer has heads 0 to {h - 1}."
+            f"Unknown head {gone[-1] if gone[-1] >= h else gone[0]}. The layer has heads 0 to {h - 1}."
         )
     cut = W_o.copy()
     cut[list(gone)] = 0

@@ -73,9 +73,7 @@ def record_of(
             f"Weights of shape {array.shape} were given with {len(rows)} tokens of rows and {len(columns)} of columns."
         )
     if windows and len(windows) != len(array):
-        raise SizeError(
-            f"{len(windows)} windows were given for {len(array)} layers; give one a layer, 0 for all."
-        )
+        raise SizeError(f"Give one window per layer (0 for all): {len(array)}, not {len(windows)}.")
     sink = sink_of(array, heads) if sinks else None
     _check(array, heads, sink)
     info = ModelInfo(
@@ -163,7 +161,7 @@ def of_torch(encoder: nn.TransformerEncoder, x: Tensor | None) -> list[Tensor]:
             read = layer.norm1(x) if layer.norm_first else x
             _, weights = layer.self_attn(read, read, read, need_weights=True, average_attn_weights=False)
             if weights.ndim == 4 and len(weights) != 1:
-                raise SizeError(f"{len(weights)} texts were given at once; a record is of one.")
+                raise SizeError(f"A record is of one text, not {len(weights)}.")
             found.append(weights)
             x = layer(x)
     return found
@@ -227,7 +225,7 @@ def tokens_of_strings(given: Given, special: Sequence[str]) -> Tokens:
     if isinstance(given, Tokens):
         return given
     if isinstance(given, str | bytes):
-        raise InputError("Tokens are a list of strings; one text was given.")
+        raise InputError("`tokens` must be a list of strings, not one text.")
     text, pieces, words = "", list[Piece](), list[Word]()
     for at, label in enumerate(given):
         if not isinstance(label, str) or not label:

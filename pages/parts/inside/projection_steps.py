@@ -11,11 +11,11 @@ import pandas as pd
 import streamlit as st
 
 from mha_core import LayerRun, Projections
-from mha_core.wording import counted, head_name, percent
-from pages.parts.frame.prose import visible
-from pages.parts.inside.groups import shared_keys
-from pages.parts.inside.picking import DOTS, heads_of
+from mha_core.wording import head_name, percent
+from pages.parts.frame.page_text import visible
+from pages.parts.inside.key_groups import shared_keys
 from pages.parts.inside.scene import Scene, follow
+from pages.parts.inside.selectable import DOTS, heads_of
 from pages.parts.inside.shown_code import head_lines, projection_lines
 from pages.parts.inside.stage import ROOM, Stage, changed_table, high_of, say, table, written_row
 from pages.parts.picture.tiles import Block, Board, column, op, paragraph, row
@@ -31,33 +31,30 @@ def sentence(scene: Scene, stage: Stage) -> None:
     if scene.small:
         say(
             stage.words,
-            "The whole calculation on a sheet of paper: two [[token|tokens]], called first and second, four numbers "
-            "each, two [[head|heads]] of two numbers. Go through it with a pencil; every number can be asked where it "
-            "comes from, and X and the matrices can be typed over.",
+            "Attention on paper: two [[token|tokens]] of four numbers, two [[head|heads]] of two. Click a number to "
+            "see how it arises; edit X or any matrix.",
         )
     elif scene.now.n == 1:
-        say(stage.words, "The model reads your sentence as **one** [[token]]: {token}.", token=scene.token)
+        say(stage.words, "Your sentence is **one** [[token]]: {token}.", token=scene.token)
     else:
         say(
             stage.words,
-            f"The model cuts your sentence into **{scene.now.n}** [[token|tokens]]; a word can become several. One of "
-            "them is followed: {token}. Choose another above, or its name in any picture.",
+            f"Your sentence becomes **{scene.now.n}** [[token|tokens]]. We follow {{token}}; click another token to "
+            "change.",
             token=scene.token,
         )
     if weights.any():
         say(
             stage.words,
-            f"In the end head {name} lets {{token}} look most at {{best}}: **{percent(weights[best])}** of its "
-            "attention. "
-            "How does it arrive at that?",
+            f"Head {name} (L{scene.head[0]}H{scene.h}, counted from 0) gives {{best}} **{percent(weights[best])}** of "
+            "the attention from {token}. Where does that number come from?",
             "verdict",
             token=scene.token,
             best=scene.labels[best],
         )
     else:
         whom = " that {token} could look at" if scene.now.allowed.any() else ""
-        said = f"Every token{whom} is hidden: nothing is left to look at."
-        say(stage.words, said, "verdict", token=scene.token)
+        say(stage.words, f"Every token{whom} is masked.", "verdict", token=scene.token)
     stage.below = lambda: _tokens(scene)
 
 
@@ -76,16 +73,16 @@ def _tokens(scene: Scene) -> None:
         row_height=26,
         width=560,
         key=key,
-        alt=f"Tokens, and where {visible(scene.token)} looks",
+        alt=f"Tokens, and the attention from {visible(scene.token)} in head {head_name(scene.head)}",
     )
 
 
 def tokens(scene: Scene) -> pd.DataFrame:
     """Return the tokens and how much the followed one looks at each; nan for those that are not there yet."""
     weights = scene.now.weights[scene.h, scene.query, : len(scene.there)]
-    told = f"{head_name(scene.head)}: weight of {visible(scene.token)}"
+    attention = f"attention from {visible(scene.token)}"
     table = pd.DataFrame({"place": range(1, len(scene.labels) + 1), "token": map(visible, scene.labels)})
-    return table.assign(**{told: pd.Series(weights)})
+    return table.assign(**{attention: pd.Series(weights)})
 
 
 def _row_pressed(key: str, sentence: str) -> None:
@@ -98,26 +95,23 @@ def x(scene: Scene, stage: Stage) -> None:
     """The rows that attention is given."""
     now = scene.now
     d = now.projections.d_model
-    first = "the numbers of its word" + ("" if now.rotary else " and of its position")
-    start = first if scene.head[0] == 0 else f"what layer {scene.head[0]} made of it"
+    embedding = "its embedding" if now.rotary else "its embedding plus its position"
+    start = embedding if scene.head[0] == 0 else f"the output of layer {scene.head[0]}"
     if scene.small:
         say(
             stage.words,
-            "X has one row per token: four numbers that stand for it. Here they are chosen so that the sums stay "
-            "small.",
+            "X has one row of four numbers per token, chosen to keep the sums small.",
         )
     else:
         say(
             stage.words,
-            f"X has one row per [[token]]: {d} numbers, {start}. All tokens enter [[layer]] {scene.head[0] + 1} at "
-            "once; "
-            "up to here they know nothing of this layer's attention.",
+            f"X has one row of {d} numbers per [[token]]: {start}. All tokens enter [[layer]] {scene.head[0] + 1} at "
+            "once.",
         )
     if scene.plain.is_pre_norm:
         say(
             stage.words,
-            f"In {scene.title} X is what attention is given: the layer's input after its normalisation (pre\u2011LN); "
-            "the input itself passes by and the output is added to it.",
+            f"{scene.title} normalises before attention (pre\u2011LN): X is the layer's normalised input.",
         )
     if scene.small:
         note = "two tokens of four numbers; type others"
@@ -128,23 +122,20 @@ def x(scene: Scene, stage: Stage) -> None:
 
 
 def qkv(scene: Scene, stage: Stage) -> None:
-    """Three readings of every token by one head."""
+    """Fill the stage with the projections of one head: query, key and value."""
     sizes = scene.sizes
     d_k = sizes.d_k
     say(
         stage.words,
-        f"Head {scene.h + 1} reads every row three times: as a [[query]] (what am I looking for?), a [[key]] (what do "
-        "I "
-        "offer to be matched on?) and a [[value]] (what do I hand over?). Each reading is the row times a matrix that "
-        "was "
-        + ("chosen here." if scene.small else "learned." if scene.trained else "drawn at random.")
-        + f" Of {sizes.d_model} numbers {d_k} are left.",
+        f"Head {scene.h + 1} projects each row of X to a [[query]] (what am I looking for?), a [[key]] (what do I "
+        f"match?) and a [[value]] (what do I pass on?): {d_k} numbers each instead of {sizes.d_model}. The matrices "
+        "were " + ("chosen by hand." if scene.small else "learned." if scene.trained else "drawn at random."),
     )
     if scene.small:
         which = f"W{scene.h + 1}" if scene.together else f"W_q{scene.h + 1}"
         say(
             stage.words,
-            f"Where {which} has a 0 nothing is left of the product, so the query of {{token}} is "
+            f"Zeros in {which} drop out, so the query of {{token}} is "
             f"**{written_row(scene, 'Q', scene.query)}**.",
             token=scene.token,
         )
@@ -245,16 +236,9 @@ def heads(scene: Scene, stage: Stage) -> None:
     sizes, now = scene.sizes, scene.now
     h, d, d_k = sizes.W_q.shape
     q = now.q if now.q_unrotated is None else now.q_unrotated
-    cut = (
-        f"All {h} heads take part at once. One product gives {counted(now.n, 'row')} of {h * d_k} numbers. Cut into "
-        f"{h} pieces of {d_k}, they are the queries of {h} heads: **{d} → {h} × {d_k}**. Nothing is computed in the "
-        "cut."
-    )
-    whole = f"This layer has a single head, so nothing is cut: **{d} → 1 × {d_k}**."
-    say(
-        stage.words,
-        f"{cut if h > 1 else whole} At W_o the way leads back: **{h} × {sizes.d_v} → {d}**.",
-    )
+    split = f"Each query is reshaped for {h} heads, without arithmetic: **{h * d_k} → {h} × {d_k}**."
+    whole = f"This layer has one head, so nothing is split: **{h * d_k} → 1 × {d_k}**."
+    say(stage.words, f"{split if h > 1 else whole} W_o joins the heads again: **{h} × {sizes.d_v} → {d}**.")
     stage.words.add(*(block for block in shared_keys(sizes, scene.h) if block["type"] == "paragraph"))
     stage.picture.add(
         *(
@@ -272,12 +256,10 @@ def heads(scene: Scene, stage: Stage) -> None:
     stage.picture.add(
         table(
             stage.picture, scene, "all queries", wide, "Q-all",
-            note=f"{h} heads beside each other; the frame is this head" if h > 1 else "",
+            note=f"{h} heads side by side; the frame marks this one" if h > 1 else "",
             wide=min(2.0, 680 / (h * d_k)), high=high_of(now.n, 150), hue="q", **options,
         ),
         heads_of(scene, stage.picture.sheets("q", q, chosen=scene.h), "figure"),
     )  # fmt: skip
     if scene.small:
-        stage.picture.add(
-            paragraph("Two heads of two numbers: columns 1 and 2 are head 1, columns 3 and 4 head 2.")
-        )
+        stage.picture.add(paragraph("Columns 1 and 2 are head 1, columns 3 and 4 head 2."))

@@ -96,7 +96,7 @@ def place_named(units: Sequence["Unit"], name: str) -> int:
     """The place, from 0, of the unit that spells `name` without regard to case; "it#2" is the second of its kind, "#20"
     the unit at place 20, from 1. Raises InputError if there is none."""
     if not isinstance(name, str):
-        raise InputError(f"A word is asked for by how it is spelt; {type(name).__name__} was given.")
+        raise InputError(f"A word must be a string, not {type(name).__name__}.")
     word, mark, number = name.rpartition("#")
     wanted, which = (word, int(number)) if mark and word and _is_count(number) else (name, 1)
     places = places_of(units, wanted)
@@ -107,7 +107,7 @@ def place_named(units: Sequence["Unit"], name: str) -> int:
         raise InputError(f"'{wanted[:60]}' is not in the sentence; its tokens are: {there}.")
     if not 1 <= which <= len(places):
         times = "once" if len(places) == 1 else f"{len(places)} times"
-        raise InputError(f"'{wanted}' stands {times} in the sentence, so there is no number {which}.")
+        raise InputError(f"'{wanted}' occurs {times} in the sentence; number {which} does not exist.")
     return places[which - 1]
 
 

@@ -10,7 +10,7 @@ import streamlit as st
 
 from mha_core.wording import head_name
 from pages.parts.frame import state
-from pages.parts.frame.prose import visible
+from pages.parts.frame.page_text import visible
 from pages.parts.frame.selection import parse_head
 from pages.parts.inside.scene import Scene, token_chosen
 from pages.parts.picture.tiles import Block

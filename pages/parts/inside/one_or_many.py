@@ -24,9 +24,9 @@ from pages.parts.frame import loading
 from pages.parts.frame.charts import chart, is_dark
 from pages.parts.frame.request import Request
 from pages.parts.inside.hulls import hulls
-from pages.parts.inside.picking import LABELS, heads_of, tokens_of, told
 from pages.parts.inside.scene import Scene, make_plain, pick
 from pages.parts.inside.screens import Screen, aloud, beside, here, way
+from pages.parts.inside.selectable import LABELS, heads_of, tokens_of, told
 from pages.parts.picture.tiles import Block, Board, column, paragraph, row
 from pages.parts.serve import cache
 
@@ -39,10 +39,10 @@ def many_view(request: Request) -> None:
     if scene is None:
         return
     screens = (
-        Screen("rows", "One row must compromise", _rows),
-        Screen("costs", "Many heads cost no more", _costs),
-        Screen("ranks", "One narrow head compares few sides", _ranks),
-        Screen("hulls", "Inside the values, and beyond them", hulls),
+        Screen("rows", "One row or many", _rows),
+        Screen("costs", "Cost", _costs),
+        Screen("ranks", "Low-rank comparisons", _ranks),
+        Screen("hulls", "What heads can output", hulls),
     )
     at = here(screens)
     way("inside-way-many", screens, at)
@@ -67,11 +67,8 @@ def _rows(scene: Scene) -> None:
     board = Board()
     words = column(
         paragraph(
-            f"Take the layer's own matrices and do not split them: one head, {h * scene.sizes.d_k} numbers wide. "
-            "{token} then has a single row of attention weights that must add up to 100 %, so more for one token is "
-            "less for "
-            f"the others. Split into {counted(h, 'head')}, {{token}} has {counted(h, 'row')}, each with 100 % of its "
-            "own.",
+            f"Unsplit, the layer is one head {h * scene.sizes.d_k} numbers wide: {{token}} has a single row that sums "
+            f"to 100%. Split into {counted(h, 'head')}, it has {counted(h, 'row')} of 100% each.",
             token=scene.token,
         ),
         paragraph(
@@ -82,20 +79,16 @@ def _rows(scene: Scene) -> None:
             first=scene.labels[best[0]],
         ),
         paragraph(
-            (
-                "These matrices were trained as separate heads; a model trained with one head would have found other "
-                "numbers. "
-                if scene.trained
-                else "These matrices are random, not trained. "
-            )
-            + "What does not depend on training is that one row adds up to 100 %, once.",
+            "The matrices were trained as separate heads; a one-head model would learn others."
+            if scene.trained
+            else "The matrices are random, not trained.",
             "quiet",
         ),
         size="third",
     )
     board.add(row(words, column(rows_block(board, scene, one), size="rest")))
     board.show("many-rows", told("many-rows", scene))
-    board.numbers("many-rows")
+    board.numbers("many-rows", scene.source)
 
 
 def rows_block(board: Board, scene: Scene, one: np.ndarray, high: float = 18) -> Block:
@@ -105,7 +98,7 @@ def rows_block(board: Board, scene: Scene, one: np.ndarray, high: float = 18) ->
         "attention weights",
         np.concatenate([one[i, :n][None], now.weights[:, i, :n]]),
         id="one-or-many",
-        note="rows: heads; columns: what the token looks at",
+        note="row: head; column: key",
         rows=["one head", *(f"{layer}-{j + 1}" for j in range(scene.sizes.n_heads))],
         cols=scene.there,
         ramp="weight",
@@ -119,30 +112,20 @@ def rows_block(board: Board, scene: Scene, one: np.ndarray, high: float = 18) ->
 def _costs(scene: Scene) -> None:
     sizes, n = scene.sizes, scene.plain.n
     d, h, width = sizes.d_model, sizes.n_heads, sizes.n_heads * sizes.d_k
-    said = (
-        f"Four matrices of {d} × {d} either way, 4 · {d}² = {4 * d * d:,} [[parameter|parameters]] without biases; and "
-        "as many [[FLOP|operations]]."
+    size = (
+        f"4 · {d}² = {4 * d * d:,} [[parameter|parameters]] without biases"
         if width == d
-        else f"The four matrices hold 4 · {d} · {width} = {4 * d * width:,} [[parameter|parameters]] either way."
+        else f"4 · {d} · {width} = {4 * d * width:,} [[parameter|parameters]] without biases"
     )
     shared = (
-        f" Here {h} query heads share {counted(sizes.n_kv_heads, 'key and value head')}, so W_k and W_v are smaller "
-        "still."
+        f" Here {h} query heads share {counted(sizes.n_kv_heads, 'key and value head')}, so W_k and W_v are smaller."
         if sizes.n_kv_heads < h
         else ""
     )
     with beside(
         "many-costs",
-        paragraph(
-            f"{counted(h, 'head')}, each 1/{h} as wide: {sizes.d_k} numbers instead of {width}. "
-            + said
-            + shared
-        ),
-        paragraph(
-            f"Only the attention weights are more: {counted(h, 'table')} of {n} × {n} to keep instead of one, and "
-            "their softmax. What that comes to in time is measured in the last line.",
-            "quiet",
-        ),
+        paragraph(f"One head or {h}, each 1/{h} as wide: {size}, and as many [[FLOP|operations]]." + shared),
+        paragraph(f"Only the attention weights grow: {h} of {n} × {n} instead of one.", "quiet"),
     ):
         cost_table(n, sizes)
 
@@ -196,18 +179,14 @@ def costs(n: int, sizes: Projections) -> pd.DataFrame:
 def _ranks(scene: Scene) -> None:
     used = scene.sizes
     narrow, wide = forms(scene)
-    rotation = " Rotation in between turns it and leaves its rank." if scene.plain.rotary else ""
+    rotation = " Rotary positions leave the rank unchanged." if scene.plain.rotary else ""
     with beside(
         "many-ranks",
         paragraph(
-            f"A score compares two tokens through W_q W_kᵀ, a matrix of {used.d_model} × {used.d_model}. In head "
-            f"{scene.h + 1} its [[rank]] is **{narrow.rank}**, for W_q has only {used.d_k} columns; unsplit it is one "
-            f"form of rank **{wide.rank}**."
+            f"A score compares two tokens through the QK circuit W_q W_kᵀ ({used.d_model} × {used.d_model}). In head "
+            f"{scene.h + 1} its [[rank]] is **{narrow.rank}**, the width of W_q; unsplit it is **{wide.rank}**."
         ),
-        paragraph(
-            "So one narrow head compares tokens from few sides, and many heads are as many different comparisons, "
-            f"each with a softmax of its own.{rotation}"
-        ),
+        paragraph(f"Each head makes its own low-rank comparison, with its own softmax.{rotation}"),
     ):
         spectrum(scene)
 

@@ -88,6 +88,6 @@ def choose(logits: Array, model: Model, temperature: float = 0.0, seed: int = 0,
 def check_choice(temperature: float, seed: int) -> None:
     """Raise InputError unless a token can be chosen with these."""
     if not 0 <= temperature <= HOTTEST:
-        raise InputError(f"A temperature of {temperature} was given; it goes from 0 to {HOTTEST:g}.")
+        raise InputError(f"The temperature must be from 0 to {HOTTEST:g}, not {temperature}.")
     if not 0 <= seed < SEEDS:
-        raise InputError(f"A seed of {seed} was given; it goes from 0 to {SEEDS - 1:,}.")
+        raise InputError(f"The seed must be from 0 to {SEEDS - 1:,}, not {seed}.")

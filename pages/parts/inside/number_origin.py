@@ -10,7 +10,7 @@ import numpy as np
 from mha_core import Projections
 from mha_core.inside import SUMS, Origin, origin, table_of
 from mha_core.wording import counted, percent
-from pages.parts.frame.prose import visible
+from pages.parts.frame.page_text import visible
 from pages.parts.inside.scene import Scene
 from pages.parts.inside.stage import digits
 from pages.parts.picture.tiles import Block, Board, paragraph
@@ -93,7 +93,7 @@ def fill(board: Board, scene: Scene) -> None:
         board.add(
             paragraph(
                 f"b_o, number {j + 1}: **{digits(float(scene.sizes.b_o[j]))}**, "
-                + ("learned in training." if scene.trained else "as it is before any training.")
+                + ("learned in training." if scene.trained else "untrained.")
             )
         )
     elif name == "X":
@@ -155,7 +155,12 @@ def _named(scene: Scene, name: str, i: int, j: int) -> tuple[str, str, str, list
         labels = [visible(label) for label in scene.labels]
         return "attention weights", f"V, column {j + 1}", f"z of {token}, number {j + 1}", labels
     if name == "part":
-        return f"z of {token}", f"W_o of the head, column {j + 1}", f"part of {token}, number {j + 1}", None
+        return (
+            f"z of {token}",
+            f"W_o of the head, column {j + 1}",
+            f"contribution to {token}, number {j + 1}",
+            None,
+        )
     terms = [
         f"head {t // scene.sizes.d_v + 1}, number {t % scene.sizes.d_v + 1}"
         for t in range(scene.now.concatenated.shape[1])
@@ -169,19 +174,17 @@ def _score(scene: Scene, i: int, j: int) -> list[Block]:
     names = {"token": scene.labels[i], "other": scene.labels[j]}
     if not now.allowed[i, j]:
         return [
-            paragraph(
-                "{other} is hidden from {token}: the mask adds −∞, and the weight is exactly 0.", **names
-            )
+            paragraph("{token} cannot see {other}: the mask adds −∞, so the weight is exactly 0.", **names)
         ]
     raw, value = now.raw(h)[i, j], now.scores[h, i, j]
     by = (
-        f"typed by you instead of {digits(raw / now.divisor)}"
+        f"{digits(value)}, edited (was {digits(raw / now.divisor)})"
         if typed
         else f"{digits(raw)} ÷ {now.divisor:.4g} = {digits(value)}"
     )
     said = paragraph(
-        f"Score of {{token}} for {{other}}: **{by}**. Its weight: {percent(now.weights[h, i, j])}"
-        + (f", before {percent(scene.plain.weights[h, i, j])}." if scene.changed else "."),
+        f"Score of {{token}} for {{other}}: **{by}**. Weight: {percent(now.weights[h, i, j])}"
+        + (f", was {percent(scene.plain.weights[h, i, j])}." if scene.changed else "."),
         **names,
     )
     if scene.small:
@@ -210,8 +213,7 @@ def _weight(scene: Scene, name: str, i: int, j: int) -> list[Block]:
     }
     return [
         paragraph(
-            f"{name} of head {scene.h + 1} was {'learned in training' if scene.trained else 'drawn at random'}: this "
-            "number comes from no other."
+            f"{name} of head {scene.h + 1} was {'learned in training' if scene.trained else 'drawn at random'}."
         ),
         box,
     ]
@@ -223,12 +225,12 @@ def _in_products(scene: Scene, j: int) -> str:
     half = rotary.d_k // 2 if rotary else 0
     if rotary is None or j % half >= rotary.n_turned:
         return f"number {j + 1}"
-    return f"turned with its pair first, numbers {j % half + 1} and {j % half + 1 + half}"
+    return f"rotated with its pair first, numbers {j % half + 1} and {j % half + 1 + half}"
 
 
 def _others(used: Projections) -> str:
     """What a head's part is added to: the other heads' parts where there are any, and b_o where there is one."""
-    others = ["the parts of the other heads"] if used.n_heads > 1 else []
+    others = ["the contributions of the other heads"] if used.n_heads > 1 else []
     return " and ".join([*others, *(["b_o"] if used.b_o is not None else [])])
 
 
@@ -238,25 +240,24 @@ def fed_by(scene: Scene, name: str, i: int, j: int) -> str:
     d_v, d = used.d_v, used.d_model
     at = f"number {j + 1}"
     return {
-        "X": "It feeds every number of the query, key and value of {token} in "
+        "X": "Next: q, k and v of {token} in "
         + (f"all {used.n_heads} heads" if used.n_heads > 1 else "the one head")
-        + f": times row {j + 1} of W_q, W_k and W_v.",
-        "Q": f"It feeds the whole row of {{token}} in Q Kᵀ: {_in_products(scene, j)} of each of the products there.",
-        "K": f"It feeds the whole column of {{token}} in Q Kᵀ: {_in_products(scene, j)} of each of the products "
-        "there.",
-        "V": f"It feeds {at} of every z, times the weight that {{token}} gets.",
-        "raw": "It feeds one score, by the division on the next screen.",
-        "scores": "It feeds every weight of the row of {token}: softmax divides by the sum over all of them."
+        + f", times row {j + 1} of W_q, W_k and W_v.",
+        "Q": f"Next: the row of {{token}} in Q Kᵀ ({_in_products(scene, j)} of each product).",
+        "K": f"Next: the column of {{token}} in Q Kᵀ ({_in_products(scene, j)} of each product).",
+        "V": f"Next: {at} of every z, times the weight of {{token}}.",
+        "raw": f"Next: divide by {scene.now.divisor:.4g}.",
+        "scores": "Next: softmax over the row of {token}."
         if name == "scores" and scene.now.allowed[i, j]
         else "",
-        "weights": f"It feeds all {d_v} numbers of the z of {{token}}: times the value it belongs to.",
-        "z": f"It feeds all {d} numbers of the output of {{token}}: times row {scene.h * d_v + j + 1} of W_o.",
-        "part": (f"It is added to {_others(used)}: " if _others(used) else "It is ")
+        "weights": f"Next: all {d_v} numbers of z of {{token}}, times the value.",
+        "z": f"Next: all {d} numbers of the output of {{token}}, times row {scene.h * d_v + j + 1} of W_o.",
+        "part": (f"Next: added to {_others(used)}, it gives " if _others(used) else "Next: ")
         + f"{at} of the output of {{token}}.",
-        "b_o": f"It is added to {at} of the output of every token.",
-        "output": "It is added to the layer's input for {token}, and goes on to the feed-forward network.",
-        "W_q": f"It multiplies number {i + 1} of every token and feeds column {j + 1} of Q: {numbers}.",
-        "W_k": f"It multiplies number {i + 1} of every token and feeds column {j + 1} of K: {numbers}.",
-        "W_v": f"It multiplies number {i + 1} of every token and feeds column {j + 1} of V: {numbers}.",
-        "W_o": f"It multiplies number {i + 1} of this head's z and feeds column {j + 1} of the output: {numbers}.",
+        "b_o": f"Next: added to {at} of the output of every token.",
+        "output": "Next: added to the layer's input (residual).",
+        "W_q": f"It multiplies number {i + 1} of every token. Next: column {j + 1} of Q ({numbers}).",
+        "W_k": f"It multiplies number {i + 1} of every token. Next: column {j + 1} of K ({numbers}).",
+        "W_v": f"It multiplies number {i + 1} of every token. Next: column {j + 1} of V ({numbers}).",
+        "W_o": f"It multiplies number {i + 1} of z. Next: column {j + 1} of the output ({numbers}).",
     }.get(name, "")

@@ -11,8 +11,8 @@ import streamlit as st
 
 from mha_core.inside import without
 from mha_core.wording import head_name, percent
-from pages.parts.inside.picking import LABELS, tokens_of, told
-from pages.parts.inside.scene import Scene, format_error
+from pages.parts.inside.scene import Scene
+from pages.parts.inside.selectable import LABELS, tokens_of, told
 from pages.parts.inside.stage import high_of
 from pages.parts.picture.tiles import Block, Board, paragraph
 
@@ -21,7 +21,7 @@ def heads_gone(scene: Scene) -> None:
     """The switches, and below them the output without what is switched off."""
     h, layer = scene.sizes.n_heads, scene.head[0]
     gone = st.pills(
-        "Take heads away",
+        "Ablate heads",
         range(h),
         selection_mode="multi",
         format_func=lambda head: head_name((layer, head)),
@@ -31,9 +31,9 @@ def heads_gone(scene: Scene) -> None:
     if gone:
         board.add(*_without(board, scene, gone))
     else:
-        board.add(_drawn(board, scene, "output", scene.now.output, "output-whole", "no head taken away"))
+        board.add(_drawn(board, scene, "output", scene.now.output, "output-whole", "no head ablated"))
     board.show("inside-board-gone", told("inside-board-gone", scene))
-    board.numbers("inside-board-gone")
+    board.numbers("inside-board-gone", scene.source)
 
 
 def _drawn(board: Board, scene: Scene, name: str, values: np.ndarray, ident: str, note: str) -> Block:
@@ -43,7 +43,7 @@ def _drawn(board: Board, scene: Scene, name: str, values: np.ndarray, ident: str
 
 
 def _without(board: Board, scene: Scene, gone: Sequence[int]) -> list[Block]:
-    """What is left, by how much it turned, and the same by taking parts off the sum."""
+    """Return blocks of the output without these heads, and how far it moved."""
     left, layer = without(scene.now, gone), scene.head[0]
     before, after = scene.now.output[scene.query], left.output[scene.query]
     lengths = float(np.linalg.norm(before)), float(np.linalg.norm(after))
@@ -51,17 +51,13 @@ def _without(board: Board, scene: Scene, gone: Sequence[int]) -> list[Block]:
     names = ", ".join(head_name((layer, head)) for head in left.heads)
     return [
         paragraph(
-            f"Without {names} the output of {{token}} has cosine **{cosine:.3f}** with what it was and "
-            f"**{percent(lengths[1] / (lengths[0] or 1.0))}** of its length.",
+            f"Without {names} the output of {{token}} keeps **{percent(lengths[1] / (lengths[0] or 1.0))}** of its "
+            f"length (cosine **{cosine:.2f}**).",
             "verdict",
             token=scene.token,
         ),
         _drawn(
-            board, scene, "output without them", left.output, "output-without",
-            f"the rows of W_o of {names} are zero",
-        ),
-        paragraph(
-            "The same comes out if their parts are taken off the sum: largest difference "
-            f"**{format_error(left.difference)}**."
+            board, scene, "output after ablation", left.output, "output-without",
+            f"rows of W_o of {names} set to zero",
         ),
     ]  # fmt: skip
