@@ -76,7 +76,7 @@ def test_a_page_prints_whole_on_the_sheets_that_it_fills(reader):
     sheets = len(re.findall(rb"/Type\s*/Page\b", person.page.pdf(format="A4")))
     assert 1 <= sheets <= 4
     person.page.emulate_media(media="print")
-    last = person.page.get_by_text("It proves nothing").last.bounding_box()
+    last = person.page.get_by_text("some fit any story").last.bounding_box()
     assert last["y"] + last["height"] <= person.page.evaluate(DOCUMENT), "or it is scrolled to, not printed"
     expect(person.page.get_by_role("link", name=re.compile("^(Skip to|Compare$)"))).to_have_count(0)
 
@@ -91,12 +91,6 @@ def test_the_heads_stay_where_they_are_while_one_is_switched(reader):
         expect(person.page.get_by_text(said).first).to_be_visible(timeout=SOON)
         person.settled()
         assert head.bounding_box() == before
-
-
-def test_the_column_with_the_answer_is_not_cut_off(reader):
-    person = reader("/compare", viewport={"width": 1024, "height": 768})
-    box = person.page.get_by_role("columnheader", name="Changes its mind").bounding_box()
-    assert box["x"] + box["width"] <= 1024 - 40, "the margin of the page"
 
 
 def test_a_new_line_leaves_the_sentence_its_width(reader):

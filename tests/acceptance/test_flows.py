@@ -242,9 +242,6 @@ def test_a_changed_word_opens_as_a_comparison_whose_numbers_are_those_of_both_se
         name, shown = re.match(r"Head (\S+): .*? ([+−]?[\d.]+) points", cell).groups()
         assert name == head
         agrees(shown, float(moved[np.abs(moved).argmax()]), cell)
-    for line in ranked(person).all_inner_texts():
-        head, share, _ = RANK.match(line).groups()
-        agrees(share, float(np.abs(a.row(head, "it") - b.row(head, "it")).sum() / 2), line)
     press(person, person.head("6-12"))
     asks(person, head="6-12")
     both_are_right(said(person), a, b, "6-12", "it")
