@@ -11,9 +11,9 @@ from mha_core.figures import charts
 from mha_core.heads.roles import Role
 from mha_core.heads.words import FloatArray
 from mha_core.tokens import Tokens
-from mha_core.wording import Head, counted, percent
+from mha_core.wording import Head, counted, head_name, percent
 from pages.parts.experiment.effects import draw_effects
-from pages.parts.experiment.frame import about, explore_links, named, roles_of
+from pages.parts.experiment.frame import about, explore_links, roles_of
 from pages.parts.experiment.text import measured, number, shown
 from pages.parts.frame import examples, loading, presets, shell
 from pages.parts.frame.charts import chart, is_dark
@@ -61,7 +61,7 @@ def view(request: Request) -> None:
             say(no_way(effects), "finding")
             return
         if sweep is patch_heads:
-            say(of_heads(effects, roles), "finding")
+            say(of_heads(effects), "finding")
             _heads(effects, request, used, roles, donor)
         else:
             say(of_states(effects, record.tokens, other), "finding")
@@ -116,7 +116,7 @@ def ways(effects: Effects) -> str:
     return f"The {measured(effects.names)} is {number(effects.before[0])}{there}"
 
 
-def of_heads(effects: Effects, roles: Mapping[Head, Role]) -> str:
+def of_heads(effects: Effects) -> str:
     """The heads that recover most of the effect."""
     share = np.asarray(effects.recovered)
     if not np.isfinite(share).any():
@@ -125,7 +125,7 @@ def of_heads(effects: Effects, roles: Mapping[Head, Role]) -> str:
     found = [head for head in (divmod(int(i), share.shape[1]) for i in order) if share[head] > 0]
     if not found:
         return f"{ways(effects)}. No single head recovers any of the effect."
-    heads = ", ".join(f"{named(head, roles)} ({percent(float(share[head]))})" for head in found)
+    heads = ", ".join(f"{head_name(head)} ({percent(float(share[head]))})" for head in found)
     return f"Patching one head recovers at most {percent(float(share[found[0]]))} of the effect: {heads}."
 
 

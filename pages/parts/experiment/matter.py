@@ -17,6 +17,7 @@ from mha_core.experiments import (
     Word,
     default_outcome,
     every_head,
+    read_sweep,
     spaced,
     sweep_prompts,
     token_of,
@@ -55,7 +56,9 @@ def view(request: Request) -> None:
     roles = roles_of(request)
 
     def begin() -> Iterator[Part[Effects | PromptEffects]]:
-        if prompts:
+        if prompts and (shipped := read_sweep(used, prompts, method)):
+            yield Part(1.0, used.n_layers * used.n_heads, shipped)
+        elif prompts:
             for many in sweep_prompts(prompts, used, method):
                 yield Part(many.fraction, many.n, many.result)
         else:
