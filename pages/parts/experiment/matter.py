@@ -181,7 +181,7 @@ def prompts_text(effects: PromptEffects, roles: Mapping[Head, Role]) -> str:
         return (
             f"{effects.method.capitalize()} ablation of {named(head, roles)} changes the {measure} most: "
             f"{signed(mean[head])} ± {number(effects.half_width()[head])} (n = {n} prompts). "
-            "Only resample ablation tells whether a head matters."
+            "Resample ablation tells which heads matter."
         )
     if not effects.named:
         return f"No head's effect on the {measure} is clear of zero (n = {n} prompts)."

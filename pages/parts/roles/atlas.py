@@ -174,8 +174,8 @@ def _card(found: Atlas, entry: HeadEntry, request: Request) -> None:
             tenths = [entry.typical[tenth - 1][:1] for tenth in TYPICAL]
             say("Random rows, from the largest output norm to the smallest.")
             say(
-                f"{counted(found.n_passages, 'passage')}, {counted(found.n_tokens, 'token')}. Shares are of held-out top "
-                "examples, with 95% intervals; the baseline is pairs equally far apart."
+                f"{counted(found.n_passages, 'passage')}, {counted(found.n_tokens, 'token')}. Shares: held-out top "
+                "examples, 95% intervals. Baseline: pairs equally far apart."
             )
             markup(listed(one for tenth in tenths for one in tenth))
 
