@@ -3,6 +3,8 @@
 What is expected comes from gates on a plain run (mha_core's own, older than the page), never from the page's code.
 """
 
+import csv
+import io
 import re
 import time
 from types import SimpleNamespace
@@ -31,7 +33,7 @@ from mha_core.wording import percent
 from pages.parts.experiment import effects, matter, switch
 from pages.parts.experiment.asked import Asked, asked, spelled
 from pages.parts.experiment.frame import last_word
-from pages.parts.frame import head_facts
+from pages.parts.frame import charts, head_facts
 from pages.parts.frame import pages as frame_pages
 from pages.parts.frame.presets import MARY
 from pages.parts.serve import store
@@ -247,6 +249,22 @@ def test_who_looks_elsewhere_now_by_how_much_and_where_most_is_that_of_these_hea
         (sentence,) = said(open_page(PAGE, model="minilm", text=TIRED, off=off), "moved")
         assert sentence.startswith(f"{(mean >= 0.05).sum()} of {72 - 12 * layer} later heads ")
         assert sentence.endswith(f": {'; '.join(expected)}.")
+
+
+def test_a_file_of_a_chart_says_model_sentence_heads_and_link(monkeypatch):
+    files = {}
+    monkeypatch.setattr(
+        charts.st, "download_button", lambda label, made, name, **_: files.update({name: made()})
+    )
+    at = open_page(PAGE, model="minilm", text=TIRED, off="6-6")
+    at.session_state["before-after-numbers"] = True
+    run(at)
+    ((name, content),) = files.items()
+    assert name.endswith(".csv")
+    for row in csv.DictReader(io.StringIO(content)):
+        assert (row["model"], row["sentence"]) == ("minilm", TIRED)
+        assert row["ablated"].startswith("6-6")
+        assert parse_qs(urlsplit(row["link"]).query)["off"] == ["6-6"]
 
 
 # ---- the model of this page

@@ -59,7 +59,7 @@ def test_heads_are_switched_by_pointer_and_key_undone_and_kept_in_the_link(visit
     tab.settled()
     assert len(off(tab).split(",")) == 16
     assert not set(off(tab).split(",")) & {"2-3", "2-4", "2-5", "6-6", "1-1"}
-    tab.page.get_by_role("button", name="Reset").click()
+    tab.page.get_by_role("button", name="Reset", exact=True).click()
     wait_for_link(tab, "")
     assert tab.page.locator(".switch.off").count() == 0
 

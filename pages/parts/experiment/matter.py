@@ -24,7 +24,7 @@ from mha_core.experiments import (
     with_other_names,
 )
 from mha_core.heads.roles import Role
-from mha_core.wording import Head, counted
+from mha_core.wording import Head, counted, head_name
 from pages.parts.experiment.effects import draw_effects
 from pages.parts.experiment.frame import about, explore_links, named, roles_of
 from pages.parts.experiment.text import moves, number, shown, signed, word_of
@@ -199,7 +199,7 @@ def _of_named(effects: PromptEffects, heads: Sequence[Head], roles: Mapping[Head
     text += answers_text(effects, first)
     if others:
         rest = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
-        some = ", ".join(f"{named(head, roles)} ({signed(mean[head])})" for head in others[:NAMED])
+        some = ", ".join(f"{head_name(head)} ({signed(mean[head])})" for head in others[:NAMED])
         text += f" Then {some}{rest}."
     return text
 
@@ -217,4 +217,4 @@ def answers_text(effects: PromptEffects, head: Head) -> str:
         return ""
     does = "lowers" if changes[word] > 0 else "raises"
     also = " (copy suppression)" if does == "lowers" and word.strip() in prompt.text else ""
-    return f" It {does} `{shown(word)}`{also}: that logit changes by {signed(changes[word])}."
+    return f" It {does} `{shown(word)}`{also}."

@@ -235,8 +235,7 @@ def _follow() -> None:
 def _heard() -> None:
     """Callback of the picture: what the reader switched goes into the link. A browser may send anything."""
     ask = heard_from(PICTURE, "ask")
-    change = switched(ask) if isinstance(ask, Mapping) else None
-    if change is None:
+    if not isinstance(ask, Mapping) or (change := switched(ask)) is None:
         return
     if isinstance(ask.get("n"), int):
         st.session_state[f"{PICTURE}-heard"] = ask["n"]

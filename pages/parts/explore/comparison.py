@@ -150,7 +150,11 @@ def below(runs: Comparison, parting: FirstChange | None = None) -> None:
         elif query is None:
             say("Click a word of sentence A to see which heads change.", "look")
         else:
-            _heads(runs, query, _candidates(request, a, b, pairs, query))
+            title = st.container()
+            keys = _candidates(request, a, b, pairs, query)
+            with title:
+                heading(changes.title([a.labels[i] for i, _ in keys], a.labels[query[0]], request.per))
+            _heads(runs, query, keys)
         tables.of_both(runs.grids, tuple(record.tokens for record in runs.records), selection, request)
         save.of_both(runs)
 
@@ -167,7 +171,6 @@ def _heads(runs: Comparison, query: tuple[int, int], keys: list[tuple[int, int]]
         say(str(error), "notice")
         return
     labels = [x if x == y else f"{x} / {y}" for x, y in ((a.labels[i], b.labels[j]) for i, j in keys)]
-    heading(changes.title(labels, a.labels[query[0]], request.per))
     say(changes.result(found, list(map(visible, labels)), request.per), "finding")
     if request.per == "head" and presets.minimal_pair(request.text, _text_b(request)):
         tested = link_to("Roles", {**state.carried(), "head": head_name(found[0].head)})
