@@ -85,7 +85,9 @@ def test_the_heads_stay_where_they_are_while_one_is_switched(reader):
     person = reader("/experiment", viewport=LAPTOP)
     head = person.page.get_by_role("button", name=re.compile("^Head 24-4"))
     expect(head).to_be_visible(timeout=60_000)
-    before = person.settled() and head.bounding_box()
+    person.settled()
+    head.scroll_into_view_if_needed()
+    before = head.bounding_box()
     for said in ("Without 24-4", "SmolLM2 135M, 4-bit predicts"):
         person.page.mouse.click(before["x"] + before["width"] / 2, before["y"] + before["height"] / 2)
         expect(person.page.get_by_text(said).first).to_be_visible(timeout=SOON)
