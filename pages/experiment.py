@@ -1,10 +1,10 @@
 """Experiment: ablate heads, or patch them from another run, and read what the model does then."""
 
-from pages.parts.experiment import deciding, matter, switch
+from pages.parts.experiment import ablation_sweep, patching, switch
 from pages.parts.experiment.frame import PARTS, cut_for_decoder, draw_examples, style, without_decoder
 from pages.parts.frame import loading, shell
 
-VIEWS = dict(zip(PARTS, (switch.view, matter.view, deciding.view), strict=True))
+VIEWS = dict(zip(PARTS, (switch.view, ablation_sweep.view, patching.view), strict=True))
 
 
 def draw() -> None:

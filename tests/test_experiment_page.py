@@ -30,7 +30,7 @@ from mha_core.shelf import DECODER
 from mha_core.trace import batch_of
 from mha_core.trace import run as run_model
 from mha_core.wording import percent
-from pages.parts.experiment import effects, matter, switch
+from pages.parts.experiment import ablation_sweep, effects, switch
 from pages.parts.experiment.asked import Asked, asked, spelled
 from pages.parts.experiment.frame import last_word
 from pages.parts.frame import charts, head_facts
@@ -380,17 +380,17 @@ def planted(method, n=12):
 
 def test_only_resample_ablation_names_heads_that_matter():
     found = planted("resample")
-    text = matter.prompts_text(found, {})
+    text = ablation_sweep.prompts_text(found, {})
     assert "2-1" in text
     assert "lowers ` John` (copy suppression)" in text
     assert "1-2" not in text
     assert f"−3.00 ± {found.half_width()[1, 0]:.2f} (n = 12" in text
     for method in ("zero", "mean"):
-        text = matter.prompts_text(planted(method), {})
+        text = ablation_sweep.prompts_text(planted(method), {})
         assert "matters" not in text
     noise = planted("resample")
     noise.after[:, 1, 0] = 0
-    assert matter.prompts_text(noise, {}).startswith("No head's effect")
+    assert ablation_sweep.prompts_text(noise, {}).startswith("No head's effect")
 
 
 @pytest.mark.slow
@@ -399,11 +399,11 @@ def test_a_sentence_with_two_names_is_swept_over_twelve_prompts_and_another_is_a
     (control,) = (one for one in at.get("button_group") if one.key == "sweep-method")
     assert control.options == ["resample", "mean", "zero"]
     record = trace(MARY, smollm2)
-    assert len(matter.prompts_of(record, smollm2, Word(" Mary", " John"))) == 12
+    assert len(ablation_sweep.prompts_of(record, smollm2, Word(" Mary", " John"))) == 12
     key = trace("The key to the cabinets", smollm2)
-    assert matter.prompts_of(key, smollm2, Word(" is", " are")) == ()
+    assert ablation_sweep.prompts_of(key, smollm2, Word(" is", " are")) == ()
     one = last(every_head(key.tokens, smollm2, Word(" is", " are")))
-    assert "one prompt" in matter.one_text(one, {}, "zero")
+    assert "one prompt" in ablation_sweep.one_text(one, {}, "zero")
 
 
 @pytest.mark.slow
