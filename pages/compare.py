@@ -1,4 +1,4 @@
-"""Compare: the same picture twice, and what changed for one word between the two."""
+"""Compare: two runs side by side, and which heads change between them."""
 
 from pages.parts.explore import comparison, moments
 from pages.parts.frame import shell
@@ -8,9 +8,8 @@ def draw() -> None:
     """The two pictures, at the moment of its training that a model is asked for."""
     request = shell.page(
         "Compare",
-        question="What changes when one word does?",
-        lead="Two runs, side by side: change a word, take away the training, or take another model, and see which "
-        "heads notice.",
+        question="What changes when you change one word?",
+        lead="Compare two sentences, two models, or trained and random weights.",
         shown=shell.Shown(comparison=True),
     )
     comparison.draw(moments.asked(request))

@@ -1,10 +1,10 @@
 """Experiment: ablate heads, or patch them from another run, and read what the model does then."""
 
-from pages.parts.experiment import deciding, matter, pruning, selective, switch
-from pages.parts.experiment.frame import PARTS, questions, style, without_decoder
-from pages.parts.frame import loading, shell, state
+from pages.parts.experiment import ablation_sweep, patching, switch
+from pages.parts.experiment.frame import PARTS, cut_for_decoder, draw_examples, style, without_decoder
+from pages.parts.frame import loading, shell
 
-VIEWS = (switch.view, matter.view, deciding.view, selective.view, pruning.view)
+VIEWS = dict(zip(PARTS, (switch.view, ablation_sweep.view, patching.view), strict=True))
 
 
 def draw() -> None:
@@ -12,12 +12,12 @@ def draw() -> None:
     request = shell.page(
         "Experiment",
         question="What breaks without a head?",
-        lead="Looking at something is not using it. Ablate heads, and read what the model says then.",
-        shown=shell.Shown(sentence=state.own_part("try", PARTS) in PARTS[:3]),
+        lead="Looking at something is not using it. Switch heads off and see.",
     )
     style()
-    part = shell.part_of("What to try", PARTS, "try")
+    part = shell.part_of("Experiment", PARTS, "try")
     without_decoder(request)
-    if shell.or_show_error(loading.inside, request):
-        VIEWS[PARTS.index(part) if part in PARTS else 0](request)
-    questions()
+    used = shell.or_show_error(loading.inside, request)
+    if used:
+        VIEWS.get(part, switch.view)(cut_for_decoder(request, used))
+    draw_examples()

@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages.parts.frame import shell, state
 from pages.parts.frame.links import link_to
-from pages.parts.frame.page_text import markup, say
+from pages.parts.frame.page_text import markup
 from pages.parts.frame.pages import CARRIED
 from pages.parts.roles.atlas import atlas
 from pages.parts.roles.view import roles
@@ -14,12 +14,12 @@ PARTS = {
     "roles": (
         roles,
         "Which head has which role?",
-        "A head has a role only if it beats every baseline on questions with known answers.",
+        "A head has a role only if it clearly beats every baseline.",
     ),
     "atlas": (
         atlas,
-        "What does each head do over ordinary text?",
-        "A head is described only where one of a fixed list of features sets its top examples apart.",
+        "Top examples of every head",
+        "Where each head looks hardest in ordinary text.",
     ),
 }
 
@@ -32,7 +32,6 @@ def draw() -> None:
     st.html(shell.CSS / "roles.css")
     markup(_tabs(part))
     drawn(request)
-    say(shell.CAVEAT, "caveat")
 
 
 def _tabs(chosen: str) -> str:

@@ -32,18 +32,6 @@ def line_colour(page: Any) -> tuple[int, ...]:
     return pixels.colour(page.locator(".headscope").evaluate("e => e.style.getPropertyValue('--line')"))
 
 
-def ranks(page: Any) -> list[dict[str, Any]]:
-    """The rows of the ranking as a reader sees them: head, number, note; and the colour and length of the bar."""
-    return page.get_by_label("Heads ranked").locator("li button").evaluate_all(
-        """all => all.map(row => {
-          const [name, share, note] = [".name", ".share", ".note"].map(q => row.querySelector(q).textContent);
-          const bar = getComputedStyle(row.querySelector(".bar"), "::before");
-          const whole = row.querySelector(".bar").clientWidth;
-          return { name, share, note, colour: bar.backgroundColor, wide: parseFloat(bar.width) / whole };
-        })"""
-    )  # fmt: skip
-
-
 def arcs(page: Any) -> list[tuple[int, int, int, float]]:
     """Every arc as (side, from, to, weight by its darkness): columns; A is 0 and rises from the upper words."""
     boxes = page.evaluate(

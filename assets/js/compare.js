@@ -3,17 +3,14 @@ import { maskNote } from "./causal.js";
 import { build } from "./compare/build.js";
 import { drawMeasure } from "./measure.js";
 import { meeting } from "./compare/change.js";
-import { drawHero, drawMatrices } from "./compare/drawn.js";
-import { describe, diffOf, isHere, matricesOf, rowsFor, seenIn, spanOf } from "./compare/rows.js";
-import { drawRanking, drawWords } from "./compare/said.js";
+import { drawHero, drawMatrix } from "./compare/drawn.js";
+import { describe, diffOf, isHere, rowsFor, seenIn, spanOf } from "./compare/rows.js";
+import { drawWords } from "./compare/sentences.js";
 import { notMine } from "./explore/look.js";
 import { percent } from "./format.js";
-import { mix, STEPS } from "./numbers.js";
 import { legend } from "./parts.js";
 import { allHeads, headIndex, kindOf, titleOf } from "./record.js";
 import { nameAll } from "./sheet.js";
-
-const TWEEN_BOTH = 150;
 
 export class Compare {
   constructor(root, emit, _ask = () => {}, draw = () => {}, retype = () => {}) {
@@ -23,7 +20,6 @@ export class Compare {
     this.retype = retype;
     this.state = { head: [0, 0], pins: [], to: null };
     this.hovered = { column: null, q: null, k: null };
-    this.before = null;
     this.mine = {};
     build(this);
   }
@@ -31,7 +27,6 @@ export class Compare {
   open([a, b, change], view) {
     const key = `${a.id} ${b.id} ${JSON.stringify(view.pairs)}`;
     this.change = change ?? null;
-    this.moves = view.moves ? { ...view.moves } : null;
     if (this.opened !== key) {
       this.opened = key;
       this.record = a;
@@ -45,23 +40,22 @@ export class Compare {
       });
       this.bothColumns = this.pairs.map((pair, i) => (pair[0] !== null && pair[1] !== null ? i : -1)).filter((i) => i >= 0);
       this.differs = this.pairs.map(([x, y]) => x === null || y === null || a.names[x].toLowerCase() !== b.names[y].toLowerCase());
-      this.before = null;
       this.mine = {};
       this.diffs = new Map();
       // What both see where they stand word for word beside each other: a window has no place among other columns.
       const reach = this.both.length === a.n && a.n === b.n && JSON.stringify(a.reach) === JSON.stringify(b.reach) ? a.reach : undefined;
       this.common = { ...a, reach, causal: Boolean(a.causal || b.causal), sharing: a.sharing === b.sharing ? a.sharing : 1, layers: Math.min(a.layers, b.layers), heads: Math.min(a.heads, b.heads) };
       this.duo.fill(a, b, this.pairs, this.differs);
-      this.ranking.fill(a.named);
     }
-    this.offers = view.offers ?? [];
     this.link = view.link ?? "";
     this.present = Boolean(view.present);
-    this.titles.textContent = [view.ready, `A: ${view.titles[0]} · B: ${view.titles[1]}`].filter(Boolean).join(" ");
+    const models = view.titles[0] === view.titles[1] ? "" : `A: ${view.titles[0]} · B: ${view.titles[1]}`;
+    this.titles.textContent = models;
+    this.ready = view.ready ?? "";
+    this.root.classList.toggle("alike", Boolean(view.ready));
     this.duo.offer(view.ready);
     this.measures = view.measures ?? null;
-    this.note.textContent = `row = query, looks at column = key${maskNote(this.common)}`;
-    this.fillSheetLater = true;
+    this.note.textContent = `Row looks at column${maskNote(this.common)}`;
   }
 
   move(selection) {
@@ -90,7 +84,7 @@ export class Compare {
     Object.assign(this.mine, change);
     if (!this.state.pins.length) this.state.to = null;
     this.hovered = { column: null, q: null, k: null };
-    this.update(true);
+    this.update();
     this.tell();
   }
 
@@ -118,7 +112,7 @@ export class Compare {
     if (hovered.column === this.hovered.column && hovered.q === this.hovered.q && hovered.k === this.hovered.k) return;
     this.hovered = hovered;
     drawHero(this);
-    drawMatrices(this);
+    drawMatrix(this);
     if (aloud && hovered.q !== null && hovered.k !== null && isHere(this)) {
       const [a, b] = rowsFor(this, [hovered.q]).map((row) => row[hovered.k]);
       const [inA, inB] = seenIn(this, [hovered.q], hovered.k).map((sees, side) => (sees ? percent([a, b][side]) : "nothing"));
@@ -163,50 +157,17 @@ export class Compare {
     return { cells: diffOf(this, head), side: this.both.length, top: span };
   };
 
-  update(moving) {
+  update() {
     if (!this.records || !this.paint) return;
     this.root.classList.toggle("present", Boolean(this.present));
     this.root.classList.toggle("waiting", !isHere(this));
     for (const record of [this.common, ...this.records]) record.layer = this.state.head[0];
     this.sheet.mark(this.state.head);
     drawWords(this);
-    drawRanking(this);
-    this.trio.lastChild.hidden = !this.both.length;
     this.headTitle.textContent = titleOf(this.common, this.state.head);
     drawMeasure(this);
-    this.animate(moving);
-  }
-
-  animate(moving) {
-    cancelAnimationFrame(this.frame);
-    const [a, b] = matricesOf(this, this.state.head);
-    if (!a || !b) {
-      if (globalThis.headscope?.live === false) this.now = null; // of a file: they will not come
-      return this.drawNow(1);
-    }
-    const full = [a, b].map((matrix) => Float64Array.from(matrix, (step) => step / STEPS));
-    this.now = [...full, diffOf(this, this.state.head)];
-    const still = !moving || !this.before || matchMedia("(prefers-reduced-motion: reduce)").matches || this.record.n > 128;
-    const finish = () => {
-      this.before = this.now;
-      this.drawNow(1);
-    };
-    if (still) return finish();
-    const start = performance.now();
-    const step = (time) => {
-      const t = Math.min(1, Math.max(0.12, (time - start) / TWEEN_BOTH));
-      if (t >= 1) return finish();
-      this.drawNow(t * (2 - t));
-      this.frame = requestAnimationFrame(step);
-    };
-    step(start);
-  }
-
-  drawNow(t) {
-    this.shownValues = this.now?.map((values, i) => (t < 1 ? mix(this.before[i], values, t) : values)) ?? null;
     drawHero(this);
-    this.ranking.reveal();
-    drawMatrices(this);
+    drawMatrix(this);
   }
 
   drawAll() {
@@ -215,13 +176,13 @@ export class Compare {
     this.duo.measure(this.present);
     if (this.sheetFor !== this.opened || !this.sheet.cells.length) {
       this.sheetFor = this.opened;
-      nameAll(this, `${kindOf(this.common).all}, A minus B`);
+      nameAll(this, `${kindOf(this.common).all}, A − B`);
       this.span = this.both.length ? spanOf(this) : 1;
       const end = Math.round(this.span * 100);
       this.legend.replaceChildren(legend(`more in B, ${end} points`, `${end} points, more in A`, "change"));
       this.sheet.fill(this.common, allHeads(this.common), (head) => describe(this, head));
     }
-    this.update(false);
+    this.update();
     this.sheet.draw(this.paint.change, (head) => this.pictureOf(head));
   }
 }

@@ -17,8 +17,8 @@ export class Duo {
   constructor(actions) {
     this.actions = actions;
     this.arcs = vector("svg", { class: "arcs", "aria-hidden": "true" });
-    this.words = make("div", { class: "words duo", role: "group", "aria-label": "Both sentences, word under word" });
-    this.labels = make("div", { class: "labels", "aria-hidden": "true" });
+    this.words = make("div", { class: "words duo", role: "group", "aria-label": "Both sentences, word under word", "data-uncounted": "" });
+    this.labels = make("div", { class: "labels", "aria-hidden": "true", "data-uncounted": "" });
     this.root = make("div", { class: "sentence pairwise" }, this.arcs, this.words, this.labels);
     this.columns = [];
     this.focus = 0;

@@ -1,12 +1,10 @@
 // Experiment: all heads as switches, each with its small picture; what the model does without them stands beside it.
 //
-// data: {mode: "experiment", records: [id], shape: [layers, heads], heard, off: ["24-4"], factor, factors:
-//        [{value, label, title}], badge, done, groups: [{label, heads: ["1-3"]}], undo: true, moved: {"25-1": 0.31},
-//        roles: {"1-3": {label}}, hint}
-// ask({do: "set", off, n} | {do: "factor", value} | {do: "undo"})
+// data: {mode: "experiment", records: [id], shape: [layers, heads], heard, off: ["24-4"], badge, done,
+//        moved: {"25-1": 0.31}, roles: {"1-3": {label}}, hint}
+// ask({do: "set", off, n})
 import { make } from "./dom.js";
 import { HeadGrid } from "./experiment/head_grid.js";
-import { Toolbar } from "./experiment/toolbar.js";
 import { percent } from "./format.js";
 import { allHeads, thumbOf } from "./record.js";
 import { headName } from "./words.js";
@@ -18,10 +16,8 @@ export class Experiment {
     this.sent = 0;
     this.off = new Set();
     this.grid = new HeadGrid({ change: (off) => this.change(off), done: () => this.tell(), preview: (head) => this.preview(head) });
-    this.toolbar = new Toolbar({ set: (off) => (this.change(off), this.tell()), ask });
     this.pointed = make("p", { class: "caption pointed", "aria-live": "polite" });
-    this.heads = make("section", { class: "part all-heads", "aria-label": "All heads" }, this.grid.root, this.pointed);
-    this.root.append(this.toolbar.root, this.heads);
+    this.root.append(make("section", { class: "part all-heads", "aria-label": "All heads" }, this.grid.root, this.pointed));
   }
 
   // A drag that is under way, or a switch that Python has not heard of yet, is newer than what it says.
@@ -30,8 +26,7 @@ export class Experiment {
     this.data = data;
     if ((data.heard >= this.sent || this.sent === 0) && !this.grid.dragging) this.off = new Set(data.off);
     if (data.heard > this.sent) this.sent = data.heard;
-    this.toolbar.fill(data);
-    this.filled = null;
+    this.filled = false;
   }
 
   move() {}
@@ -39,7 +34,6 @@ export class Experiment {
   change(off) {
     this.off = off;
     this.grid.mark(this.off, this.data);
-    this.toolbar.mark(this.off);
     this.preview(this.last ?? null);
   }
 
@@ -60,18 +54,15 @@ export class Experiment {
     const who = `Head ${name}${role ? `, ${role.label}` : ""}`;
     if (this.off.has(name)) return `${who}: ${this.data.done}.`;
     const moved = this.data.moved?.[name];
-    return moved ? `${who}: ${percent(moved)} of its attention looks elsewhere.` : `${who}.`;
+    return moved ? `${who}: ${percent(moved)} of its attention moved.` : `${who}.`;
   }
 
   drawAll() {
     if (!this.data || !this.paint) return;
-    const turned = this.grid.arrange(this.root.clientWidth, this.data.shape);
-    if (this.filled !== turned) {
-      this.grid.fill({ ...this.data, turned, causal: Boolean(this.record?.causal) }, (head) => this.inWords(head));
-      this.filled = turned;
-    }
+    this.grid.size(this.root.clientWidth, this.data.shape);
+    if (!this.filled) this.grid.fill({ ...this.data, causal: Boolean(this.record?.causal) }, (head) => this.inWords(head));
+    this.filled = true;
     this.grid.mark(this.off, this.data);
-    this.toolbar.mark(this.off);
     this.preview(null);
     if (this.record) this.grid.draw(this.paint, (head) => thumbOf(this.record, head));
   }

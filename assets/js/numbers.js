@@ -82,13 +82,6 @@ export function poolSigned(cells, n, side) {
   return out;
 }
 
-// Half of the summed absolute difference of two rows: the share of the look that moved elsewhere.
-export function moved(rowA, rowB) {
-  let sum = 0;
-  for (let k = 0; k < rowA.length; k++) sum += Math.abs(rowA[k] - rowB[k]);
-  return sum / 2;
-}
-
 export function mix(from, to, t) {
   if (!from || from.length !== to.length || t >= 1) return to;
   const mixed = new Float64Array(to.length);

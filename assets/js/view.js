@@ -130,7 +130,6 @@ export class Headscope {
       if (matrix) keepOpened(wanted[part.record], part.head, column(matrix));
     }
     if (data.ghost) data.ghost.record = this.records.get(data.ghost.of);
-    if (data.moves) data.moves.cells = column(data.move_cells);
     if (data.links) {
       const { pins, to, k } = data.links;
       wanted[0].links = { pins, to, k, index: column(data.link_index), weight: column(data.link_weight), toward: to === null ? null : column(data.link_toward) };

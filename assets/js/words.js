@@ -1,5 +1,5 @@
 // What the picture shows, said in words. The Python side says the very same sentences (attention_view.py).
-import { percent, points } from "./format.js";
+import { percent } from "./format.js";
 import { strongest, strongestLinks } from "./numbers.js";
 
 export function headName(head) {
@@ -37,14 +37,6 @@ export function headInWords(head, names, specials, matrix, chose = () => true) {
   const left = [...new Set(names.filter((_, i) => specials[i]).map((name) => name.replace(/[₀-₉]+$/, "")))];
   const but = left.length ? ` (${listed(left)} left out)` : "";
   return `${titled(head)}, its strongest links between words${but}: ${listed(what)}.`;
-}
-
-export function changeInWords(head, names, pins, pairs) {
-  const who = listed(pins.map((pin) => quoted(names[pin])));
-  const verb = pins.length > 1 ? "look on average" : "looks";
-  const what = pairs.map((p) => `${quoted(p.name)} (${percent(p.a)} in A, ${percent(p.b)} in B, ${points(p.a - p.b)} points)`);
-  if (!what.length) return `${titled(head)}: nothing changes for ${who}.`;
-  return `${titled(head)}: ${who} ${verb} at ${listed(what)}.`;
 }
 
 // The answer to "who links these two?": entries are all heads, the strongest first; `kind` names them.

@@ -45,6 +45,7 @@ from mha_core.experiments.pruning import (
     pruning_texts,
 )
 from mha_core.experiments.selective import Selectivity, selective, selectivity_frame
+from mha_core.experiments.shipped_sweep import read_sweep
 from mha_core.experiments.sweep import Effects, Place, every_head, patch_heads, patch_states
 from mha_core.experiments.tasks import TASKS, Task
 
@@ -95,6 +96,7 @@ __all__ = [
     "prune_curve",
     "pruning_texts",
     "read_prompts",
+    "read_sweep",
     "selective",
     "selectivity_frame",
     "spaced",

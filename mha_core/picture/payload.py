@@ -28,7 +28,6 @@ SIDE = 64
 PACKED = "packed"
 
 Pairs = tuple[tuple[int | None, int | None], ...]
-Offers = Sequence[tuple[int, str]]  # positions in A with the words of a button
 Payload = dict[str, Any]
 Keep = Callable[[Hashable, Callable[[], Payload]], Payload]
 
@@ -141,15 +140,12 @@ def compare_payload(
     titles: tuple[str, str],
     selection: Selection,
     present: bool = False,
-    offers: Offers = (),
     abouts: Sequence[Payload | None] = (None, None),
     full_bytes: int = FULL_BYTES,
 ) -> Payload:
     """Everything the browser needs for two runs: {records, view, selection}. Pure."""
     records = compare_records(a, a_tokens, b, b_tokens, titles, abouts=abouts, full_bytes=full_bytes)
-    view = compare_view_payload(
-        a, b, records, titles=titles, selection=selection, present=present, offers=offers
-    )
+    view = compare_view_payload(a, b, records, titles=titles, selection=selection, present=present)
     return {"records": records, "view": view, "selection": selection.inside(a.weights.shape).as_json()}
 
 
@@ -183,7 +179,6 @@ def compare_view_payload(
     titles: tuple[str, str],
     selection: Selection,
     present: bool,
-    offers: Offers = (),
 ) -> Payload:
     """The small, often changing part of `compare_payload`."""
     selection, pairs = selection.inside(a.weights.shape), align(a, b)
@@ -193,7 +188,6 @@ def compare_view_payload(
         "titles": list(titles),
         "present": present,
         "pairs": [list(pair) for pair in pairs],
-        "offers": [list(offer) for offer in offers],
         "opened": [],
     }
     for number, grid in enumerate((a, b)):
@@ -201,8 +195,6 @@ def compare_view_payload(
             continue
         part = opened(grid, number, selection.inside(grid.weights.shape).head)
         view |= part | {"opened": view["opened"] + part["opened"]}
-    if len(records) > 2:
-        view |= _moved(a, b, pairs, selection)
     return view
 
 
@@ -231,38 +223,6 @@ def _change_payload(a: Grid, b: Grid, pairs: Pairs, records: list[Payload]) -> P
         "id": f"{records[0]['id']}-{records[1]['id']}",
         "side": cells.shape[-1],
         "weights": cells.ravel(),
-    }
-
-
-def _moved(a: Grid, b: Grid, pairs: Pairs, selection: Selection) -> Payload:
-    """For every head both have: the share of attention that moved, the column that changed most, its two masses.
-
-    Words that only A has are left out: there is no row of B beside theirs.
-    """
-    place = {i: column for column, (i, _) in enumerate(pairs)}
-    columns = [place[pin] for pin in selection.pins if pairs[place[pin]][1] is not None]
-    if not columns:
-        return {}
-    layers, heads = (min(x, y) for x, y in zip(a.weights.shape[:2], b.weights.shape[:2], strict=True))
-    rows = []
-    for side, grid in enumerate((a, b)):
-        units = [pairs[column][side] for column in columns]
-        row = grid.weights[:layers, :heads, [unit for unit in units if unit is not None]].sum(
-            axis=2, dtype=np.float64
-        )
-        spread = np.zeros((layers, heads, len(pairs)))
-        here = [column for column, pair in enumerate(pairs) if pair[side] is not None]
-        spread[..., here] = row[..., [pairs[column][side] for column in here]]
-        rows.append(spread)
-    change = np.abs(rows[0] - rows[1])
-    most = change.argmax(axis=-1) if selection.to is None else np.full((layers, heads), place[selection.to])
-    mass = [np.take_along_axis(row, most[..., None], axis=-1)[..., 0] for row in rows]
-    scale = len(columns)
-    cells = [quantise(change.sum(axis=-1) / 2 / scale), most.astype(np.uint16)]
-    cells += [quantise(each / scale) for each in mass]
-    return {
-        "moves": {"pins": list(selection.pins), "to": selection.to, "scale": scale},
-        "move_cells": np.stack(cells, axis=-1).ravel(),
     }
 
 

@@ -37,7 +37,6 @@ PAGES = {
     "a decoder": [
         "/experiment",
         *(to("/experiment", try_=tab) for tab in ("Ablation sweep", "Activation patching")),
-        *(to("/experiment", try_=tab) for tab in ("Role test", "Pruning")),
         to("/", model="smollm2"),
     ],
     "inside and learn": [

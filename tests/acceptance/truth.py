@@ -14,7 +14,7 @@ from mha_core import load_model, trace
 PERCENT = r"(\d+(?:\.\d+)?)\s*%"
 LOOKS = re.compile(r"Head (\d+-\d+)(?:, [^:]+)?: “?(\S+?)”? looks at (.*)", re.DOTALL)
 PART = re.compile(rf"“?([^\s“”]+?)”? \({PERCENT}")
-BOTH = re.compile(rf"“?([^\s“”(]+)”? \({PERCENT} in A, {PERCENT} in B, ([+−]?[\d.]+) points\)")
+BOTH = re.compile(rf"to “?([^\s“”]+)”? {PERCENT} in A, {PERCENT} in B")
 CELL = re.compile(rf"(\S+) looks at (\S+): {PERCENT}")
 
 
@@ -68,14 +68,11 @@ def looks_right(text: str, truth: Engine, head: str, word: str) -> None:
 
 
 def both_are_right(text: str, a: Engine, b: Engine, head: str, word: str) -> None:
-    assert re.match(rf"Head {head}: “?{word}”? looks at ", text)
-    parts = BOTH.findall(text.replace(" / ", "/"))
-    assert parts, text
-    for key, *shown in parts:
-        place = a.words.index(key.split("/")[0])
-        x, y = a.row(head, word)[place], b.row(head, word)[place]
-        for number, truth in zip(shown, (x, y, x - y), strict=True):
-            agrees(number, float(truth), text)
+    assert re.match(rf"Head {head}: from “?{word}”? to ", text)
+    key, *shown = BOTH.search(text.replace(" / ", "/")).groups()
+    place = a.words.index(key.split("/")[0])
+    for number, run in zip(shown, (a, b), strict=True):
+        agrees(number, float(run.row(head, word)[place]), text)
 
 
 def lines_of(file: Path) -> list[dict[str, str]]:

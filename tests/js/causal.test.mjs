@@ -1,7 +1,7 @@
 // What a decoder's word cannot see: no cell, no number, no rank, and words that say so.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cannotSee, cellInWords, gaps, groupColumns, keysOf, maskNote, noneSeesInWords, nothingMoved, sharers, sharingInWords, stairs, withoutGaps } from "../../assets/js/causal.js";
+import { cannotSee, cellInWords, gaps, groupColumns, keysOf, maskNote, noneSeesInWords, sharers, sharingInWords, stairs, withoutGaps } from "../../assets/js/causal.js";
 import { chose, mask, noneSees, seenBy, unseen } from "../../assets/js/seen.js";
 import { headInWords } from "../../assets/js/words.js";
 
@@ -60,15 +60,6 @@ test("two texts: a word is seen by one of several units, and differences without
   assert.equal(seenBy(encoder, [0], 2), true);
   assert.deepEqual([...withoutGaps({ causal: true }, Float64Array.from([1, 2, 3, 4]), 2)], [1, 0, 3, 4]);
   assert.deepEqual([...withoutGaps({ causal: false }, Float64Array.from([1, 2, 3, 4]), 2)], [1, 2, 3, 4]);
-});
-
-test("rows that are the same in all heads are said to be, where nothing that is written differs", () => {
-  const still = [{ weight: 0 }, { weight: 0.0004 }];
-  assert.equal(nothingMoved(decoder, still, "“it”", 1), "The row of “it” is the same in A and B in all 2 heads: in a decoder a word sees only itself and what stands before it.");
-  assert.equal(nothingMoved(encoder, still, "“a” and “b”", 2), "The rows of “a” and “b” are the same in A and B in all 2 heads.");
-  assert.equal(nothingMoved(decoder, [{ weight: 0 }, { weight: 0.0006 }], "“it”", 1), "");
-  assert.match(nothingMoved({ ...encoder, per: "layer" }, still, "“it”", 1), /the same in A and B in all 2 layers\.$/);
-  assert.match(nothingMoved({ ...encoder, per: "model" }, [{ weight: 0 }], "“it”", 1), /the same in A and B in all layers\.$/);
 });
 
 test("the line around a small picture keeps outside of its cells", () => {

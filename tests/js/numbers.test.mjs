@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { percent, points } from "../../assets/js/format.js";
-import { STEPS, dequantise, mix, moved, poolMax, poolSigned, quantise, ranked, strongest, strongestLinks, meanRow } from "../../assets/js/numbers.js";
+import { STEPS, dequantise, mix, poolMax, poolSigned, quantise, ranked, strongest, strongestLinks, meanRow } from "../../assets/js/numbers.js";
 
 test("a weight survives the trip as uint16 within 8e-6", () => {
   const weights = Array.from({ length: 1001 }, (_, i) => i / 1000);
@@ -52,9 +52,4 @@ test("a small picture keeps a single strong link that a mean would hide", () => 
   signed[0] = 0.1;
   signed[1] = -0.8;
   assert.equal(poolSigned(signed, 6, 2)[0], -0.8);
-});
-
-test("what moved is half of the absolute differences", () => {
-  assert.ok(Math.abs(moved([0.7, 0.3], [0.2, 0.8]) - 0.5) < 1e-12);
-  assert.deepEqual([...mix([0, 1], Float64Array.of(1, 0), 0.25)], [0.25, 0.75]);
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { changeOf, difference, meeting, spread } from "../../assets/js/compare/change.js";
+import { difference, meeting } from "../../assets/js/compare/change.js";
 import { quantise } from "../../assets/js/numbers.js";
 import { keepOpened, matrixOf, openRecord, pairAllows, rankHeads, rowOf, thumbOf } from "../../assets/js/record.js";
 
@@ -58,12 +58,4 @@ test("a difference covers what both texts have and nothing else", () => {
   const b = quantise([0.4, 0.6, 1, 0]);
   const expected = [0.1, -0.4, -0.9, 0.8];
   difference(a, 3, b, 2, meeting(pairs)).forEach((v, i) => assert.ok(Math.abs(v - expected[i]) < 2e-5));
-});
-
-test("a change counts a word without counterpart in full and finds what changed most", () => {
-  const pairs = [[0, 0], [1, null], [2, 1]];
-  const change = changeOf(spread([0.5, 0.3, 0.2], pairs, 0), spread([0.4, 0.6], pairs, 1));
-  assert.equal(change.column, 2);
-  assert.ok(Math.abs(change.moved - 0.4) < 1e-12);
-  assert.equal(changeOf([0.5, 0.4, 0.1], [0.1, 0.5, 0.4], 1).column, 1);
 });

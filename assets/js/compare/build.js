@@ -1,10 +1,9 @@
-// What Compare consists of: both sentences, all heads, one head, the ranking, and what each tells the view.
+// What Compare consists of: both sentences, the difference of all heads and of one, and what each tells the view.
 import { make } from "../dom.js";
 import { Duo } from "../duo.js";
 import { drawHero } from "./drawn.js";
 import { Matrix } from "../matrix.js";
 import { measureRow } from "../measure.js";
-import { Ranking } from "../ranking.js";
 import { Sheet } from "../sheet.js";
 import { describe } from "./rows.js";
 
@@ -14,16 +13,20 @@ export function build(view) {
     choose: (column, more) => view.choose(column, more),
     head: (head) => view.select({ head }),
     preview: (head) => (view.previewed.textContent = head ? describe(view, head) : view.rest),
-    from: (unit) => view.select({ pins: unit === null ? [] : [unit], to: unit === null ? null : view.state.to }),
-    to: (unit) => view.select({ to: unit }),
     retype: (side, unit, word) => view.retype({ side, unit, word }),
     redraw: () => drawHero(view),
   };
   view.duo = new Duo(actions);
   view.sheet = new Sheet(actions);
-  view.ranking = new Ranking(actions);
-  view.matrices = [0, 1, 2].map((side) => new Matrix(matrixActions(view, side), ["A", "B", "A minus B"][side]));
-  view.root.append(heroOf(view), make("div", { class: "below both" }, overviewOf(view), view.ranking.root, headPartOf(view)));
+  const columnOf = (unit) => (unit === null ? null : view.bothColumns[unit]);
+  view.matrix = new Matrix(
+    {
+      cell: (q, k, aloud) => view.hover({ column: null, q: columnOf(q), k: columnOf(k) }, aloud),
+      choose: (q, more, _side, k = null) => view.choose(columnOf(q), more, true, columnOf(k)),
+    },
+    "A minus B",
+  );
+  view.root.append(heroOf(view), make("div", { class: "below both" }, overviewOf(view), headPartOf(view)));
   view.root.onkeydown = (event) => {
     if (event.key === "Escape" && (view.state.pins.length || view.state.to !== null)) view.select({ pins: [], to: null });
   };
@@ -51,19 +54,9 @@ function overviewOf(view) {
   return view.overview;
 }
 
-// The chosen head: three matrices.
+// The chosen head: one matrix of A minus B.
 function headPartOf(view) {
   view.headTitle = make("h2", {});
-  const trio = ["A", "B", "A − B"].map((text, side) => make("figure", {}, make("figcaption", { text }), view.matrices[side].root));
-  view.trio = make("div", { class: "trio" }, ...trio);
-  view.note = make("p", { class: "caption", text: "row = query, looks at column = key" });
-  return make("section", { class: "part onehead wide", "aria-label": "The chosen head" }, make("header", {}, view.headTitle), measureRow(view), view.note, view.trio);
-}
-
-function matrixActions(view, side) {
-  const columnOf = (unit) => (unit === null ? null : side < 2 ? view.columnOf[side][unit] : view.bothColumns[unit]);
-  return {
-    cell: (q, k, aloud) => view.hover({ column: null, q: columnOf(q), k: columnOf(k) }, aloud),
-    choose: (q, more, _side, k = null) => view.choose(columnOf(q), more, true, columnOf(k)),
-  };
+  view.note = make("p", { class: "caption" });
+  return make("section", { class: "part onehead", "aria-label": "The chosen head" }, make("header", {}, view.headTitle), measureRow(view), view.matrix.root, view.note);
 }

@@ -1,10 +1,10 @@
-// What Compare draws: arcs over and under both sentences, and three matrices.
+// What Compare draws: arcs over and under both sentences, and the difference of one head.
 import { cannotSee } from "../causal.js";
 import { DRAWN_BOTH } from "../duo.js";
 import { points } from "../format.js";
-import { strongest } from "../numbers.js";
+import { dequantise, strongest } from "../numbers.js";
 import { tallNow } from "../explore/shown.js";
-import { compared, isHere, rowsFor, seenIn } from "./rows.js";
+import { compared, diffOf, isHere, matricesOf, rowsFor, seenIn } from "./rows.js";
 import { mask } from "../seen.js";
 
 function fromNow(view) {
@@ -24,13 +24,13 @@ export function drawHero(view) {
   if (!view.duo.width) view.duo.measure(view.present);
   if (!view.duo.width) return;
   const from = fromNow(view);
-  const links = [0, 1].map((side) => {
+  const links = matricesOf(view, view.state.head).map((matrix, side) => {
     const n = view.records[side].n;
     const found = [];
-    for (const column of view.shownValues ? from : []) {
+    for (const column of matrix ? from : []) {
       const unit = view.pairs[column][side];
       if (unit === null) continue;
-      const row = view.shownValues[side].subarray(unit * n, (unit + 1) * n);
+      const row = dequantise(matrix.subarray(unit * n, (unit + 1) * n));
       for (const link of strongest(row, DRAWN_BOTH, 0.01)) found.push({ from: column, to: view.columnOf[side][link.to], weight: link.weight });
     }
     return found.sort((x, y) => y.weight - x.weight);
@@ -47,32 +47,31 @@ export function drawHero(view) {
   view.duo.draw({ links, from, to, pins: view.pinColumns(), pointed: view.hovered.column ?? view.hovered.k, masses }, view.paint);
 }
 
-export function specOf(view, side) {
-  const unitOf = (column) => (column === null || column === undefined ? null : side < 2 ? view.pairs[column][side] : view.bothColumns.indexOf(column));
-  const exists = (unit) => unit !== null && unit >= 0;
-  const own = (column) => (exists(unitOf(column)) ? unitOf(column) : null);
-  const names = side < 2 ? view.records[side].names : view.bothColumns.map((column) => view.nameOf(column));
+// A minus B of the chosen head, over the words that both have.
+export function specOf(view) {
+  const own = (column) => (view.bothColumns.includes(column) ? view.bothColumns.indexOf(column) : null);
+  const names = view.bothColumns.map((column) => view.nameOf(column));
+  const values = diffOf(view, view.state.head);
   return {
     rows: names,
     columns: names,
-    values: view.shownValues?.[side] ?? new Float64Array(names.length ** 2),
-    signed: side === 2,
-    silent: !view.shownValues,
+    values: values ?? new Float64Array(names.length ** 2),
+    signed: true,
+    silent: !values,
     span: view.span,
-    from: view.pinColumns().map(own).filter(exists),
+    from: view.pinColumns().map(own).filter((unit) => unit !== null),
     to: view.state.to === null ? null : own(view.columnOf[0][view.state.to]),
     hovered: [own(view.hovered.q ?? view.hovered.column), own(view.hovered.k)],
     least: 0,
-    measured: view.pairs.map((_, column) => view.nameOf(column)),
+    measured: names,
     labelSize: view.present ? 18 : 13,
-    tall: tallNow(view, view.matrices[side]),
-    absent: mask(side < 2 ? view.records[side] : view.common),
+    tall: tallNow(view, view.matrix),
+    absent: mask(view.common),
     absentWords: (q, k) => cannotSee(view.common, q, k, names),
-    describe: side === 2 ? (q, k, value) => `${names[q]} to ${names[k]}: ${points(value)} points` : null,
+    describe: (q, k, value) => `${names[q]} to ${names[k]}: ${points(value)} points`,
   };
 }
 
-export function drawMatrices(view) {
-  // A minus B is there where any word has a counterpart.
-  (view.both.length ? [0, 1, 2] : [0, 1]).forEach((side) => view.matrices[side].draw(specOf(view, side), side === 2 ? { ...view.paint, ...view.paint.change } : view.paint));
+export function drawMatrix(view) {
+  if (view.both.length) view.matrix.draw(specOf(view), { ...view.paint, ...view.paint.change });
 }

@@ -1,11 +1,11 @@
-// The numbers of Compare: rows of A and B over the same columns, their difference, and how much each head changed.
+// The numbers of Compare: rows of A and B over the same columns, and their difference.
 import { withoutGaps } from "../causal.js";
 import { points } from "../format.js";
-import { meanRow, ranked, STEPS } from "../numbers.js";
-import { allHeads, hasHead, headIndex, matrixOf, titleOf } from "../record.js";
+import { meanRow } from "../numbers.js";
+import { allHeads, headIndex, matrixOf, titleOf } from "../record.js";
 import { seenBy } from "../seen.js";
 import { quoted } from "../words.js";
-import { changeOf, difference, spread } from "./change.js";
+import { difference, spread } from "./change.js";
 
 export function matricesOf(view, head) {
   return view.records.map((record) => matrixOf(record, head));
@@ -64,26 +64,4 @@ export function describe(view, head) {
   const m = view.both.length;
   const [q, k] = [Math.floor(most / m), most % m].map((i) => quoted(view.nameOf(view.bothColumns[i])));
   return `${title}: largest change ${q} to ${k}, ${points(diff[most])} points`;
-}
-
-export function rankingNow(view) {
-  const pins = view.sharedPins();
-  if (!pins.length) return null;
-  const aim = view.state.to === null ? null : view.columnOf[0][view.state.to];
-  const entries = [];
-  for (const [layer, head] of allHeads(view.common)) {
-    if (!hasHead(view.common, [layer, head])) continue;
-    const change = view.records.every((record) => record.full) ? changeOf(...rowsFor(view, pins, [layer, head]), aim) : movedFromServer(view, [layer, head], aim);
-    if (!change) return null;
-    entries.push({ layer, head, ...change, weight: aim === null ? change.moved : Math.abs(change.a - change.b) });
-  }
-  return ranked(entries);
-}
-
-function movedFromServer(view, head, aim) {
-  const same = view.moves && view.moves.pins.join() === view.state.pins.join() && view.moves.to === view.state.to;
-  if (!same) return null;
-  const at = headIndex(view.common, head) * 4;
-  const [share, column, a, b] = view.moves.cells.subarray(at, at + 4);
-  return { moved: share / STEPS, column: aim ?? column, a: a / STEPS, b: b / STEPS };
 }

@@ -1,13 +1,11 @@
-// All heads as a grid of switches, drawn as Explore's contact sheet. Where there is room and there are more
-// layers than heads, layers run across and heads downward, so that all of them fit on one screen.
+// All heads as a grid of switches, drawn as Explore's contact sheet: layers downward, heads across.
 import { make } from "../dom.js";
+import { allHeads } from "../record.js";
 import { Sheet } from "../sheet.js";
 import { headName } from "../words.js";
 
-const LARGEST = 44;
-const SMALLEST = 16;
+const [LARGEST, LARGEST_OF_MANY, MANY] = [44, 22, 12]; // of a head's picture; of one in more layers than so many
 const AXIS = 24;
-const TURNED = 560; // from this width on there is room for thirty layers across
 const GAP = 2;
 
 export class HeadGrid extends Sheet {
@@ -16,6 +14,7 @@ export class HeadGrid extends Sheet {
     this.actions = actions;
     this.grid.setAttribute("role", "group");
     this.grid.classList.add("switches");
+    this.grid.dataset.uncounted = "";
     this.grid.onclick = (event) => this.clicked(event);
     this.grid.onpointerdown = (event) => this.down(event);
     this.grid.onpointermove = (event) => this.over(event);
@@ -23,47 +22,27 @@ export class HeadGrid extends Sheet {
     this.grid.onfocusin = (event) => this.focused(event);
   }
 
-  // How large a head is drawn in this width; returns whether layers run across.
-  arrange(width, [layers, heads]) {
-    const turned = width >= TURNED && layers > heads;
-    const size = Math.max(SMALLEST, Math.min(LARGEST, Math.floor((width - AXIS) / (turned ? layers : heads)) - GAP));
+  // How large a head is drawn in this width.
+  size(width, [layers, heads]) {
+    const size = Math.min(layers > MANY ? LARGEST_OF_MANY : LARGEST, Math.floor((width - AXIS) / heads) - GAP);
     this.stage.style.setProperty("--cell", `${size}px`);
-    return turned;
+    this.stage.style.setProperty("--across", `repeat(${heads}, var(--cell))`);
   }
 
-  fill({ shape, turned, causal }, describe) {
-    const [layers, heads] = (this.shape = shape);
+  fill({ shape: [layers, heads], causal }, describe) {
     const focused = this.cells.indexOf(this.root.getRootNode().activeElement);
     this.record = { causal };
     this.describe = describe;
-    this.order = [];
-    this.cells = [];
-    this.lines = [];
-    const numbered = (layer) => make("button", { type: "button", class: "axis", tabindex: -1, "data-layer": layer, text: layer + 1, title: `Layer ${layer + 1}: all its heads` });
-    const cell = (layer, head) => {
-      const made = make("button", { type: "button", class: "switch", tabindex: -1, "data-at": this.cells.length }, make("span", { class: "badge" }), make("i", { class: "moved" }));
-      this.order.push([layer, head]);
-      this.cells.push(made);
-      return made;
-    };
-    const range = (n) => Array.from({ length: n }, (_, i) => i);
+    this.order = allHeads({ layers, heads });
+    this.cells = this.order.map((_, at) => make("button", { type: "button", class: "switch", tabindex: -1, "data-at": at }, make("span", { class: "badge" }), make("i", { class: "moved" })));
     const axis = (text) => make("span", { class: "axis", "aria-hidden": "true", text });
-    const rows = [];
-    const add = (...row) => {
-      this.lines.push(row.filter((node) => !node.matches("span.axis")));
-      rows.push(make("div", { class: "layer" }, ...row));
-    };
-    if (turned) {
-      add(axis(""), ...range(layers).map(numbered));
-      for (const head of range(heads)) add(axis(head + 1), ...range(layers).map((layer) => cell(layer, head)));
-    } else {
-      add(axis(""), ...range(heads).map((head) => axis(head + 1)));
-      for (const layer of range(layers)) add(numbered(layer), ...range(heads).map((head) => cell(layer, head)));
-    }
-    this.lines = this.lines.filter((row) => row.length);
-    this.grid.setAttribute("aria-label", turned ? "All heads: layers across, heads downward" : "All heads: layers downward, heads across");
-    this.grid.replaceChildren(...rows);
-    this.stage.style.setProperty("--across", `repeat(${turned ? layers : heads}, var(--cell))`);
+    this.lines = Array.from({ length: layers }, (_, layer) => [
+      make("button", { type: "button", class: "axis", tabindex: -1, "data-layer": layer, text: layer + 1, title: `Layer ${layer + 1}: all its heads` }),
+      ...this.cells.slice(layer * heads, (layer + 1) * heads),
+    ]);
+    const rows = [[axis(""), ...Array.from({ length: heads }, (_, head) => axis(head + 1))], ...this.lines];
+    this.grid.setAttribute("aria-label", "All heads: layers downward, heads across");
+    this.grid.replaceChildren(make("p", { class: "caption axes", "aria-hidden": "true", text: "layer ↓ head →" }), ...rows.map((row) => make("div", { class: "layer" }, ...row)));
     const home = this.cells[focused] ?? this.cells[0];
     if (home) home.tabIndex = 0;
     if (focused >= 0) home.focus();
@@ -156,9 +135,7 @@ export class HeadGrid extends Sheet {
     const at = this.lines.findIndex((row) => row.includes(event.target));
     if (!step || at < 0) return;
     event.preventDefault();
-    const row = this.lines[at + step[0]];
-    // The row of layer numbers and the rows of heads end at the same column.
-    const from = step[0] ? this.lines[at].length - this.lines[at].indexOf(event.target) : this.lines[at].indexOf(event.target) + step[1];
-    (step[0] ? row?.[row.length - from] : row?.[from])?.focus();
+    const place = this.lines[at].indexOf(event.target) + step[1];
+    this.lines[at + step[0]]?.[place]?.focus();
   }
 }

@@ -18,7 +18,7 @@ from pages.parts.frame.charts import chart, is_dark, selected_heads
 from pages.parts.frame.links import link_to
 from pages.parts.frame.page_text import markup, say
 
-HINT = "Click a head on the map, Shift-click another, or draw a box. The names open a head in Explore."
+HINT = "Click a head on the map, or Shift-click several, to ablate them."
 HEIGHT = 460  # of the table
 STEPS = 6  # in which a map fills
 NUMBER = st.column_config.NumberColumn
@@ -33,21 +33,23 @@ def draw_effects(
     links: Mapping[str, str],
     roles: Mapping[Head, Role],
     key: str,
+    about: Mapping[str, str],
 ) -> None:
-    """Draw the column `value` of a frame of effects of `measure`; `links` lead from a head's name to where it opens.
+    """Draw the column `value` of a frame of effects of `measure`; `links` lead from a head's name to where it opens,
+    `about` goes into its file.
 
     Heads can be selected once all of them are tried: a map that changes loses what is selected on it.
     """
-    told = in_steps(frame, value)
-    told = told.assign(text=[hover_text(row, value, measure, roles) for row in told.to_dict("records")])
+    filled = in_steps(frame, value)
+    filled = filled.assign(text=[hover_text(row, value, measure, roles) for row in filled.to_dict("records")])
     percent = value == "recovered"
     left, right = st.columns([3, 2], gap="large")
     with left:
         figure = charts.head_map(
-            told, value, title=title, name=value, text="text", signed=True, percent=percent, dark=is_dark()
+            filled, value, title=title, name=value, text="text", signed=True, percent=percent, dark=is_dark()
         )
         finished = bool(frame[value].notna().all())
-        chart(figure, frame, key=key, on_select="rerun" if finished else None)
+        chart(figure, frame, key=key, on_select="rerun" if finished else None, about=about)
     with right:
         chosen = selected_heads(key) if finished else []
         st.dataframe(

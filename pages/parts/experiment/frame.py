@@ -1,7 +1,9 @@
-"""What every part of the page shares: their names, the style, roles, links, and the one caveat."""
+"""What every part of the page Experiment shares: their names, examples, roles, links and the cut sentence."""
 
 import html
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 import streamlit as st
 
@@ -10,36 +12,24 @@ from mha_core.heads.questions.base import KIND_OF
 from mha_core.heads.roles import Role
 from mha_core.model_list import DECODER, EMBEDDED
 from mha_core.wording import Head, head_name
-from pages.parts.frame import head_facts, presets
-from pages.parts.frame.links import link_to
-from pages.parts.frame.page_text import heading, markup, say
+from pages.parts.frame import examples, head_facts, presets, state
+from pages.parts.frame.links import link_to, with_params
+from pages.parts.frame.page_text import markup, say, visible
 from pages.parts.frame.pages import page_called
 from pages.parts.frame.request import Request, title_of
 from pages.parts.frame.shell import CSS
 
-PARTS = ("Ablate heads", "Ablation sweep", "Activation patching", "Role test", "Pruning")
+PARTS = ("Ablate heads", "Ablation sweep", "Activation patching")
 SAID_TWICE = "tower lemon river candle horse silver garden winter tower lemon river candle"
-# Questions to begin with: what is asked, and the part, sentence and word of this page that answer it.
-QUESTIONS: tuple[tuple[str, Mapping[str, str]], ...] = (
-    (
-        "Mary or John: which heads matter for the answer?",
-        {"try": PARTS[1], "text": presets.MARY, "word": "Mary", "rival": "John"},
-    ),
-    (
-        "“is” or “are”: which heads matter after “The key to the cabinets”?",
-        {"try": PARTS[1], "text": presets.KEY, "word": "is", "rival": "are"},
-    ),
-    (
-        "Words said twice: which heads help to predict the next one?",
-        {"try": PARTS[1], "text": SAID_TWICE, "word": "horse"},
-    ),
-    ("What is lost without the attention-sink heads?", {"try": PARTS[3]}),
-    (
-        "Which head does MiniLM's embedding need most?",
-        {"try": PARTS[1], "text": presets.TIRED, "model": EMBEDDED},
-    ),
-)
+# What a link shows: the part, sentence and words of this page.
+EXAMPLES: Mapping[str, Mapping[str, str]] = {
+    "Mary or John": {"try": PARTS[1], "text": presets.MARY, "word": "Mary", "rival": "John"},
+    "is or are": {"try": PARTS[1], "text": presets.KEY, "word": "is", "rival": "are"},
+    "words said twice": {"try": PARTS[1], "text": SAID_TWICE, "word": "horse"},
+    "MiniLM's embedding": {"try": PARTS[1], "text": presets.TIRED, "model": EMBEDDED},
+}
 CAVEAT = "A small effect does not prove a head unused: later heads can take over (self-repair, McGrath et al. 2023)."
+LAST_WORD = re.compile(r"\s+(\S*\w\S*?)[.!?…]+[\"'”’)]*\s*$")
 
 
 def style() -> None:
@@ -51,27 +41,53 @@ def without_decoder(request: Request) -> None:
     """Say that the model that speaks is not there, while the one that takes its place is shown."""
     if request.model == page_called("Experiment").first["model"]() != DECODER:
         say(
-            "SmolLM2, which says a next word, is not on this server (`make decoder` fetches it). "
-            f"{title_of(request.model)} takes its place: what changes is the text's embedding.",
+            f"SmolLM2 is not on this server (`make decoder` fetches it). {title_of(request.model)} predicts no next "
+            "word: watch its embedding.",
             "notice",
         )
 
 
-def questions() -> None:
-    """Five questions as links, at the foot of the page."""
-    model = page_called("Experiment").first["model"]()
-    links = "".join(
-        f'<li><a href="{html.escape(link_to("Experiment", {"model": model, **asked}))}" target="_self">'
-        f"{html.escape(question)}</a></li>"
-        for question, asked in QUESTIONS
+def last_word(text: str) -> re.Match[str] | None:
+    """Return where the last word of a finished sentence is, with the space before it; None where it goes on."""
+    found = LAST_WORD.search(text)
+    return found if found and found.start() else None
+
+
+def cut_for_decoder(request: Request, used: Model) -> Request:
+    """Return the request with a finished sentence cut before its last word, which a decoder then predicts; a link keeps
+    the whole sentence."""
+    found = last_word(request.text)
+    if used.next_head is None or found is None or request.pair:
+        return request
+    whole = state.own("whole", "") == "1"
+    word = html.escape(visible(found[1]))
+    said, press, to = (
+        ("The sentence is finished.", f"Cut it before “{word}”", "")
+        if whole
+        else (f"Cut before “{word}”, so that the model predicts it.", "Keep the whole sentence", "1")
     )
-    heading("Questions to begin with", 3)
-    markup(f'<ul class="hs-questions">{links}</ul>')
+    address = html.escape(with_params("", {**state.params(), "whole": to}) or "?")
+    markup(f'<nav class="hs-examples"><span>{said}</span> <a href="{address}">{press}</a></nav>')
+    return request if whole else replace(request, text=request.text[: found.start()])
 
 
-def caveat() -> None:
-    """What an ablation does not show."""
-    say(CAVEAT, "caveat")
+def draw_examples() -> None:
+    """Sentences to begin with, and how to read what an ablation shows."""
+    model = page_called("Experiment").first["model"]()
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        examples.row("Examples", {name: {"model": model, **asked} for name, asked in EXAMPLES.items()})
+        with st.popover("How to read this", type="tertiary"):
+            say(CAVEAT)
+
+
+def about(request: Request, **more: str) -> dict[str, str]:
+    """Return what a file of this page says of itself: model, sentence, `more`, and the link back."""
+    return {
+        "model": request.model + ("" if request.trained else " (random weights)"),
+        "sentence": request.text,
+        **more,
+        "link": with_params(st.context.url or "", state.params()),
+    }
 
 
 def explore_links(request: Request, used: Model, pin: str = "") -> dict[str, str]:

@@ -1,6 +1,7 @@
-"""Ablate heads: all heads as switches, the next words with and without them, and who looks elsewhere now."""
+"""Ablate heads: all heads as switches, the next words with and without them, and which later heads change."""
 
-from collections.abc import Mapping
+import random
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,8 +16,8 @@ from mha_core.picture.payload import Payload, record_payload
 from mha_core.wording import Head, head_name
 from pages.parts.experiment.asked import BY_VALUE, SETTINGS, Asked, asked, spelled
 from pages.parts.experiment.changed import KNOWN, Changed, Guess, changed_by
-from pages.parts.experiment.frame import caveat, heads_by_role, roles_of
-from pages.parts.experiment.text import elsewhere, finding
+from pages.parts.experiment.frame import about, heads_by_role, roles_of
+from pages.parts.experiment.text import finding, moved_text
 from pages.parts.frame import loading, shell, state
 from pages.parts.frame.charts import chart, is_dark
 from pages.parts.frame.mounts import heard_from
@@ -33,12 +34,15 @@ UNDO_AT_MOST = 50
 FOLLOW = "follow"
 HEIGHT = 360  # of the bars, however many tokens there are
 TOKENS = 6  # whose cosine is smallest
-HINT = (
-    "Click a head, drag over several, or press the number of a layer. The bar on a head says how much of its attention "
-    "moved."
-)
-UNLIKELY = f"`{{}}` is none of the {KNOWN:,} likeliest tokens here; the likeliest of all is followed."
-NO_ROLES = "Roles of this model's heads are known here once the page Roles has found them."
+HINT = "Click a head, drag over several, or press a layer's number."
+HINT_MOVED = "Bar: how much of a head's attention moved."
+UNLIKELY = f"`{{}}` is not among the {KNOWN:,} likeliest tokens here. The likeliest is followed."
+METHOD, ROLE, DRAWN = (
+    "ablation-method",
+    "ablation-role",
+    8,
+)  # heads that are drawn at random where none is ablated
+METHODS_HELP = "; ".join(f"{setting.label}: {setting.title}" for setting in SETTINGS)
 
 
 def view(request: Request) -> None:
@@ -60,15 +64,63 @@ def view(request: Request) -> None:
     roles = roles_of(request)
     if how or not wanted.heads:
         say(finding(wanted, found, followed, record), "finding")
-    left, right = st.columns([5, 2], gap="medium")
+    _toolbar(wanted, (used.n_layers, used.n_heads), heads_by_role(roles))
+    left, right = st.columns([3, 2] if used.n_heads >= used.n_layers else [2, 5], gap="medium")
     with left:
         _picture(request, record, wanted, found, roles)
     with right:
-        _bars(wanted if how else Asked(), found, followed, record)
-    if how:  # below, or the heads would move away under the pointer
-        above = (used.n_layers - 1 - min(layer for layer, _ in wanted.heads)) * used.n_heads
-        say(elsewhere(found.moved, record, roles, above), "moved")
-    caveat()
+        _bars(request, wanted if how else Asked(), found, followed, record)
+        if how:
+            above = (used.n_layers - 1 - min(layer for layer, _ in wanted.heads)) * used.n_heads
+            say(moved_text(found.moved, record, roles, above), "moved")
+
+
+def _toolbar(wanted: Asked, shape: tuple[int, int], groups: Sequence[tuple[str, tuple[Head, ...]]]) -> None:
+    """How heads are ablated, and whole sets of them: a role's, as many at random, none."""
+    st.session_state[METHOD] = wanted.setting.value
+    with st.container(key="switch-tools", horizontal=True, vertical_alignment="bottom", gap="small"):
+        st.segmented_control(
+            "Ablation",
+            list(BY_VALUE),
+            format_func=lambda value: BY_VALUE[value].label,
+            required=True,
+            key=METHOD,
+            help=METHODS_HELP,
+            on_change=_set_method,
+        )
+        if groups:
+            heads_of = {f"{name} ({len(heads)})": heads for name, heads in groups}
+            st.session_state[ROLE] = None
+            st.selectbox(
+                "Heads of a role",
+                list(heads_of),
+                key=ROLE,
+                placeholder="Choose",
+                width=200,
+                on_change=lambda: _change({"off": spelled(heads_of[st.session_state[ROLE]])}),
+            )
+        n = len(wanted.heads)
+        st.button(f"Pick {n or DRAWN} at random", on_click=_pick_at_random, args=(wanted.heads, shape))
+        st.button("Undo", on_click=_undo, disabled=not st.session_state.get(UNDONE))
+        st.button("Reset", on_click=_change, args=({"off": None},), disabled=not n)
+
+
+def _set_method() -> None:
+    value = st.session_state[METHOD]
+    _change({"set": None if value == SETTINGS[0].value else value})
+
+
+def _pick_at_random(heads: Sequence[Head], shape: tuple[int, int]) -> None:
+    """Ablate as many heads, none of those that are where enough others are left."""
+    every = [(layer, head) for layer in range(shape[0]) for head in range(shape[1])]
+    n = min(len(heads) or DRAWN, len(every))
+    rest = [head for head in every if head not in set(heads)]
+    _change({"off": spelled(sorted(random.sample(rest if len(rest) >= n else every, n)))})
+
+
+def _undo() -> None:
+    if undone := st.session_state.get(UNDONE):
+        state.change(undone.pop())
 
 
 def ready(wanted: Asked, used: Model) -> bool:
@@ -115,21 +167,17 @@ def _picture(
     view: Payload = {
         "off": [head_name(head) for head in wanted.heads],
         "heard": st.session_state.get(f"{PICTURE}-heard", 0),
-        "factor": wanted.setting.value,
-        "factors": [{"value": s.value, "label": s.label, "title": s.title} for s in SETTINGS],
         "badge": wanted.setting.badge,
         "done": wanted.setting.done,
-        "groups": [
-            {"label": name, "heads": list(map(head_name, heads))} for name, heads in heads_by_role(roles)
-        ],
-        "undo": bool(st.session_state.get(UNDONE)),
         "moved": {head_name(each.head): each.share for each in found.moved},
-        "hint": HINT if roles else f"{HINT} {NO_ROLES}",
+        "hint": f"{HINT} {HINT_MOVED}" if found.moved else HINT,
     }  # fmt: skip
     head_switches(payload, view, key=PICTURE, on_ask=_heard)
 
 
-def _bars(wanted: Asked, found: Changed, followed: Guess | None, record: AttentionRecord) -> None:
+def _bars(
+    request: Request, wanted: Asked, found: Changed, followed: Guess | None, record: AttentionRecord
+) -> None:
     """Before and after, a bar a token; the token that is followed can be chosen."""
     if followed is not None:
         texts = [guess.text for guess in found.words]
@@ -147,7 +195,10 @@ def _bars(wanted: Asked, found: Changed, followed: Guess | None, record: Attenti
     figure = charts.bars(
         frame, "token", values, title=title, x_title="", percent=bool(found.words), dark=is_dark()
     )
-    chart(figure.update_layout(height=HEIGHT), frame, key="before-after")
+    ablated = f"{spelled(wanted.heads) or 'none'} ({wanted.setting.done})"
+    chart(
+        figure.update_layout(height=HEIGHT), frame, key="before-after", about=about(request, ablated=ablated)
+    )
 
 
 def words_frame(wanted: Asked, found: Changed) -> pd.DataFrame:
@@ -184,14 +235,7 @@ def _follow() -> None:
 def _heard() -> None:
     """Callback of the picture: what the reader switched goes into the link. A browser may send anything."""
     ask = heard_from(PICTURE, "ask")
-    if not isinstance(ask, Mapping):
-        return
-    if ask.get("do") == "undo":
-        if undone := st.session_state.get(UNDONE):
-            state.change(undone.pop())
-        return
-    change = changes(ask)
-    if change is None:
+    if not isinstance(ask, Mapping) or (change := switched(ask)) is None:
         return
     if isinstance(ask.get("n"), int):
         st.session_state[f"{PICTURE}-heard"] = ask["n"]
@@ -206,15 +250,12 @@ def _change(change: Mapping[str, str | None]) -> None:
     state.change(change)
 
 
-def changes(ask: Mapping[str, Any]) -> dict[str, str | None] | None:
-    """What the link is to say after a browser's wish, or None for what is no wish."""
-    does = ask.get("do")
-    if does == "set" and isinstance(ask.get("off"), list | tuple):
-        heads = [head for value in ask["off"][:10_000] if (head := _head(value)) is not None]
-        return {"off": spelled(sorted(set(heads)))}
-    if does == "factor" and ask.get("value") in BY_VALUE:
-        return {"set": None if ask["value"] == SETTINGS[0].value else ask["value"]}
-    return None
+def switched(ask: Mapping[str, Any]) -> dict[str, str | None] | None:
+    """Return what the link is to say after a browser's wish, or None for what is no wish."""
+    if ask.get("do") != "set" or not isinstance(ask.get("off"), list | tuple):
+        return None
+    heads = [head for value in ask["off"][:10_000] if (head := _head(value)) is not None]
+    return {"off": spelled(sorted(set(heads)))}
 
 
 def _head(value: Any) -> Head | None:

@@ -1,4 +1,4 @@
-"""What came out, in one plain sentence drawn from the numbers. No Streamlit here."""
+"""Findings of the page Experiment as sentences. No Streamlit here."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,14 +10,14 @@ from pages.parts.experiment.changed import WORTH_SAYING, Changed, Guess, Moved
 from pages.parts.experiment.frame import named
 
 MOVED_NAMED = 3
-LEAST = f"{WORTH_SAYING:.0%}".replace("%", " %")
+LEAST = f"{WORTH_SAYING:.0%}"
 TENTH = 0.0005
 TO = {"0": "zero-ablate them", "mean": "mean-ablate them", "2": "double them"}
 
 
 def chance(p: float) -> str:
     """A probability as the bars write it: one that is too small for its decimal is not called none."""
-    return "< 0.1 %" if 0 < p < TENTH else percent(p)
+    return "under 0.1%" if 0 < p < TENTH else percent(p)
 
 
 def finding(asked: Asked, found: Changed, followed: Guess | None, record: AttentionRecord) -> str:
@@ -30,28 +30,23 @@ def finding(asked: Asked, found: Changed, followed: Guess | None, record: Attent
 
 
 def _as_it_is(asked: Asked, found: Changed, record: AttentionRecord) -> str:
-    title = record.model.title if record.model else "the model"
+    title = record.model.title if record.model else "The model"
     if not found.words:
-        return (
-            f"{title} predicts no next word. Click heads to {TO[asked.setting.value]}, and see how far the text's "
-            "embedding turns."
-        )
-    first, *rest = sorted(found.words, key=lambda guess: -guess.before)
-    then = f", `{shown(rest[0].text)}` {chance(rest[0].before)}" if rest else ""
-    told = f"As it is, {title} gives `{shown(first.text)}` {chance(first.before)}{then}"
-    return f"{told}. Click heads to {TO[asked.setting.value]}."
+        return f"{title} predicts no next word: watch the text's embedding. Click heads to {TO[asked.setting.value]}."
+    first = max(found.words, key=lambda guess: guess.before)
+    return f"{title} predicts `{shown(first.text)}` ({chance(first.before)}). Click heads to {TO[asked.setting.value]}."
 
 
 def _of_words(asked: Asked, found: Changed, followed: Guess) -> str:
-    text = f"{asked.text} `{shown(followed.text)}` {moves(followed.before, followed.after)}"
+    text = f"{asked.text}, `{shown(followed.text)}` {moves(followed.before, followed.after)}."
     best = max(found.words, key=lambda guess: guess.after)
-    if best.id != followed.id:
-        return f"{text}; likeliest is then `{shown(best.text)}` with {chance(best.after)}."
-    return f"{text}."
+    if best.id == followed.id:
+        return text
+    return f"{text} Likeliest is `{shown(best.text)}` ({chance(best.after)})."
 
 
 def moves(before: float, after: float) -> str:
-    """“falls from 92.3 % to 74.0 %”, or that nothing of it is seen."""
+    """Return “falls from 92% to 74%”, or that nothing of it is seen."""
     if chance(before) == chance(after):
         return f"stays at {chance(before)}"
     return f"{'falls' if after < before else 'rises'} from {chance(before)} to {chance(after)}"
@@ -62,33 +57,22 @@ def _of_cosines(asked: Asked, found: Changed, record: AttentionRecord) -> str:
     least = int(states.argmin())
     name = shown(record.tokens.pieces[least].bare)
     return (
-        f"{asked.text} the text's embedding has cosine {whole:.3f} with what it was; the last state of `{name}` "
-        f"changes most, to {float(states[least]):.3f}."
+        f"{asked.text}, the embedding keeps cosine similarity {whole:.2f}. `{name}` changes most "
+        f"({float(states[least]):.2f})."
     )
 
 
-def elsewhere(
-    moved: Sequence[Moved], record: AttentionRecord, roles: Mapping[Head, Role], n_above: int
+def moved_text(
+    moved: Sequence[Moved], record: AttentionRecord, roles: Mapping[Head, Role], n_later: int
 ) -> str:
-    """Which later heads now look elsewhere; `n_above`: how many heads could."""
-    if not n_above:
-        return "No layer follows the last one, so no head looks elsewhere now."
+    """Return which heads of later layers change; `n_later`: how many there are."""
+    if not n_later:
+        return "No later layer."
     if not moved:
-        above = (
-            f"None of the {n_above} heads in later layers moves"
-            if n_above > 1
-            else "The one head in a later layer does not move"
-        )
-        return f"{above} {LEAST} of its attention."
+        return f"No later head changes (all {n_later} move under {LEAST} of their attention)."
     names = [_moved_text(each, record, roles) for each in moved[:MOVED_NAMED]]
-    one = f"Of the {n_above} heads in later layers one" if n_above > 1 else "The one head in a later layer"
-    many = (
-        f"{len(moved)} of the {n_above} heads in later layers now look"
-        if len(moved) > 1
-        else f"{one} now looks"
-    )
-    whose = "their" if len(moved) > 1 else "its"
-    return f"{many} elsewhere with {LEAST} of {whose} attention or more, mean over all tokens: {'; '.join(names)}."
+    verb = "moves" if len(moved) == 1 else "move"
+    return f"{len(moved)} of {n_later} later heads {verb} {LEAST} of attention or more: {'; '.join(names)}."
 
 
 def _moved_text(each: Moved, record: AttentionRecord, roles: Mapping[Head, Role]) -> str:

@@ -1,6 +1,6 @@
-"""What a decoder cannot do, said above Compare's tables: up to the first word that differs, every row is the same.
+"""What a decoder cannot see in Compare: up to the first word that differs, every row is the same.
 
-In: two grids of one decoder. Out: sentences on the page, and a button for each later word that carries the difference.
+In: two grids of one decoder. Out: a sentence on the page, and a button for each later word that carries the difference.
 """
 
 from collections.abc import Sequence
@@ -10,9 +10,9 @@ import streamlit as st
 
 from mha_core import AttentionRecord, Grid
 from mha_core.first_difference import FirstChange, Mover, first_change
-from mha_core.wording import Per, counted, percent, short_name
+from mha_core.wording import percent
 from pages.parts.frame import state
-from pages.parts.frame.page_text import heading, say, visible
+from pages.parts.frame.page_text import say, visible
 
 # Runs of different lengths round differently: SmolLM2's rows by some millionths.
 ROUNDING = 1e-4
@@ -27,46 +27,11 @@ def found_in(records: Sequence[AttentionRecord], a: Grid, b: Grid) -> FirstChang
     return found if found and found.largest < ROUNDING else None
 
 
-def finding(found: FirstChange, a: Grid, b: Grid, per: Per = "head") -> None:
-    """The finding, with its numbers."""
-    heading("What this model cannot do")
-    say(in_words(found, a, b, per), "finding")
-
-
-def in_words(found: FirstChange, a: Grid, b: Grid, per: Per = "head") -> str:
-    """The finding in plain sentences."""
-    last = a.units[found.place - 1].bare
-    how = ", number for number" if found.largest == 0 else f" but for rounding ({found.largest:.6f} at most)"
-    said = [
-        "In a decoder a word sees only itself and what stands before it.",
-        f"Up to `{last}` every row is the same in A and B{how}: no word there can know what comes after it.",
-    ]
-    if found.place in (len(a), len(b)):
-        longer, shorter = ("B", "A") if found.place == len(a) else ("A", "B")
-        said.append(f"{longer} only goes on where {shorter} ends, so nothing that both have differs.")
-    elif found.first:
-        here = f"`{a.units[found.place].bare}` in A and `{b.units[found.place].bare}` in B"
-        most = ", ".join(
-            f"{short_name(head, per)} ({percent(share)} moved)" for head, share in found.first.heads
-        )
-        said.append(f"The first word that can differ is {here}. Its rows differ most in {most}.")
-    else:
-        said.append(f"The texts part after `{last}`.")
-    return " ".join(said)
-
-
-def no_difference(found: FirstChange, a: Grid, b: Grid, pin: int, per: Per = "head") -> None:
-    """In place of tables of zeros: that this row is the same, and the words that do differ, to look from."""
-    say(
-        f"The row of `{a.units[pin].bare}` is the same in both, in all "
-        f"{counted(a.weights.shape[0] * a.weights.shape[1], per)}: it stands before the first difference."
-    )
+def no_difference(found: FirstChange, a: Grid, b: Grid) -> None:
+    """Say that this word's row is the same in both runs, and offer the later words whose rows moved most."""
+    say(in_words(found, a), "finding")
     if not found.movers:
         return
-    say(
-        "Later words carry the difference. Look from one of them (how much of its attention moved, mean of all "
-        f"{per}s):"
-    )
     with st.container(horizontal=True, key="movers"):
         for place, words in offers(found, a, b):
             st.button(
@@ -74,6 +39,13 @@ def no_difference(found: FirstChange, a: Grid, b: Grid, pin: int, per: Per = "he
                 key=f"look-from-{place}",
                 on_click=partial(state.change, {"pin": str(place), "to": None}),
             )
+
+
+def in_words(found: FirstChange, a: Grid) -> str:
+    """Return up to where both runs are the same, and why."""
+    last = visible(a.units[found.place - 1].bare)
+    later = "Look from a later word:" if found.movers else "Change an earlier word."
+    return f"Up to `{last}` both runs are identical: a decoder cannot see ahead. {later}"
 
 
 def offers(found: FirstChange, a: Grid, b: Grid) -> tuple[tuple[int, str], ...]:

@@ -1,6 +1,6 @@
-"""Compare's tables of one word: what each candidate gets under both runs, and which heads changed their mind.
+"""Compare's result for one word: which heads switch from one candidate to another, and every head by how far it moved.
 
-In: two grids, and the word and its candidates as positions in both. Out: tables and sentences; all numbers are
+In: two grids, and the word and its candidates as positions in both. Out: a table and a sentence; all numbers are
 mha_core.compare's.
 """
 
@@ -10,110 +10,57 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from mha_core import Grid, HeadScopeError
-from mha_core.compare import FLOOR, MARGIN, HeadChange, candidates, head_changes
+from mha_core.compare import FLOOR, MARGIN, HeadChange
 from mha_core.picture.text import indexed
 from mha_core.wording import Head, Per, counted, percent, short_name
-from pages.parts.explore.tables import POINTS, table
+from pages.parts.explore.tables import box, table
 from pages.parts.frame.links import link_to
-from pages.parts.frame.page_text import heading, say
 
 HEAD = st.column_config.LinkColumn(display_text="head=([0-9]+-[0-9]+)")
-MIND = (
-    f" if in each run one candidate has {FLOOR:.0%} at least and leads by {MARGIN * 100:.0f} points at least, and it "
-    "is not the same one.".replace("%", " %")
+SWITCHES = (
+    f"A head switches if another candidate leads in B: by {MARGIN * 100:.0f} points or more in each run, with "
+    f"{FLOOR:.0%} or more."
 )
 Places = tuple[int, int]  # of one word in A and in B
+SWING, MOVED, SWITCHED = "Shift, points", "Moved", "Switches"
+MOVED_HELP = "Half the sum of the absolute differences of the row: the share of attention that moved."
+SWING_HELP = "How far the difference between the first two candidates moved."
 
 
-def masses(
-    a: Grid, b: Grid, query: Places, keys: Sequence[Places], per: Per, link: Mapping[str, str]
-) -> None:
-    """Draw what each candidate gets: the mean of all heads, and the head that gives most."""
-    if not keys:
+def draw_heads(found: Sequence[HeadChange], labels: Sequence[str], per: Per, link: Mapping[str, str]) -> None:
+    """Draw the box of all heads, the largest change first."""
+    opened = box(f"All {counted(len(found), per)}" if per != "model" else "All layers", "changes-box")
+    if opened is None:
         return
-    title = (
-        "All layers together"
-        if per == "model"
-        else f"Mean of all {per}s, and the {per} that looks there most"
-    )
-    frame = masses_of(a, b, query, keys, per, link)
-    table(
-        frame,
-        title,
-        "candidates",
-        {name: HEAD for name in frame if per == "head" and name.startswith("Head")},
-    )
-
-
-def masses_of(
-    a: Grid, b: Grid, query: Places, keys: Sequence[Places], per: Per, link: Mapping[str, str]
-) -> pd.DataFrame:
-    """Return a row a candidate. `link`: the view's parameters but for the head."""
-    found = candidates(a, b, query, keys)
-    columns: dict[str, list[Any]] = {
-        "Candidate": [_both(each.label_a, each.label_b) for each in found],
-        "Mean, A": [each.mean_a for each in found],
-        "Mean, B": [each.mean_b for each in found],
+    columns: dict[str, Any] = {
+        MOVED: st.column_config.NumberColumn(format="percent", help=MOVED_HELP),
+        SWING: st.column_config.NumberColumn(format="%+.2f", help=SWING_HELP),
+        SWITCHED: st.column_config.CheckboxColumn(help=SWITCHES),
+        **({"Head": HEAD} if per == "head" else {}),
     }
-    if per != "model":
-        name = per.capitalize()
-        columns |= {
-            "Most, A": [each.top_a for each in found],
-            f"{name}, A": [_linked(each.head_a, per, link) for each in found],
-            "Most, B": [each.top_b for each in found],
-            f"{name}, B": [_linked(each.head_b, per, link) for each in found],
-        }
-    return pd.DataFrame(columns)
-
-
-def heads(a: Grid, b: Grid, query: Places, keys: Sequence[Places], per: Per, link: Mapping[str, str]) -> None:
-    """Draw every head by how far it changed, and say how many changed their mind; or why they cannot be compared."""
-    if per == "layer" and len(a.weights) != len(b.weights):
-        sizes = f"A has {len(a.weights)} and B has {len(b.weights)}"
-        say(f"Layers cannot be compared one by one: {sizes}.", "notice")
-        return
-    try:
-        found = head_changes(a, b, query, keys)
-    except HeadScopeError as error:
-        say(str(error), "notice")
-        return
-    together, word = per == "model", a.labels[query[0]]
-    about = f"change{'' if together else 'd'} their mind about “{word}”"
-    heading(f"Did all layers together {about}?" if together else f"Which {per}s {about}")
-    say(f"{'They change their mind' if together else f'A {per} changes its mind'}{MIND}", "note")
-    if len(keys) > 1:
-        say(flips_in_words([change for change in found if change.flips], len(found), a, keys, per))
-    frame = changes_of(found, [_both(a.labels[i], b.labels[j]) for i, j in keys], per, link)
-    by = "between the first two candidates the difference" if len(keys) > 1 else "attention"
-    columns = {SWING: POINTS, **({"Head": HEAD} if per == "head" else {})}
-    table(
-        frame,
-        f"How far {by} moved, most first",
-        "changes",
-        {name: columns[name] for name in frame if name in columns},
-    )
-
-
-SWING, MOVED = "Difference moved, points", "Moved"
+    frame = changes_of(found, labels, per, link)
+    with opened:
+        alt = "All heads by how far they moved between A and B, most first"
+        table(frame, alt, "changes", {name: columns[name] for name in frame if name in columns})
 
 
 def changes_of(
     found: Sequence[HeadChange], labels: Sequence[str], per: Per, link: Mapping[str, str]
 ) -> pd.DataFrame:
-    """Return a row a head, in the order of `found`; `labels` are the candidates'."""
+    """Return a row a head, in the order of `found`; `labels` are the candidates', `link` the view's parameters."""
     columns: dict[str, list[Any]] = {
         per.capitalize() if per != "model" else "Layers": [
             _linked(change.head, per, link) for change in found
-        ],
-        MOVED: [change.moved for change in found],
+        ]
     }
+    if any(change.flips for change in found):
+        columns[SWITCHED] = [change.flips for change in found]
+    columns[MOVED] = [change.moved for change in found]
     for at, label in enumerate(indexed(labels)):
         columns[f"{label}, A"] = [change.masses_a[at] for change in found]
         columns[f"{label}, B"] = [change.masses_b[at] for change in found]
     if len(labels) > 1:
         columns[SWING] = [100 * change.swing for change in found]
-        columns["Changes its mind"] = [change.flips for change in found]
     return pd.DataFrame(columns)
 
 
@@ -123,29 +70,43 @@ def _linked(head: Head, per: Per, link: Mapping[str, str]) -> str:
     return link_to("Compare", {**link, "head": name}) if per == "head" else name
 
 
-def flips_in_words(flips: list[HeadChange], total: int, a: Grid, keys: Sequence[Places], per: Per) -> str:
-    """Return how many changed their mind, in which direction, and which of them most."""
+def title(labels: Sequence[str], word: str, per: Per) -> str:
+    """Return the heading over the result."""
+    who = f"{per.capitalize()}s" if per != "model" else "Layers"
+    if len(labels) < 2:
+        return f"{who} that change most for “{word}”"
+    return f"{who} that switch from “{labels[0]}” to “{labels[1]}”"
+
+
+def result(found: Sequence[HeadChange], labels: Sequence[str], per: Per) -> str:
+    """Return which heads switch between the first two candidates, or which comes closest, in one sentence."""
+    first = found[0]
+    name, total = short_name(first.head, per), counted(len(found), per)
+    named = name[:1].upper() + name[1:]
+    if len(labels) < 2:
+        return f"{named} changes most: {percent(first.moved)} of its attention moves (n = {total})."
+    there = [one for one in found if _goes(one, 0, 1)]
+    back = [one for one in found if _goes(one, 1, 0)]
+    if not there and not back:
+        return f"No {per} switches (n = {total}). {named} shifts most: {_shift(first, labels)}."
     if per == "model":
-        return f"All layers together {'' if flips else 'do not '}change their mind."
-    if not flips:
-        return f"None of {counted(total, per)} changes its mind."
-    first, second = a.labels[keys[0][0]], a.labels[keys[1][0]]
-    there = [f for f in flips if f.masses_a[0] == max(f.masses_a) and f.masses_b[1] == max(f.masses_b)]
-    back = [f for f in flips if f.masses_a[1] == max(f.masses_a) and f.masses_b[0] == max(f.masses_b)]
-    verb = "changes its mind" if len(flips) == 1 else "change their mind"
-    return (
-        f"{len(flips)} of {counted(total, per)} {verb}: {len(there)} "
-        f"from `{first}` to `{second}`, {len(back)} the other way. First in the difference between the two: "
-        + ", ".join(f"{short_name(f.head, per)} ({points(f.swing)})" for f in flips[:4])
-        + "."
-    )
+        return f"All layers together switch: {_shift(first, labels)}."
+    parts = [
+        f"{len(heads)} from `{labels[start]}` to `{labels[end]}`"
+        for heads, start, end in ((there, 0, 1), (back, 1, 0))
+        if heads
+    ]
+    most = next(one for one in found if one in (*there, *back))
+    switch = f"{len(there) + len(back)} of {total} switch{'es' * (len(there) + len(back) == 1)}"
+    return f"{switch}: {', '.join(parts)}. Most: {short_name(most.head, per)}, {_shift(most, labels)}."
 
 
-def points(difference: float) -> str:
-    """A difference of shares in points, with its sign."""
-    text = percent(difference).removesuffix(" %")
-    return f"+{text} points" if difference > 0 and text != "0.0" else f"{text} points"
+def _goes(one: HeadChange, start: int, end: int) -> bool:
+    """Whether a head leads with one candidate in A and with the other in B, clearly."""
+    before, after = one.masses_a, one.masses_b
+    return one.flips and before[start] == max(before) and after[end] == max(after)
 
 
-def _both(a: str, b: str) -> str:
-    return a if a == b else f"{a} / {b}"
+def _shift(one: HeadChange, labels: Sequence[str]) -> str:
+    sides = zip(labels[:2], one.masses_a, one.masses_b, strict=False)
+    return ", ".join(f"`{label}` {percent(a)} → {percent(b)}" for label, a, b in sides)

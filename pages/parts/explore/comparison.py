@@ -1,8 +1,9 @@
-"""Compare: two pictures, what one word looks at under both, and which heads changed their mind.
+"""Compare: two runs, word under word, and which heads switch from one candidate to another.
 
 In: two grids and what is chosen. Out: sentences and tables on the page, every number computed by mha_core.compare.
 """
 
+import html
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -10,11 +11,11 @@ from typing import Any
 import streamlit as st
 
 from mha_core import AttentionRecord, Grid, HeadScopeError
-from mha_core.compare import align, counterpart
+from mha_core.compare import align, counterpart, head_changes
 from mha_core.first_difference import FirstChange
+from mha_core.wording import counted, head_name
 from pages.parts.explore import (
     before,
-    beside,
     causal_finding,
     changes,
     export,
@@ -25,22 +26,16 @@ from pages.parts.explore import (
 )
 from pages.parts.explore.export_both import Comparison
 from pages.parts.frame import carried_selection, loading, presets, shell, state
-from pages.parts.frame.page_text import heading, nothing_left, say, visible
+from pages.parts.frame.links import link_to
+from pages.parts.frame.page_text import heading, markup, nothing_left, say, visible
 from pages.parts.frame.request import Request, models
 from pages.parts.frame.selection import Selection
 from pages.parts.picture.attention_view import compare_view
 from pages.parts.serve import cache
 
-ONE_MODEL = (
-    "A and B are the same model: there is nothing to compare. This server offers only one; compare its trained and "
-    "untrained weights, or two sentences."
-)
-READY = "B is the same sentence still: click its marked word and type another."
-SAME_MODEL = "A and B are the same model: choose another one for B."
-PROVES_NOTHING = (
-    "This pair is famous because it comes out so nicely. It proves nothing: among many heads some will agree with "
-    "any reading by chance, and one sentence is no test. A claim about a head needs hundreds of sentences."
-)
+ONE_MODEL = "This server has only one model. Compare weights or sentences instead."
+READY = "Change one word: click the marked word of B and type another."
+SAME_MODEL = "A and B are the same model. Choose another one for B."
 
 
 def draw(request: Request) -> None:
@@ -78,7 +73,6 @@ def picture(sides: Sequence[Request], records: Sequence[AttentionRecord]) -> Non
         selection=chosen,
         present=sides[0].present,
         key="compare",
-        offers=causal_finding.offers(parting, a, b) if parting else (),
         keeps=(cache.keeper(sides[0]), cache.keeper(sides[1]), cache.keeper(*sides)),
         abouts=[export.about(*each) for each in zip(records, (a, b), sides, strict=True)],
         more=more(sides, records, (a, b)),
@@ -87,8 +81,15 @@ def picture(sides: Sequence[Request], records: Sequence[AttentionRecord]) -> Non
     carried_selection.keep(sides[0], a, asked, name)
     query = export.query_of_both(sides[0], sides[1], state.own("against", "sentence"))
     link = export.link_of(st.context.url or "", query, chosen)
-    below(Comparison((records[0], records[1]), (a, b), (sides[0], sides[1]), chosen, query, link), parting)
-    beside.classroom(sides[0])
+    if not is_same_sentence(*sides):
+        below(
+            Comparison((records[0], records[1]), (a, b), (sides[0], sides[1]), chosen, query, link), parting
+        )
+
+
+def is_same_sentence(a: Request, b: Request) -> bool:
+    """Return whether two sentences are asked for and B is A still: one word of it waits to be changed."""
+    return state.own("against", "sentence") == "sentence" and a.run == b.run
 
 
 def same_model(a: Request, b: Request) -> str:
@@ -115,8 +116,7 @@ def more(
     switch = measured.switch(sides[0], *models, record=records[0], grid=grids[0])
     if switch["said"]:
         switch["said"] = f"A: {switch['said']}"
-    against = state.own("against", "sentence")
-    ready = {"ready": READY} if against == "sentence" and sides[0].run == sides[1].run else {}
+    ready = {"ready": READY} if is_same_sentence(*sides) else {}
     return {"measures": switch, "typed": before.typed(sides, records, grids), **ready}
 
 
@@ -135,33 +135,50 @@ def titles(a: AttentionRecord, b: AttentionRecord) -> tuple[str, str]:
 
 
 def below(runs: Comparison, parting: FirstChange | None = None) -> None:
-    """The table and the box to save, the candidates of the chosen word under both, and the heads by change."""
+    """Which heads switch between the candidates of the chosen word, and the boxes of numbers and files."""
     request, (a, b), selection = runs.sides[0], runs.grids, runs.selection
     with st.container(key="below"):
-        tables.of_both(runs.grids, tuple(record.tokens for record in runs.records), selection, request)
-        save.of_both(runs)
         pairs = align(a.labels, b.labels)
         query = _query(pairs, selection)
-        if why := opening.reason_of_change(request, a, b, selection):
-            say(why, "look")
-        if parting:
-            causal_finding.finding(parting, a, b, request.per)
         if parting and query and query[0] < parting.place:
-            causal_finding.no_difference(parting, a, b, query[0], request.per)
+            causal_finding.no_difference(parting, a, b)
         elif query is None and selection.pins:
-            word = visible(a.labels[selection.pins[0]])
-            say(f"`{word}` stands in A only: B has no row to compare. Choose a word that both have.", "look")
+            say(
+                f"`{visible(a.labels[selection.pins[0]])}` appears only in A. Choose a word that both have.",
+                "look",
+            )
         elif query is None:
-            say("Choose a word of sentence A to see what it looks at under both.", "look")
+            say("Click a word of sentence A to see which heads change.", "look")
         else:
-            heading(f"What “{a.labels[query[0]]}” looks at")
+            title = st.container()
             keys = _candidates(request, a, b, pairs, query)
-            link = runs.query | {"pin": str(query[0])}
-            changes.masses(a, b, query, keys, request.per, link)
-            changes.heads(a, b, query, keys, request.per, link)
-        say(
-            PROVES_NOTHING if presets.minimal_pair(request.text, _text_b(request)) else shell.CAVEAT, "caveat"
+            with title:
+                heading(changes.title([a.labels[i] for i, _ in keys], a.labels[query[0]], request.per))
+            _heads(runs, query, keys)
+        tables.of_both(runs.grids, tuple(record.tokens for record in runs.records), selection, request)
+        save.of_both(runs)
+
+
+def _heads(runs: Comparison, query: tuple[int, int], keys: list[tuple[int, int]]) -> None:
+    """The heads of one word: the finding, what tests it, and the box of all heads."""
+    request, (a, b) = runs.sides[0], runs.grids
+    if request.per == "layer" and len(a.weights) != len(b.weights):
+        say(f"Layers cannot be compared one by one: A has {len(a.weights)}, B {len(b.weights)}.", "notice")
+        return
+    try:
+        found = head_changes(a, b, query, keys)
+    except HeadScopeError as error:
+        say(str(error), "notice")
+        return
+    labels = [x if x == y else f"{x} / {y}" for x, y in ((a.labels[i], b.labels[j]) for i, j in keys)]
+    say(changes.result(found, list(map(visible, labels)), request.per), "finding")
+    if request.per == "head" and presets.minimal_pair(request.text, _text_b(request)):
+        tested = link_to("Roles", {**state.carried(), "head": head_name(found[0].head)})
+        markup(
+            f'<nav class="hs-examples"><span>Among {counted(len(found), "head")}, some fit any story.</span> '
+            f'<a href="{html.escape(tested)}">See the test of {head_name(found[0].head)}</a></nav>'
         )
+    changes.draw_heads(found, labels, request.per, runs.query | {"pin": str(query[0])})
 
 
 def _query(pairs: tuple[tuple[int | None, int | None], ...], selection: Selection) -> tuple[int, int] | None:
@@ -186,15 +203,16 @@ def _candidates(
     labels = a.labels  # what names an option is kept with the session, and the whole grid would be with it
     at_first = [i for i, _ in both if labels[i].casefold() in wanted]
     picked = st.multiselect(
-        "Candidates: the words it might be about",
+        "Candidates",
         [i for i, _ in both],
         default=at_first,
         format_func=lambda i: f"{visible(labels[i])} ({i})",
         key=f"candidates-{request.text}-{request.pair}-{_text_b(request)}-{request.model}-{request.unit}-"
         f"{request.specials}",
         max_selections=6,
-        placeholder="Pick two or more",
-        width=736,
+        placeholder="Pick two words",
+        help=changes.SWITCHES,
+        width=560,
     )
     return [pair for pair in both if pair[0] in picked]
 

@@ -9,12 +9,11 @@ import numpy as np
 
 from mha_core import AttentionRecord, Grid
 from mha_core.compare import most_changed
-from mha_core.picture.text import indexed, listed
+from mha_core.picture.text import listed
 from mha_core.ranked_links import strongest_words
 from mha_core.thumbnails import strongest_pair
 from mha_core.wording import Head, place_name
 from pages.parts.frame import presets
-from pages.parts.frame.page_text import visible
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
 
@@ -31,22 +30,6 @@ def changed(a: Grid, b: Grid, head: Head) -> tuple[int, None] | None:
     """The word of the link that changes most in a head between two runs, all of whose links are then shown."""
     link = most_changed(a, b, head)
     return None if link is None else (link[0], None)
-
-
-def reason_of_change(request: Request, a: Grid, b: Grid, chosen: Selection) -> str:
-    """Why a comparison of sentences of one's own opens with this word, for as long as it does; else empty."""
-    if len(chosen.pins) != 1 or chosen.to is not None:
-        return ""
-    if presets.opening_word(request.text, request.pair or "", a.labels) is not None:
-        return ""
-    link = most_changed(a, b, chosen.head)
-    if link is None or chosen.pins != link[:1]:
-        return ""
-    names = indexed(a.labels)
-    return (
-        f"Chosen because the link from `{visible(names[link[0]])}` to `{visible(names[link[1]])}` changes most of all "
-        f"links between two words in {place_name(chosen.head, request.per)}."
-    )
 
 
 def reason(request: Request, record: AttentionRecord, grid: Grid, chosen: Selection) -> dict[str, Any] | None:

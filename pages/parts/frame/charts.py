@@ -11,6 +11,8 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from mha_core.export import csv_of, rows_of
+
 FORMATS = ("png", "svg")
 CAMERA = "camera"  # what every chart's camera saves in this session
 
@@ -27,8 +29,9 @@ def chart(
     key: str,
     columns: Mapping[str, Any] | None = None,
     on_select: Callable[[], None] | Literal["rerun"] | None = None,
+    about: Mapping[str, str] | None = None,
 ) -> None:
-    """Draw a figure with the table behind it; `columns` as `column_config`.
+    """Draw a figure with the table behind it; `columns` as `column_config`, `about` as columns of its file.
 
     `on_select` is called when something of it is selected, or the page run again: `selected_heads(key)` says what.
     """
@@ -42,8 +45,16 @@ def chart(
     if box.open:
         with box:
             st.dataframe(frame, hide_index=True, column_config=columns, key=f"{key}-table", alt=title)
+            if about is not None:
+                st.download_button(
+                    "CSV",
+                    lambda: csv_of(rows_of(frame.assign(**about))),
+                    f"{file_name(title)}.csv",
+                    on_click="ignore",
+                    key=f"{key}-csv",
+                )
             st.segmented_control(
-                "The camera saves",
+                "Camera saves",
                 FORMATS,
                 default=kind,
                 required=True,
@@ -59,12 +70,20 @@ def _set_camera(key: str) -> None:
 
 def camera(title: str, kind: str) -> dict[str, Any]:
     """Plotly's own buttons; the browser writes the picture as `kind`, "png" or "svg"."""
-    file = "headscope-" + "-".join(re.findall("[a-z0-9]+", title.lower()))[:80]
     return {
         "displaylogo": False,
         "modeBarButtonsToRemove": ["lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
-        "toImageButtonOptions": {"format": kind, "filename": file, "scale": 2 if kind == "png" else 1},
+        "toImageButtonOptions": {
+            "format": kind,
+            "filename": file_name(title),
+            "scale": 2 if kind == "png" else 1,
+        },
     }
+
+
+def file_name(title: str) -> str:
+    """Return the name of a file of a chart with that title, without its ending."""
+    return "headscope-" + "-".join(re.findall("[a-z0-9]+", title.lower()))[:80]
 
 
 def selected_heads(key: str) -> list[tuple[int, int]]:

@@ -22,7 +22,6 @@ from mha_core.heads.roles import Role
 from mha_core.picture.bundle import style
 from mha_core.picture.payload import (
     Keep,
-    Offers,
     Payload,
     compare_records,
     compare_view_payload,
@@ -104,19 +103,13 @@ def compare_view(
     present: bool = False,
     key: str,
     keeps: tuple[Keep, Keep, Keep] = (made_now, made_now, made_now),
-    offers: Offers = (),
     abouts: Sequence[Payload | None] = (None, None),
     more: Payload | None = None,
     moved: Mapping[str, str] | None = None,
 ) -> str:
-    """Draw two runs against each other; returns the name of A's record. Positions in the selection are A's.
-
-    `offers`: words to look from instead, where the chosen one is the same in both.
-    """
+    """Draw two runs against each other; returns the name of A's record. Positions in the selection are A's."""
     records = compare_records(a, a_tokens, b, b_tokens, titles, keeps, abouts)
-    view = compare_view_payload(
-        a, b, records, titles=titles, selection=selection, present=present, offers=offers
-    )
+    view = compare_view_payload(a, b, records, titles=titles, selection=selection, present=present)
     _mount(records, view | (more or {}), selection, key, moved)
     return str(records[0]["id"])
 

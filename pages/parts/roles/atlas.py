@@ -33,11 +33,11 @@ from pages.parts.roles.head_map import current, draw_map
 
 NONE = "none"  # the feature of heads without a description
 NAMES = {feature.key: feature.name for feature in features(is_causal=False)} | {NONE: "no description"}
-TOP = 8
+TOP = 5
 TYPICAL = (10, 8, 6, 4, 2)  # tenths, of each the first example
 TOKENS = 5  # raised and lowered at an example
 BLANKS = str.maketrans(" \n\t\r", "␣↵⇥↵")
-BEFORE, BETWEEN, AFTER = 60, 70, 40  # characters of a passage around the two tokens, at most
+BEFORE, BETWEEN, AFTER = 40, 50, 25  # characters of a passage around the two tokens, at most
 
 
 def atlas(request: Request) -> None:
@@ -45,10 +45,11 @@ def atlas(request: Request) -> None:
     st.html(CSS / "atlas.css")
     there = head_facts.shipped_atlas(request.model, request.trained)
     if there is None:
-        command = f"headscope atlas --model {shlex.quote(request.model)}"
+        weights = "" if request.trained else " --untrained"
+        command = f"headscope atlas --model {shlex.quote(request.model)}{weights}"
+        title = title_of(request.model) + ("" if request.trained else " with random weights")
         say(
-            f"No atlas comes with {title_of(request.model)}{'' if request.trained else ' with random weights'}. Make "
-            f"one on the command line: `{command}{'' if request.trained else ' --untrained'}`",
+            f"{title} has no atlas. Make one on the command line: `{command}`",
             "notice",
         )
         return
@@ -62,7 +63,13 @@ def atlas(request: Request) -> None:
         title = "Heads without a description" if feature == NONE else "Share of top examples"
         title += f": {NAMES[feature]}" if feature in NAMES and feature != NONE else ""
         draw_map(
-            filled(found, feature), "share", title=title, name="share", chosen=chosen.head, key="atlas-map"
+            filled(found, feature),
+            "share",
+            title=title,
+            name="share",
+            chosen=chosen.head,
+            key="atlas-map",
+            about=_about(there, request),
         )
     with right, st.container(key="atlas-card"):
         _card(found, chosen, request)
@@ -89,17 +96,11 @@ def _chosen(found: Atlas, request: Request) -> HeadEntry:
 def _summary(there: Shipped) -> None:
     """How many heads have a description, and how many of the controls."""
     found, controls = there.atlas, there.controls
-    with together():
-        say(
-            f"{found.n_described} of {counted(len(found.heads), 'head')} have a description, {found.n_by_content} by "
-            "more than a position.",
-            "why",
-        )
-        say(
-            f"{counted(found.n_passages, 'passage')}, {counted(found.n_tokens, 'token')}. Controls, by more than a "
-            f"position: {counted(controls['untrained'].by_content, 'head')} with random weights, "
-            f"{controls['shuffled'].by_content} with shuffled tokens."
-        )
+    say(
+        f"{found.n_described} of {counted(len(found.heads), 'head')} show a pattern. {found.n_by_content} are more "
+        f"than a distance (random weights: {controls['untrained'].by_content}).",
+        "why",
+    )
 
 
 def _here(**changes: str) -> str:
@@ -146,7 +147,7 @@ def filled(found: Atlas, feature: str) -> pd.DataFrame:
 
 def _card(found: Atlas, entry: HeadEntry, request: Request) -> None:
     """One head: what it does with the evidence, and its examples."""
-    sink = f"{SPECIALS.begin} or {SPECIALS.separator}" if request.model == EMBEDDED else "the first token"
+    sink = f"{SPECIALS.begin}, {SPECIALS.separator}" if request.model == EMBEDDED else "the first token"
     effects = dict(zip(entry.top, entry.effects, strict=False))
 
     def listed(examples: Iterable[Example]) -> str:
@@ -154,25 +155,29 @@ def _card(found: Atlas, entry: HeadEntry, request: Request) -> None:
             example_line(found.passages[one.passage], one, entry.head, request) + _effect(effects.get(one))
             for one in examples
         )
-        return f'<ol class="atlas-examples">{"".join(f"<li>{item}</li>" for item in items)}</ol>'
+        return (
+            f'<ol class="atlas-examples" data-uncounted>{"".join(f"<li>{item}</li>" for item in items)}</ol>'
+        )
 
     with together():
-        heading(f"Head {head_name(entry.head)}: {label(entry.description)}")
+        layer, number = entry.head
+        heading(f"Head {head_name(entry.head)} · L{layer}H{number}: {label(entry.description)}")
         for sentence in sentences(entry.description):
             say(sentence, "why")
-        say(f"Attention sink: {sink} has the largest weight in {100 * entry.sink:.0f}% of rows.")
-        if entry.description.findings:
-            say(
-                "Held-out top examples, 95% interval. Baseline: pairs equally far apart (position: the row's other "
-                "keys)."
-            )
+        say(f"{100 * entry.sink:.0f}% of the time: attention sink ({sink}).")
         heading("Top examples", 3)
         markup('<p class="hs-label"><u>Query</u> looks at <mark>key</mark>. Right: weight.</p>')
         markup(listed(entry.top[:TOP]))
-    with st.expander("Typical examples"):
-        tenths = [entry.typical[tenth - 1][:1] for tenth in TYPICAL]
-        say("Random rows, from the largest output norm to the smallest.")
-        markup(listed(one for tenth in tenths for one in tenth))
+    box = st.expander("Typical examples", key="atlas-typical", on_change="rerun")
+    if box.open:
+        with box:
+            tenths = [entry.typical[tenth - 1][:1] for tenth in TYPICAL]
+            say("Random rows, from the largest output norm to the smallest.")
+            say(
+                f"{counted(found.n_passages, 'passage')}, {counted(found.n_tokens, 'token')}. Shares: held-out top "
+                "examples, 95% intervals. Baseline: pairs equally far apart."
+            )
+            markup(listed(one for tenth in tenths for one in tenth))
 
 
 def example_line(passage: Passage, one: Example, head: Head, request: Request) -> str:
@@ -230,9 +235,9 @@ def _effect(effect: Effect | None) -> str:
 
 
 def _downloads(there: Shipped, request: Request) -> None:
-    about = {"model": request.model, "digest": there.digest, "text": "the project's own passages"}
+    about = _about(there, request)
     files = {
-        "csv": lambda: export.csv_of(there.atlas.example_rows()),
+        "csv": lambda: export.csv_of([{**row, **about} for row in there.atlas.example_rows()]),
         "json": lambda: export.json_of({**about, **there.atlas.to_data()}),
     }
     with st.container(key="atlas-files", horizontal=True, vertical_alignment="center", gap="small"):
@@ -240,3 +245,13 @@ def _downloads(there: Shipped, request: Request) -> None:
         for kind, made in files.items():
             name = f"headscope-atlas-{request.model}.{kind}"
             st.download_button(kind.upper(), made, name, on_click="ignore")
+
+
+def _about(there: Shipped, request: Request) -> dict[str, str]:
+    """What a file of the atlas says of itself."""
+    return {
+        "model": request.model,
+        "digest": there.digest,
+        "corpus": "the project's own passages",
+        "link": with_params(st.context.url or "", state.params()),
+    }

@@ -17,8 +17,9 @@ from mha_core.heads.roles import answers_of, description_of
 from mha_core.heads.table import RoleTable
 from mha_core.heads.verdict import MIN_CASES
 from mha_core.wording import Head, head_name
+from pages.parts.frame import state
 from pages.parts.frame.charts import chart, is_dark
-from pages.parts.frame.links import link_to
+from pages.parts.frame.links import link_to, with_params
 from pages.parts.frame.page_text import markup
 from pages.parts.roles.choice import POINTS, Choice
 from pages.parts.roles.head_map import link
@@ -32,12 +33,10 @@ def draw_card(shown: Choice, query: Mapping[str, str], carried: Mapping[str, str
     layer, number = head
     name = head_name(head)
     markup(
-        f"<h2>Head {name} <small>L{layer}H{number}, zero-based</small></h2>"
+        f"<h2>Head {name} <small>· L{layer}H{number}</small></h2>"
         f'<p class="hs-why">{names(shown.table, head, query)}</p>'
         f"<h3>{html.escape(answer.question.title)}</h3>"
-        f'<p class="hs-note">{html.escape(answer.question.asks)}</p>'
         f'<p class="hs-why"><b>{html.escape(verdict(answer, head))}</b></p>'
-        f'<p class="hs-note">{html.escape(compared(answer))}</p>'
     )
     found = evidence(answer, head)
     figure = charts.intervals(
@@ -50,8 +49,24 @@ def draw_card(shown: Choice, query: Mapping[str, str], carried: Mapping[str, str
         dark=is_dark(),
     )
     shares = {key: st.column_config.NumberColumn(format="percent") for key in ("share", "low", "high")}
-    chart(figure, found.drop(columns="label"), key=KEY, columns=shares)
-    markup(f'<p class="hs-why">{_elsewhere(head, carried)}</p>')
+    chart(figure, found.drop(columns="label"), key=KEY, columns=shares, about=about_file(shown, head))
+    markup(
+        f'<p class="hs-note">{html.escape(answer.question.asks)} {html.escape(compared(answer))}</p>'
+        f'<p class="hs-why">{_other_pages(head, carried)}</p>'
+    )
+
+
+def about_file(shown: Choice, head: Head | None = None) -> dict[str, str]:
+    """Return what a file of the page says of itself: model, corpus, question, head, and the link back."""
+    answer = shown.answer(head or shown.head)
+    corpora = "; ".join(corpus.title for corpus in shown.table.corpora.values())
+    return {
+        "model": shown.table.model,
+        "corpus": corpora,
+        "asked": answer.question.title if head or shown.question else shown.kind.word,
+        **({"of_head": head_name(head)} if head else {}),
+        "link": with_params(st.context.url or "", state.params()),
+    }
 
 
 def names(table: RoleTable, head: Head, query: Mapping[str, str]) -> str:
@@ -122,11 +137,11 @@ def evidence(answer: Answer, head: Head) -> pd.DataFrame:
     return frame.astype({"share": float, "low": float, "high": float})
 
 
-def _elsewhere(head: Head, carried: Mapping[str, str]) -> str:
+def _other_pages(head: Head, carried: Mapping[str, str]) -> str:
     name = head_name(head)
     links = {
         "See it in Explore": link_to("Explore", {**carried, "head": name}),
-        "Switch it off in Experiment": link_to("Experiment", {**carried, "head": name, "off": name}),
-        "Its examples in the atlas": link_to("Roles", {**carried, "part": "atlas", "head": name}),
+        "Ablate it": link_to("Experiment", {**carried, "head": name, "off": name}),
+        "Examples": link_to("Roles", {**carried, "part": "atlas", "head": name}),
     }
     return " · ".join(f'<a href="{html.escape(to)}">{words}</a>' for words, to in links.items())

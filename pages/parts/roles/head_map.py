@@ -67,13 +67,13 @@ def scores(shown: Choice) -> pd.DataFrame:
                 "score": float(answer.score[head]),
                 "verdict": word,
                 "mark": MARKS.get(word, ("", ""))[0],
-                "text": said(answer, head),
+                "text": hover_text(answer, head),
             }
         )
     return pd.DataFrame(rows)
 
 
-def said(answer: Answer, head: Head) -> str:
+def hover_text(answer: Answer, head: Head) -> str:
     """Return a head's score on a question in words, for those who do not see the mark."""
     mark = MARKS.get(str(answer.word[head]))
     name = f"Head {head_name(head)}, {answer.question.title}: {answer.score[head]:.0%}"
@@ -103,6 +103,7 @@ def draw_map(
     key: str,
     role: str = "",
     note: str = "",
+    about: Mapping[str, str] | None = None,
 ) -> None:
     """Draw the map, a list of the same heads and a `note`; a press on either chooses a head, of that `role`."""
     marks = "mark" if "mark" in frame else None
@@ -119,7 +120,7 @@ def draw_map(
     )
     shown = frame.drop(columns=["text", *([marks] if marks else [])])
     columns = {value: st.column_config.NumberColumn(name, format="percent")}
-    chart(figure, shown, key=key, columns=columns, on_select=partial(_pressed, key, role))
+    chart(figure, shown, key=key, columns=columns, on_select=partial(_pressed, key, role), about=about)
     names = [
         head_name((layer - 1, head - 1)) for layer, head in zip(frame["layer"], frame["head"], strict=True)
     ]

@@ -3,21 +3,27 @@
 import streamlit as st
 
 from mha_core.heads.table import RoleTable
-from mha_core.wording import Head, counted
-from pages.parts.frame import head_facts, loading, state
+from mha_core.model_list import CLASSROOM_FOLDERS
+from mha_core.wording import Head, counted, head_name
+from pages.parts.frame import head_facts, loading, presets, state
 from pages.parts.frame.charts import selected_heads
 from pages.parts.frame.page_text import markup, say
 from pages.parts.frame.request import Request
 from pages.parts.frame.shell import CSS, or_show_error
 from pages.parts.roles.atlas import example_line
-from pages.parts.roles.card import draw_card
+from pages.parts.roles.card import about_file, draw_card
 from pages.parts.roles.choice import Choice, choice, finding
 from pages.parts.roles.head_map import MAP, draw_map, kinds, legend, scores
-from pages.parts.roles.sheet import sheet
+from pages.parts.roles.role_table import draw_table
 
 QUESTION = "role-question"
 EXAMPLES = 2
 SMALL = 30_000_000  # parameters; MiniLM has 23 million
+ASKED = {"head", "role", "question"}
+TOY = (
+    "The toy model knows some 700 words, and most of these sentences use others. Its own 400 pairs are on the page "
+    "Training."
+)
 
 
 def roles(request: Request) -> None:
@@ -27,9 +33,11 @@ def roles(request: Request) -> None:
     if table is None:
         return
     query = state.params()
-    shown, refused = choice(table, query)
+    shown, refused = choice(table, query if query.keys() & ASKED else {**query, **opening(request)})
     for sentence in refused:
         say(sentence, "notice")
+    if request.model in CLASSROOM_FOLDERS:
+        say(TOY, "notice")
     markup(kinds(shown, query))
     _questions(shown)
     say(finding(shown), "role-finding")
@@ -45,12 +53,20 @@ def roles(request: Request) -> None:
             key=MAP,
             role=shown.kind.key,
             note=legend(frame),
+            about=about_file(shown),
         )
     with right, st.container(key="role-card"):
         draw_card(shown, query, state.carried())
         if examples := atlas_examples(request, shown.head):
             markup(examples)
-    sheet(shown, selected_heads(MAP), state.carried())
+    draw_table(shown, selected_heads(MAP), state.carried())
+
+
+def opening(request: Request) -> dict[str, str]:
+    """Return the head that Explore opens this sentence with, where the model is known to have one."""
+    if request.model not in presets.OPENING or not request.trained:
+        return {}
+    return {"head": head_name(presets.opening_head(request.text, request.pair or "", request.model))}
 
 
 def atlas_examples(request: Request, head: Head) -> str:
@@ -63,7 +79,7 @@ def atlas_examples(request: Request, head: Head) -> str:
         f"<li>{example_line(found.passages[one.passage], one, head, request)}</li>"
         for one in found.entry(head).top[:EXAMPLES]
     )
-    return f'<h3>Top examples</h3><ol class="atlas-examples">{items}</ol>'
+    return f'<h3>Top examples</h3><ol class="atlas-examples" data-uncounted>{items}</ol>'
 
 
 def _table(request: Request) -> RoleTable:

@@ -17,15 +17,16 @@ from mha_core.experiments import (
     Word,
     default_outcome,
     every_head,
+    read_sweep,
     spaced,
     sweep_prompts,
     token_of,
     with_other_names,
 )
 from mha_core.heads.roles import Role
-from mha_core.wording import Head, counted
+from mha_core.wording import Head, counted, head_name
 from pages.parts.experiment.effects import draw_effects
-from pages.parts.experiment.frame import caveat, explore_links, named, roles_of
+from pages.parts.experiment.frame import about, explore_links, named, roles_of
 from pages.parts.experiment.text import moves, number, shown, signed, word_of
 from pages.parts.frame import loading, presets, shell, state
 from pages.parts.frame.page_text import say
@@ -55,7 +56,9 @@ def view(request: Request) -> None:
     roles = roles_of(request)
 
     def begin() -> Iterator[Part[Effects | PromptEffects]]:
-        if prompts:
+        if prompts and (shipped := read_sweep(used, prompts, method)):
+            yield Part(1.0, used.n_layers * used.n_heads, shipped)
+        elif prompts:
             for many in sweep_prompts(prompts, used, method):
                 yield Part(many.fraction, many.n, many.result)
         else:
@@ -79,6 +82,7 @@ def view(request: Request) -> None:
             links=explore_links(request, used, pin=str(len(record.tokens) - 1) if used.next_head else ""),
             roles=roles,
             key="effects",
+            about=about(request, outcome=measure, ablation=method),
         )
 
     with st.container(key="sweep"):
@@ -86,10 +90,8 @@ def view(request: Request) -> None:
             ("every", *map(repr, (request.run, used.fingerprint, outcome, method))),
             begin,
             draw,
-            button="Ablate every head",
             unit=f"of {counted(used.n_layers * used.n_heads, 'head')} tried",
         )
-    caveat()
 
 
 def followed(record: AttentionRecord, used: Model) -> Outcome:
@@ -157,12 +159,12 @@ def one_text(effects: Effects, roles: Mapping[Head, Role], method: Method) -> st
     what = "prompt" if len(names) > 1 else "sentence"
     strongest = effects.strongest(1)
     if not strongest:
-        return f"A single {what}'s map: the {names[0]} is {number(before[0])}."
+        return f"One {what}: the {names[0]} is {number(before[0])}."
     head = strongest[0][0]
     after = effects.numbers[head]
     text = (
-        f"A single {what}'s map: {method} ablation of {named(head, roles)} moves the {names[0]} most, from "
-        f"{number(before[0])} to {number(float(after[0]))}."
+        f"Head {named(head, roles)} changes the {names[0]} most: {number(before[0])} → {number(float(after[0]))} "
+        f"({method} ablation, one {what})."
     )
     if len(names) > 1:
         text += f" `{shown(word_of(names[1]))}` {moves(before[1], float(after[1]))}."
@@ -173,7 +175,7 @@ def prompts_text(effects: PromptEffects, roles: Mapping[Head, Role]) -> str:
     """Which heads matter over the prompts: by resample ablation alone, else which has the largest effect."""
     mean, n, measure = effects.mean, len(effects.prompts), effects.measure
     if not np.isfinite(mean).any():
-        return f"The {measure} is {number(effects.outcome)}, mean over {n} prompts with other names."
+        return f"The {measure} is {number(effects.outcome)} (mean of {n} prompts with other names)."
     if effects.method != "resample":
         head = divmod(int(np.nan_to_num(np.abs(mean)).argmax()), mean.shape[1])
         return (
@@ -191,13 +193,13 @@ def _of_named(effects: PromptEffects, heads: Sequence[Head], roles: Mapping[Head
     mean, half, n = effects.mean, effects.half_width(), len(effects.prompts)
     first, *others = heads
     text = (
-        f"{named(first, roles)} matters most: resampled, it changes the {effects.measure} by {signed(mean[first])} ± "
-        f"{number(half[first])} (n = {n} prompts)."
+        f"Head {named(first, roles)} matters most: resampling it changes the {effects.measure} by "
+        f"{signed(mean[first])} ± {number(half[first])} (n = {n} prompts)."
     )
     text += answers_text(effects, first)
     if others:
         rest = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
-        some = ", ".join(f"{named(head, roles)} ({signed(mean[head])})" for head in others[:NAMED])
+        some = ", ".join(f"{head_name(head)} ({signed(mean[head])})" for head in others[:NAMED])
         text += f" Then {some}{rest}."
     return text
 
@@ -215,4 +217,4 @@ def answers_text(effects: PromptEffects, head: Head) -> str:
         return ""
     does = "lowers" if changes[word] > 0 else "raises"
     also = " (copy suppression)" if does == "lowers" and word.strip() in prompt.text else ""
-    return f" It {does} `{shown(word)}`{also}: resampled, that logit changes by {signed(changes[word])}."
+    return f" It {does} `{shown(word)}`{also}."

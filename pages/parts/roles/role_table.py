@@ -8,7 +8,8 @@ import streamlit as st
 from mha_core import export
 from mha_core.heads.table import RoleTable
 from mha_core.wording import Head, counted, head_name
-from pages.parts.frame.links import link_to
+from pages.parts.frame import state
+from pages.parts.frame.links import link_to, with_params
 from pages.parts.frame.page_text import heading, say
 from pages.parts.roles.choice import Choice
 from pages.parts.roles.head_map import ROWS
@@ -34,7 +35,7 @@ VERDICTS = (
 )
 
 
-def sheet(shown: Choice, heads: Sequence[Head], carried: Mapping[str, str]) -> None:
+def draw_table(shown: Choice, heads: Sequence[Head], carried: Mapping[str, str]) -> None:
     """Draw the table of questions, the rows (of `heads`, where there are several), the files and the source."""
     table = shown.table
     heading("All questions")
@@ -116,14 +117,20 @@ def _head_column(label: str) -> Any:
 def _files(table: RoleTable) -> None:
     """CSV and JSON of all rows, made when they are asked for."""
     name = f"headscope-roles-{table.model.rsplit('/', 1)[-1]}{'' if table.trained else '-untrained'}"
+    address = with_params(st.context.url or "", state.params())
     files = {
-        "csv": lambda: export.csv_of(export.rows_of(table.to_frame())),
-        "json": lambda: export.json_of(export.rows_of(table.to_frame())),
+        "csv": lambda: export.csv_of(export.rows_of(_described(table, address))),
+        "json": lambda: export.json_of(export.rows_of(_described(table, address))),
     }
     with st.container(key="role-files", horizontal=True, vertical_alignment="center", gap="small"):
         say("All heads, all questions:", "label")
         for kind, made in files.items():
             st.download_button(kind.upper(), made, f"{name}.{kind}", on_click="ignore", key=f"roles-{kind}")
+
+
+def _described(table: RoleTable, address: str) -> Any:
+    """All rows with the model's digest, the day they were made, and the link back."""
+    return table.to_frame().assign(digest=table.digest, made=table.date, link=address)
 
 
 def _source(table: RoleTable) -> str:

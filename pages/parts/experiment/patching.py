@@ -11,9 +11,9 @@ from mha_core.figures import charts
 from mha_core.heads.roles import Role
 from mha_core.heads.words import FloatArray
 from mha_core.tokens import Tokens
-from mha_core.wording import Head, counted, percent
+from mha_core.wording import Head, counted, head_name, percent
 from pages.parts.experiment.effects import draw_effects
-from pages.parts.experiment.frame import caveat, explore_links, named, roles_of
+from pages.parts.experiment.frame import about, explore_links, roles_of
 from pages.parts.experiment.text import measured, number, shown
 from pages.parts.frame import examples, loading, presets, shell
 from pages.parts.frame.charts import chart, is_dark
@@ -39,12 +39,12 @@ def view(request: Request) -> None:
     with st.container(key="trying", horizontal=True, vertical_alignment="bottom", gap="medium"):
         usual = twin(request.text)
         donor = (
-            st.text_input("Patch from", key="from", bind="query-params", placeholder=usual, width=560)
+            st.text_input("Source sentence", key="from", bind="query-params", placeholder=usual, width=560)
             or usual
         )
         examples.row("Pairs", {name: {"text": into, "from": source} for name, source, into in PAIRS})
         shape = st.segmented_control(
-            "What is patched", MAPS, default=MAPS[0], required=True, key="map", bind="query-params"
+            "Patch", MAPS, default=MAPS[0], required=True, key="map", bind="query-params"
         )
     other = shell.or_show_error(used.tokenizer.encode, donor)
     outcome = None if other is None else shell.or_show_error(outcome_of, other, record, used)
@@ -61,23 +61,21 @@ def view(request: Request) -> None:
             say(no_way(effects), "finding")
             return
         if sweep is patch_heads:
-            say(of_heads(effects, roles), "finding")
-            _heads(effects, request, used, roles)
+            say(of_heads(effects), "finding")
+            _heads(effects, request, used, roles, donor)
         else:
             say(of_states(effects, record.tokens, other), "finding")
-            _states(effects, record.tokens, other)
+            _states(effects, record.tokens, other, about(request, source=donor))
 
     work(
         key,
         lambda: sweep(other, record.tokens, used, outcome),
         draw,
-        button="Patch one at a time",
         unit=f"of {counted(used.n_layers * used.n_heads, 'head')} tried"
         if sweep is patch_heads
         else "states tried",
         one="" if sweep is patch_heads else "state tried",
     )
-    caveat()
 
 
 def twin(text: str) -> str:
@@ -93,8 +91,7 @@ def outcome_of(source: Tokens, record: AttentionRecord, used: Model) -> Outcome:
     """
     if len(source) != len(record.tokens):
         raise InputError(
-            f"{quoted(source.text)} has {len(source)} token{'s' * (len(source) != 1)} and your sentence "
-            f"{len(record.tokens)}; for patching both need the same number."
+            f"The source sentence needs {len(record.tokens)} tokens, as yours; {quoted(source.text)} has {len(source)}."
         )
     usual = presets.FOLLOWED.get(source.text)
     if used.next_head is None:
@@ -109,19 +106,17 @@ def outcome_of(source: Tokens, record: AttentionRecord, used: Model) -> Outcome:
 
 def no_way(effects: Effects) -> str:
     """Say that both sentences come to the same."""
-    return (
-        f"The {measured(effects.names)} is {number(effects.before[0])} in both sentences. Patch from one in which it "
-        "differs."
-    )
+    same = number(effects.before[0])
+    return f"The {measured(effects.names)} is {same} in both sentences. Choose a source that differs."
 
 
 def ways(effects: Effects) -> str:
     """Where the outcome stands, and where it stands in the other sentence."""
-    there = "" if effects.source is None else f", in the other {number(effects.source[0])}"
-    return f"In your sentence the {measured(effects.names)} is {number(effects.before[0])}{there}"
+    there = "" if effects.source is None else f" in your sentence, {number(effects.source[0])} in the source"
+    return f"The {measured(effects.names)} is {number(effects.before[0])}{there}"
 
 
-def of_heads(effects: Effects, roles: Mapping[Head, Role]) -> str:
+def of_heads(effects: Effects) -> str:
     """The heads that recover most of the effect."""
     share = np.asarray(effects.recovered)
     if not np.isfinite(share).any():
@@ -130,8 +125,8 @@ def of_heads(effects: Effects, roles: Mapping[Head, Role]) -> str:
     found = [head for head in (divmod(int(i), share.shape[1]) for i in order) if share[head] > 0]
     if not found:
         return f"{ways(effects)}. No single head recovers any of the effect."
-    heads = ", ".join(f"{named(head, roles)} {percent(float(share[head]))}" for head in found)
-    return f"{ways(effects)}. Share of the effect recovered by one head: {heads}."
+    heads = ", ".join(f"{head_name(head)} ({percent(float(share[head]))})" for head in found)
+    return f"Patching one head recovers at most {percent(float(share[found[0]]))} of the effect: {heads}."
 
 
 def of_states(effects: Effects, into: Tokens, source: Tokens) -> str:
@@ -141,7 +136,7 @@ def of_states(effects: Effects, into: Tokens, source: Tokens) -> str:
     if not carried:
         return f"{ways(effects)}. No single state recovers half of the effect."
     parts = [f"`{label(into, source, token)}` {_layers(first, final)}" for token, first, final in carried]
-    return f"{ways(effects)}. What differs is carried by {', then by '.join(parts)}."
+    return f"The difference is carried by {', then by '.join(parts)}."
 
 
 def carriers(share: FloatArray) -> list[tuple[int, int, int]]:
@@ -169,7 +164,7 @@ def label(into: Tokens, source: Tokens, position: int) -> str:
     return own if own == theirs else f"{theirs} → {own}"
 
 
-def _heads(effects: Effects, request: Request, used: Model, roles: Mapping[Head, Role]) -> None:
+def _heads(effects: Effects, request: Request, used: Model, roles: Mapping[Head, Role], donor: str) -> None:
     draw_effects(
         effects.to_frame(),
         "recovered",
@@ -178,10 +173,11 @@ def _heads(effects: Effects, request: Request, used: Model, roles: Mapping[Head,
         links=explore_links(request, used),
         roles=roles,
         key="patched-heads",
+        about=about(request, outcome=effects.names[0], source=donor),
     )
 
 
-def _states(effects: Effects, into: Tokens, source: Tokens) -> None:
+def _states(effects: Effects, into: Tokens, source: Tokens, said: Mapping[str, str]) -> None:
     tokens = [label(into, source, i) for i in range(len(into))]
     share = np.asarray(effects.recovered).T
     figure = charts.cells(
@@ -196,4 +192,4 @@ def _states(effects: Effects, into: Tokens, source: Tokens) -> None:
         dark=is_dark(),
     )
     frame = effects.to_frame()
-    chart(figure, frame.assign(token=[tokens[i] for i in frame["token"]]), key="patched-states")
+    chart(figure, frame.assign(token=[tokens[i] for i in frame["token"]]), key="patched-states", about=said)
