@@ -104,7 +104,7 @@ def checked(text: str, head: str, query: Mapping[str, str]) -> AttentionRecord:
     )
     layers, heads = record.weights.shape[:2]
     if asked[0] >= layers or asked[1] >= heads:
-        raise HeadScopeError(f"There is no head {head} in {layers} layers of {heads}.")
+        raise HeadScopeError(f"This model has no head {head} ({layers} layers × {heads} heads).")
     return record
 
 
