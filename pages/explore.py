@@ -21,7 +21,7 @@ from pages.parts.explore import (
     tables,
 )
 from pages.parts.frame import head_facts, loading, moving, shell
-from pages.parts.frame.prose import nothing_left, say, together
+from pages.parts.frame.prose import nothing_left, say
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
 from pages.parts.picture.attention_view import explore_view
@@ -34,8 +34,8 @@ def draw() -> None:
     """The first page: its name and question, and all else, which runs alone for another sentence."""
     shell.top(
         "Explore",
-        "What does each head look at?",
-        "Each head decides which other words a word draws on. Point at a word to see; double-click to change it.",
+        "Where does each attention head look?",
+        "",
         SHOWN,
     )
     sentence()
@@ -44,6 +44,7 @@ def draw() -> None:
 @st.fragment
 def sentence() -> None:
     """The sentence, the picture of all heads, and what can be taken away."""
+    next_word.put_generated()
     request = moments.asked(shell.asked("Explore", SHOWN))
     record = shell.or_show_error(cache.record, request)
     if record is None:
@@ -109,17 +110,15 @@ def picture(request: Request, record: AttentionRecord) -> None:
         present=request.present,
         key="explore",
         keep=cache.keeper(request),
-        following=next_word.under(request, record, grid, "explore", chosen),
         about=export.about(record, grid, request),
         more=more(request, record, grid, chosen),
         moved=moved,
     )
     moving.keep(request, grid, asked, name)
     with st.container(key="below"):
-        with together():
-            if random := untrained(record):
-                say(random)
-            say(shell.CAVEAT, "caveat")
+        if random := untrained(record):
+            say(random)
+        next_word.draw(request, record, grid, chosen.pins)
         boxes(record, grid, chosen, request)
     if not request.mixed and head_facts.finding(request.model, request.trained):
         roles_when_found(request)
@@ -134,7 +133,7 @@ def more(request: Request, record: AttentionRecord, grid: Grid, chosen: Selectio
         "opening": opening.reason(request, record, grid, chosen),
         "ghost": before.ghost(request, grid),
         "typed": before.typed([request], [record], [grid]),
-        "brings": measured.brought(request, used, record, chosen),
+        "twin": before.twin(request),
     }
 
 

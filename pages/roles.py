@@ -5,7 +5,7 @@ import streamlit as st
 from pages.parts.frame import shell, state
 from pages.parts.frame.links import link_to
 from pages.parts.frame.pages import CARRIED
-from pages.parts.frame.prose import markup, say
+from pages.parts.frame.prose import markup
 from pages.parts.roles.atlas import atlas
 from pages.parts.roles.view import roles
 
@@ -32,7 +32,6 @@ def draw() -> None:
     st.html(shell.CSS / "roles.css")
     markup(_tabs(part))
     drawn(request)
-    say(shell.CAVEAT, "caveat")
 
 
 def _tabs(chosen: str) -> str:

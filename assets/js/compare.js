@@ -52,7 +52,6 @@ export class Compare {
       const reach = this.both.length === a.n && a.n === b.n && JSON.stringify(a.reach) === JSON.stringify(b.reach) ? a.reach : undefined;
       this.common = { ...a, reach, causal: Boolean(a.causal || b.causal), sharing: a.sharing === b.sharing ? a.sharing : 1, layers: Math.min(a.layers, b.layers), heads: Math.min(a.heads, b.heads) };
       this.duo.fill(a, b, this.pairs, this.differs);
-      this.ranking.fill(a.named);
     }
     this.offers = view.offers ?? [];
     this.link = view.link ?? "";

@@ -5,9 +5,8 @@ import { build } from "./explore/build.js";
 import { describe, drawRanking, fillSheet } from "./explore/heads.js";
 import { hasTwo, lookFrom, lookOf, notMine } from "./explore/look.js";
 import { drawTabs, drawUsual, drawWords, sentenceShown } from "./explore/said.js";
-import { linesSpec, matrixSpec, shownLinks } from "./explore/shown.js";
+import { matrixSpec, shownLinks } from "./explore/shown.js";
 import { percent } from "./format.js";
-import { NextWords } from "./next.js";
 import { STEPS } from "./numbers.js";
 import { spokenOnce } from "./parts.js";
 import { allHeads, hasHead, matrixOf, pairAllows } from "./record.js";
@@ -16,13 +15,12 @@ import { headName } from "./words.js";
 const TWEEN = 150;
 
 export class Explore {
-  constructor(root, emit, ask = () => {}, draw = () => {}, retype = () => {}) {
+  constructor(root, emit, _ask = () => {}, draw = () => {}, retype = () => {}) {
     this.root = root;
     this.emit = emit;
     this.askMeasure = draw;
     this.retype = retype;
-    this.next = new NextWords(ask);
-    this.state = { head: [0, 0], pins: [], to: null, panel: "matrix", least: 0, sort: "layer", kind: null, also: [], summed: false, pair: "all", adding: false, plain: false, brings: false, scaled: false };
+    this.state = { head: [0, 0], pins: [], to: null, panel: "matrix", least: 0, sort: "layer", kind: null, pair: "all", adding: false, ranked: false, scaled: false };
     this.hovered = { unit: null, q: null, k: null };
     this.before = { values: null };
     this.mine = {};
@@ -43,18 +41,16 @@ export class Explore {
       this.state.pair = "all";
       this.state.sort = "layer";
       this.sentence.fill(record);
-      this.ranking.fill(record.named, sources(record));
       this.pairs.hidden = sources(record) > 0 || !hasTwo(record);
       this.sheetFor = null;
     }
     this.usual = view.usual ?? null;
     this.evidence = view.evidence ?? null;
-    this.next.fill(view.next);
     this.link = view.link ?? "";
     this.measures = view.measures ?? null;
     this.opening = view.opening ?? null;
     this.openGhost(view.ghost);
-    this.brings = view.brings ?? null;
+    this.twin = view.twin ?? null;
     this.present = Boolean(view.present);
     if (this.present && !this.wasPresent) this.state.panel = "matrix";
     if (this.present !== this.wasPresent) this.sheet.stale = true;
@@ -79,10 +75,9 @@ export class Explore {
     if (!hasHead(this.record, this.state.head)) this.state.head = allHeads(this.record).find((other) => hasHead(this.record, other)) ?? this.state.head;
     this.state.pins = selection.pins.filter(inside);
     this.state.to = inside(selection.to) && this.state.pins.length ? selection.to : null;
-    const { head: here } = this.state;
-    Object.assign(this.state, lookFrom(selection.look, here, this.record));
+    Object.assign(this.state, lookFrom(selection.look, this.record));
     this.least.value = Math.round(this.state.least * 100);
-    this.leastSaid.textContent = `${this.least.value} %`;
+    this.leastSaid.textContent = `${this.least.value}%`;
     this.pairs.value = this.state.pair;
     this.sheetFor = null;
   }
@@ -130,17 +125,8 @@ export class Explore {
     return this.select({ pins: [unit], to: null });
   }
 
-  chooseHead(head, more) {
-    if (!hasHead(this.record, head)) return;
-    if (more && head[0] === this.state.head[0] && headName(head) !== headName(this.state.head)) return this.toggleAlso(head);
-    this.select({ head, also: head[0] === this.state.head[0] ? this.state.also.filter((other) => other[1] !== head[1]) : [] });
-  }
-
-  toggleAlso(head) {
-    const has = this.state.also.some((other) => other[1] === head[1]);
-    this.state.also = has ? this.state.also.filter((other) => other[1] !== head[1]) : [...this.state.also, head].sort((a, b) => a[1] - b[1]);
-    if (this.state.also.length) this.state.panel = "lines";
-    this.show();
+  chooseHead(head) {
+    if (hasHead(this.record, head)) this.select({ head });
   }
 
   // How it is shown changes; the link hears of it.
@@ -150,28 +136,15 @@ export class Explore {
     this.tell();
   }
 
-  toggleAdding() {
-    this.state.adding = !this.state.adding;
-    this.update(false);
-  }
-
-  toggleSum() {
-    this.state.summed = !this.state.summed;
+  combine(adding) {
+    this.state.adding = adding;
     this.update(false);
   }
 
   setLeast(least) {
     this.state.least = least;
-    this.leastSaid.textContent = `${Math.round(least * 100)} %`;
+    this.leastSaid.textContent = `${Math.round(least * 100)}%`;
     this.show();
-  }
-
-  setPair(pair) {
-    this.show({ pair });
-  }
-
-  setPanel(panel) {
-    this.show({ panel });
   }
 
   resort(order) {
@@ -179,11 +152,6 @@ export class Explore {
     this.arrange();
     this.sheet.draw(this.paint);
     this.tell();
-  }
-
-  leaveOut(plain) {
-    this.state.plain = plain;
-    this.update(false);
   }
 
   hover(hovered, aloud = false) {
@@ -205,7 +173,7 @@ export class Explore {
 
   // Whether everything that the picture shows of what is chosen is in the browser.
   get complete() {
-    return Boolean(this.record.full) && !this.state.brings && this.next.holds(this.state.pins);
+    return Boolean(this.record.full);
   }
 
   // ---- what follows from the state
@@ -223,7 +191,7 @@ export class Explore {
     this.root.classList.toggle("waiting", !matrix);
     this.root.classList.toggle("present", Boolean(this.present));
     if (this.state.sort === "weight" || this.sheetFor !== this.state.pins.join()) this.arrange();
-    else this.sheet.mark(this.state.head, this.state.also);
+    else this.sheet.mark(this.state.head);
     drawWords(this);
     drawRanking(this);
     drawTabs(this);
@@ -235,7 +203,7 @@ export class Explore {
   arrange() {
     const focused = this.sheet.cells.includes(this.root.getRootNode().activeElement);
     fillSheet(this);
-    this.sheet.mark(this.state.head, this.state.also);
+    this.sheet.mark(this.state.head);
     if (focused) this.sheet.cells.find((cell) => cell.tabIndex === 0)?.focus();
   }
 
@@ -277,7 +245,6 @@ export class Explore {
     this.ranking.reveal();
     if (this.sheet.stale) this.sheet.draw(this.paint);
     if (this.state.panel === "matrix") this.matrix.draw(matrixSpec(this), this.paint);
-    else if (this.state.panel === "lines") this.lines.draw(linesSpec(this), this.paint);
   }
 
   // anew: see Headscope.draw.

@@ -13,7 +13,7 @@ import { headName } from "./words.js";
 
 const KEPT = 8;
 const KINDS = { compare: Compare, experiment: Experiment };
-const SHOWN = ["tab", "also", "least", "sort", "between", "brings", "scale"];
+const SHOWN = ["least", "sort", "between", "rank", "scale"];
 
 export class Headscope {
   // address: where what is chosen stands; nothing in a page that stands alone.
@@ -165,7 +165,7 @@ export class Headscope {
   unmount(parentElement) {
     const entry = this.mounted.get(parentElement);
     entry?.resize.disconnect();
-    entry?.view?.next?.fill(null);
+    entry?.view?.left?.();
     this.mounted.delete(parentElement);
   }
 }

@@ -4,12 +4,14 @@ In: the grids before and after. Out: places in the text, and what the picture ne
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from mha_core import AttentionRecord, Grid
 from mha_core.tokens import Tokens
 from pages.parts.explore import export
-from pages.parts.frame.links import link_to
+from pages.parts.frame import presets
+from pages.parts.frame.links import link_to, with_params
 from pages.parts.frame.moving import Change, change_between, shown_before
 from pages.parts.frame.request import Request
 
@@ -30,6 +32,15 @@ def ghost(request: Request, grid: Grid) -> dict[str, Any] | None:
         "words": list(words_between(was.request, request)),
         "compare": link_to("Compare", link) if one_pair else "",
     }
+
+
+def twin(request: Request) -> dict[str, str] | None:
+    """Return the one word to change in a sentence that has a minimal pair, and the link that changes it."""
+    text = presets.twin_sentence(request.text)
+    if text == request.text:
+        return None
+    old, new = words_between(request, replace(request, text=text))
+    return {"said": f"Change “{old}” to “{new}”", "href": with_params("", {"text": text})}
 
 
 def words_between(before: Request, after: Request) -> tuple[str, str]:

@@ -159,9 +159,8 @@ def below(runs: Comparison, parting: FirstChange | None = None) -> None:
             link = runs.query | {"pin": str(query[0])}
             changes.masses(a, b, query, keys, request.per, link)
             changes.heads(a, b, query, keys, request.per, link)
-        say(
-            PROVES_NOTHING if presets.minimal_pair(request.text, _text_b(request)) else shell.CAVEAT, "caveat"
-        )
+        if presets.minimal_pair(request.text, _text_b(request)):
+            say(PROVES_NOTHING, "caveat")
 
 
 def _query(pairs: tuple[tuple[int | None, int | None], ...], selection: Selection) -> tuple[int, int] | None:
