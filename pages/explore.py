@@ -1,5 +1,6 @@
 """Explore, the first page: one sentence, every head of a real model at work on it."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -8,7 +9,10 @@ import streamlit as st
 
 from mha_core import AttentionRecord, Grid
 from mha_core.heads.notices import untrained
+from mha_core.heads.roles import Role
 from mha_core.picture.crossed import cross_record
+from mha_core.picture.payload import Payload, record_payload
+from mha_core.wording import Head
 from pages.parts.explore import (
     before,
     evidence,
@@ -20,7 +24,7 @@ from pages.parts.explore import (
     save,
     tables,
 )
-from pages.parts.frame import head_facts, loading, moving, shell
+from pages.parts.frame import head_facts, loading, moving, presets, shell, state
 from pages.parts.frame.prose import nothing_left, say
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
@@ -101,6 +105,7 @@ def picture(request: Request, record: AttentionRecord) -> None:
     asked, moved = moving.settle(request, grid)
     chosen = shell.selection(request, grid, partial(opening.strongest, grid), asked)
     roles = {} if request.mixed else head_facts.roles_of(request.model, request.trained)
+    kept, first = first_visit(request, grid, roles)
     name = explore_view(
         grid,
         record.tokens,
@@ -111,7 +116,8 @@ def picture(request: Request, record: AttentionRecord) -> None:
         key="explore",
         keep=cache.keeper(request),
         about=export.about(record, grid, request),
-        more=more(request, record, grid, chosen),
+        more=more(request, record, grid, chosen) | {"first": first},
+        kept=kept,
         moved=moved,
     )
     moving.keep(request, grid, asked, name)
@@ -122,6 +128,20 @@ def picture(request: Request, record: AttentionRecord) -> None:
         boxes(record, grid, chosen, request)
     if not request.mixed and head_facts.finding(request.model, request.trained):
         roles_when_found(request)
+
+
+def first_visit(
+    request: Request, grid: Grid, roles: Mapping[Head, Role]
+) -> tuple[list[Payload], Payload | None]:
+    """Where nothing is asked for yet: the record of the sentence with its one word changed, and where that stands."""
+    if state.params() or request.text != presets.TIRED:
+        return [], None
+    changed = replace(request, text=presets.WIDE)
+    record = cache.record(changed)
+    other = cache.grid(changed, record)
+    about = export.about(record, other, changed)
+    payload = record_payload(other, record.tokens, record.model.title, roles, cache.keeper(changed), about)
+    return [payload], before.first_change(request, grid, other, str(payload["id"]))
 
 
 def more(request: Request, record: AttentionRecord, grid: Grid, chosen: Selection) -> dict[str, Any]:

@@ -2,14 +2,15 @@
 import { cellInWords } from "./causal.js";
 import { chosenAcross, sources } from "./cross.js";
 import { build } from "./explore/build.js";
+import { FirstVisit } from "./explore/first_visit.js";
 import { describe, drawRanking, fillSheet } from "./explore/heads.js";
 import { hasTwo, lookFrom, lookOf, notMine } from "./explore/look.js";
 import { drawTabs, drawUsual, drawWords, sentenceShown } from "./explore/said.js";
 import { matrixSpec, shownLinks } from "./explore/shown.js";
 import { percent } from "./format.js";
-import { STEPS } from "./numbers.js";
+import { STEPS, strongest } from "./numbers.js";
 import { spokenOnce } from "./parts.js";
-import { allHeads, hasHead, matrixOf, pairAllows } from "./record.js";
+import { allHeads, hasHead, matrixOf, pairAllows, rowOf } from "./record.js";
 import { headName } from "./words.js";
 
 const TWEEN = 150;
@@ -55,6 +56,22 @@ export class Explore {
     if (this.present && !this.wasPresent) this.state.panel = "matrix";
     if (this.present !== this.wasPresent) this.sheet.stale = true;
     this.wasPresent = this.present;
+    if (view.first) FirstVisit.begin(this, record, view);
+  }
+
+  left() {
+    this.firstVisit?.end();
+  }
+
+  // Another text of as many units in place of this one, its arcs coming slowly from those that were drawn.
+  turn(record, view, time) {
+    const values = this.valuesNow;
+    this.open(record, view);
+    this.place(true);
+    this.before = { values: time ? values : null };
+    this.slow = time;
+    this.update(Boolean(time));
+    this.slow = 0;
   }
 
   // What was drawn before a word was changed; a reader who sent it away does not see it again.
@@ -217,9 +234,9 @@ export class Explore {
       this.remember();
       return;
     }
-    const start = performance.now();
+    const [start, time] = [performance.now(), this.slow || TWEEN];
     const step = (now) => {
-      const t = Math.min(1, Math.max(0.12, (now - start) / TWEEN));
+      const t = Math.min(1, Math.max(0.12, (now - start) / time));
       this.tween = t * (2 - t);
       this.drawSentence();
       this.drawPanel();
@@ -252,7 +269,10 @@ export class Explore {
     if (!this.record) return;
     this.root.classList.toggle("present", Boolean(this.present));
     if (anew || this.sentence.present !== this.present) this.sentence.measure(this.present);
-    if (this.state.pins.length) this.sentence.reveal(this.state.pins[0]);
+    const [pin] = this.state.pins;
+    if (pin === undefined) return;
+    const row = rowOf(this.record, this.state.head, [pin]);
+    this.sentence.reveal(pin, this.state.to ?? (row ? strongest(row, 1)[0]?.to : pin));
   }
 
   drawAll(anew = true) {

@@ -7,6 +7,9 @@ import { WordEdit, types, unitsOfWord } from "./word_edit.js";
 
 const DRAWN = 14;
 const FAINT = 0.02;
+const NARROW = 560; // pixels: a phone, on which the sentence is one line that scrolls
+const ONE_LINE = 260; // characters of a text that is shown so
+const LINE_SIZE = 18;
 const NUMBERED = 0.05; // smaller weights have an arc and no number
 const PRESENTED = 0.4; // of the screen's height
 const SMALLEST_PRESENTED = 22;
@@ -147,7 +150,9 @@ export class Sentence {
   fit(width) {
     this.width = width;
     if (!width) return false;
-    this.size = heroSize(this.characters, width, this.present);
+    this.line = width < NARROW && !this.present && this.characters <= ONE_LINE;
+    this.root.classList.toggle("line", this.line);
+    this.size = this.line ? LINE_SIZE : heroSize(this.characters, width, this.present);
     this.place(width);
     // On a projector the sentence leaves more than half of the screen to the picture below it.
     while (this.present && this.size > SMALLEST_PRESENTED && this.height > innerHeight * PRESENTED) {
@@ -159,14 +164,15 @@ export class Sentence {
 
   // Lay the words out at the present size, and read where they stand.
   place(width) {
-    this.arcs.setAttribute("height", 0); // or what was drawn last would count as content
+    for (const side of ["width", "height"]) this.arcs.setAttribute(side, 0); // or what was drawn last would count as content
     this.labels.replaceChildren();
     this.root.style.setProperty("--size", `${this.size.toFixed(1)}px`);
     this.readBoxes(this.root.getBoundingClientRect());
     this.height = this.root.scrollHeight;
     this.form();
-    this.arcs.setAttribute("viewBox", `0 0 ${width} ${this.height}`);
-    this.arcs.setAttribute("width", width);
+    this.wide = this.line ? Math.max(width, this.words.offsetWidth) : width;
+    this.arcs.setAttribute("viewBox", `0 0 ${this.wide} ${this.height}`);
+    this.arcs.setAttribute("width", this.wide);
     this.arcs.setAttribute("height", this.height);
     this.width = width;
   }
@@ -215,7 +221,7 @@ export class Sentence {
       }
       const centre = last - origin.top + this.root.scrollTop;
       return {
-        x: rect.left - origin.left + rect.width / 2,
+        x: rect.left - origin.left + this.root.scrollLeft + rect.width / 2,
         width: rect.width,
         top: centre - this.size * 0.62,
         bottom: centre + this.size * 0.58,
@@ -224,9 +230,10 @@ export class Sentence {
     });
   }
 
-  // In a text that scrolls, the chosen word comes into sight.
-  reveal(unit) {
+  // In a text that scrolls, the chosen word comes into sight; in one line, with the word that it looks at.
+  reveal(unit, target = unit) {
     const box = this.boxes[unit];
+    if (box && this.line) this.root.scrollLeft = (box.x + (this.boxes[target] ?? box).x - this.width) / 2;
     if (!box || !this.root.classList.contains("scrolls")) return;
     const { scrollTop, clientHeight } = this.root;
     if (box.top - this.size < scrollTop || box.bottom + this.size > scrollTop + clientHeight) this.root.scrollTop = box.top - clientHeight / 2;
@@ -279,7 +286,7 @@ export class Sentence {
         const strong = weight >= loud * 0.5 || shown.to === unit;
         return { unit, weight, strong, asked: shown.to === unit, x: this.boxes[unit].x, line: this.boxes[unit].line, width: (strong ? 56 : 40) * (this.present ? 1.6 : 1) };
       }),
-      this.width,
+      this.wide,
       this.root.classList.contains("many") || was ? 1 : 2,
       this.boxes,
     );

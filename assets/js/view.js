@@ -84,7 +84,7 @@ export class Headscope {
 
   show(entry, data) {
     const wanted = data.records.map((id) => this.records.get(id));
-    if (wanted.some((record) => !record)) {
+    if (wanted.some((record) => !record) || (data.first && !this.records.has(data.first.of))) {
       entry.waiting = data;
       return;
     }
@@ -129,7 +129,7 @@ export class Headscope {
       const matrix = data[part.column];
       if (matrix) keepOpened(wanted[part.record], part.head, column(matrix));
     }
-    if (data.ghost) data.ghost.record = this.records.get(data.ghost.of);
+    for (const other of [data.ghost, data.first]) if (other) other.record = this.records.get(other.of);
     if (data.moves) data.moves.cells = column(data.move_cells);
     if (data.links) {
       const { pins, to, k } = data.links;

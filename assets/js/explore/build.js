@@ -68,7 +68,7 @@ function headPartOf(view) {
   view.panelNote = make("p", { class: "caption" });
   view.usualSaid = make("p", { class: "caption usual" });
   const header = make("header", {}, view.panelTitle, view.tabs, viewMenu(view));
-  return make("section", { class: "part onehead", "aria-label": "The chosen head" }, header, view.usualSaid, view.panelNote, make("div", { class: "panel" }, view.matrix.root));
+  return make("section", { class: "part onehead", "aria-label": "The chosen head" }, header, view.panelNote, view.usualSaid, make("div", { class: "panel" }, view.matrix.root));
 }
 
 // How it is shown: everything but what is chosen, behind one button.

@@ -54,7 +54,7 @@ export function drawWords(view) {
   if (view.said !== sentence) {
     view.said = sentence;
     spokenOnce(view.line, sentence);
-    view.live.textContent = sentence.replace(/[“”]/g, "");
+    if (!view.firstVisit) view.live.textContent = sentence.replace(/[“”]/g, "");
   }
   const { pins, to } = view.state;
   const blind = noneSees(view.record, pins, to) ? cannotSee(view.record, pins[pins.length - 1], to) : "";
@@ -105,6 +105,7 @@ function drawTrace(view) {
   const before = (unit) => unitBefore(view.ghost.change, unit);
   const aim = to === null ? null : before(to);
   const chosen = { head: headName(head), pin: pins.map(before).join(), ...(aim === null ? {} : { to: String(aim) }) };
+  view.hideTrace.hidden = Boolean(view.firstVisit);
   view.keepBoth.hidden = !view.ghost.compare;
   view.keepBoth.href = `${view.ghost.compare}&${new URLSearchParams(chosen)}`;
 }
@@ -138,8 +139,11 @@ function shadeNote(view) {
 // What the chosen head usually does, where no test speaks of it.
 export function drawUsual(view) {
   const shown = current(view.usual, view.state) && !current(view.evidence, view.state);
-  view.usualSaid.hidden = !shown;
-  if (shown) spokenOnce(view.usualSaid, view.usual.said.replace(/`([^`]*)`/g, "“$1”"));
+  const words = shown ? view.usual.said.replace(/`([^`]*)`/g, "“$1”") : "";
+  view.root.classList.toggle("tested", Boolean(view.usual)); // the room stays while the next ones are on their way
+  view.usualSaid.hidden = !view.usual;
+  view.usualSaid.title = words;
+  spokenOnce(view.usualSaid, words);
 }
 
 // How often the chosen head is right where such a link was tested, and the one word to change.

@@ -43,6 +43,17 @@ def twin(request: Request) -> dict[str, str] | None:
     return {"said": f"Change “{old}” to “{new}”", "href": with_params("", {"text": text})}
 
 
+def first_change(request: Request, grid: Grid, other: Grid, record: str) -> dict[str, Any]:
+    """Return what the picture needs to change one word by itself: the `record` of the changed sentence."""
+    changed = replace(request, text=presets.WIDE)
+    change = change_between(grid.labels, other.labels) or Change(0, len(grid), len(other))
+    return {
+        "of": record,
+        "change": {"start": change.start, "old": change.old, "new": change.new},
+        "words": list(words_between(request, changed)),
+    }
+
+
 def words_between(before: Request, after: Request) -> tuple[str, str]:
     """The words that were changed, before and after; empty where there are none."""
     a, b = (f"{one.text} {one.pair or ''}".split() for one in (before, after))

@@ -43,7 +43,14 @@ def of_choice(request: Request, record: AttentionRecord, grid: Grid, chosen: Sel
     answer = asked(table, record, grid, chosen)
     if answer is None:
         return {"usual": usual, "evidence": None}
-    return {"usual": usual, "evidence": {"said": tested(answer, chosen.head), "href": _test(request, answer, chosen.head), "of": of}}
+    return {
+        "usual": usual,
+        "evidence": {
+            "said": tested(answer, chosen.head),
+            "href": _test(request, answer, chosen.head),
+            "of": of,
+        },
+    }
 
 
 def usual_said(table: RoleTable, record: AttentionRecord, grid: Grid, chosen: Selection) -> str:

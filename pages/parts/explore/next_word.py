@@ -184,7 +184,14 @@ def _generate(request: Request, used: Model, generation: Generation) -> None:
             args=(request.text,),
         )
         temperature = st.slider(
-            "Temperature", 0.0, WARMEST, 0.0, 0.1, key="temperature", width=180, help="0: always the likeliest"
+            "Temperature",
+            0.0,
+            WARMEST,
+            0.0,
+            0.1,
+            key="temperature",
+            width=180,
+            help="0: always the likeliest",
         )
         seed = 0
         if temperature:

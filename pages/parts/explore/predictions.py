@@ -1,4 +1,4 @@
-"""What a model predicts next, for all readers: the likeliest tokens of a place, and the text that is longer by one of them.
+"""What a model predicts next, for all readers: the likeliest tokens of a place, and the text longer by one of them.
 
 In: a request, a place or a token. Out: tokens with their probabilities, or the longer text, whose record is kept by
 then: it cost one cached step. No Streamlit here; models are those that are loaded.

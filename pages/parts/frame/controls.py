@@ -158,9 +158,7 @@ def _reading(names: Sequence[str], fixed: bool) -> tuple[str, str]:
         return state.own_part("unit", UNITS), state.own_part("specials", SPECIALS)
     unit = _switch("Units", "unit", UNITS, help=UNIT_HELP)
     with _seen(bool(names), "specials"):
-        specials = _switch(
-            " and ".join(names) or "Special tokens", "specials", SPECIALS, help=SPECIALS_HELP
-        )
+        specials = _switch(" and ".join(names) or "Special tokens", "specials", SPECIALS, help=SPECIALS_HELP)
     specials = specials if names else SPECIALS[0]
     return unit, specials
 

@@ -19,8 +19,8 @@ from pages.parts.frame.request import Request
 __all__ = ["LOOK", "PARAMS", "Selection", "from_params", "parse_head"]
 # The parameters of a link that belong to the picture.
 CHOICES = ("head", "pin", "to")
-# How it is shown: threshold in percent, order of the heads, which of two sentences looks at which, the ranking without a
-# second word, and shades up to the largest weight.
+# How it is shown: threshold in percent, order of the heads, which of two sentences looks at which, the ranking without
+# a second word, and shades up to the largest weight.
 LOOK = {
     "least": r"[1-9]|[1-4][0-9]|50",
     "sort": "weight",
