@@ -10,6 +10,7 @@ export const notRanked = () => (globalThis.headscope?.live === false ? "This fil
 
 export class Ranking {
   constructor(actions) {
+    this.actions = actions;
     this.title = make("h2", {});
     this.list = make("ol", { class: "ranks" });
     this.list.onkeydown = (event) => this.key(event);

@@ -50,8 +50,8 @@ test("A minus B over the words that both have, and the span is the largest chang
   assert.deepEqual([...diffOf(view, [0, 0])].map(tidy), [-0.4, 0.1, -0.35, -0.55]);
   assert.deepEqual([...diffOf(view, [0, 1])].map(tidy), [-0.05, -0.15, 0.02, -0.04]);
   assert.equal(view.span, 0.6);
-  assert.equal(describe(view, [0, 0]), "Head 1-1: largest change “it / She” to “it / She”, −55.0 points");
-  assert.equal(describe(view, [0, 1]), "Head 1-2: largest change “[CLS]” to “it / She”, −15.0 points");
+  assert.equal(describe(view, [0, 0]), "Head 1-1: largest change “it / She” to “it / She”, −55 points");
+  assert.equal(describe(view, [0, 1]), "Head 1-2: largest change “[CLS]” to “it / She”, −15 points");
   assert.match(describe(viewOf({ pairs: [[0, null], [1, null], [2, null], [null, 0], [null, 1]] }), [0, 0]), /no word of A has a counterpart in B$/);
 });
 
@@ -79,7 +79,7 @@ test("another pair of texts has its own differences, pictures and legend, which 
       view.drawAll();
       return [view.legend.querySelectorAll("span").map((node) => node.textContent), filled.splice(0)];
     };
-    const first = [["more in B, 60 points", "60 points, more in A"], ["Head 1-1: largest change “it / She” to “it / She”, −55.0 points"]];
+    const first = [["more in B, 60 points", "60 points, more in A"], ["Head 1-1: largest change “it / She” to “it / She”, −55 points"]];
     assert.deepEqual([drawn(), drawn()], [first, [first[0], []]], "what is the same pair is not drawn anew");
     assert.deepEqual([view.allTitle.textContent, view.overview.getAttribute("aria-label")], ["All heads, A minus B", "All heads, A minus B"]);
     const other = run("c", ["[CLS]", "She"], [[[0.6, 0.4], [0.25, 0.75]], B[1]]);
@@ -87,7 +87,7 @@ test("another pair of texts has its own differences, pictures and legend, which 
     assert.equal(drawn()[1][0].slice(0, 8), "Layer 1:");
     assert.deepEqual([view.allTitle.textContent, view.overview.getAttribute("aria-label")], ["All layers, A minus B", "All layers, A minus B"]);
     view.open([run("a", ["[CLS]", "cat", "it"], A), other], { pairs: PAIRS, titles: ["one", "two"] });
-    assert.deepEqual(drawn(), [["more in B, 70 points", "70 points, more in A"], ["Head 1-1: largest change “it / She” to “it / She”, −70.0 points"]]);
+    assert.deepEqual(drawn(), [["more in B, 70 points", "70 points, more in A"], ["Head 1-1: largest change “it / She” to “it / She”, −70 points"]]);
   });
 });
 
@@ -176,7 +176,7 @@ test("each matrix has its own words, its own numbers, and marks what is chosen w
   assert.deepEqual([0, 1, 2].map((side) => spec(side, { pins: [0] }, { q: 2, k: 1 }).at), [[2, 1], [1, null], [1, null]]);
   const values = [0, 1, 2].map((side) => [...specOf(viewOf(), side).values].map(tidy));
   assert.deepEqual(values, [A[0].flat(), B[0].flat(), [-0.4, 0.1, -0.35, -0.55]]);
-  assert.equal(specOf(viewOf(), 2).describe(1, 0, -0.35), "it / She to [CLS]: −35.0 points");
+  assert.equal(specOf(viewOf(), 2).describe(1, 0, -0.35), "it / She to [CLS]: −35 points");
   assert.equal(specOf(viewOf(), 0).describe, null);
 });
 
@@ -202,22 +202,22 @@ function said(state, more = {}) {
 }
 
 test("the sentence says what the pinned word looks at in A and in B, the largest change first", () => {
-  assert.equal(said({ pins: [2] }).line, "Head 1-1: “it” looks at “it / She” (5.0 % in A, 60.0 % in B, −55.0 points) and “[CLS]” (5.0 % in A, 40.0 % in B, −35.0 points).");
-  assert.equal(said({ pins: [1] }).line, "Head 1-1: “cat” stands in A only. There it looks at “it” (75.0 %) and “cat” (15.0 %); B has no row to compare.");
+  assert.equal(said({ pins: [2] }).line, "Head 1-1: “it” looks at “it / She” (5% in A, 60% in B, −55 points) and “[CLS]” (5% in A, 40% in B, −35 points).");
+  assert.equal(said({ pins: [1] }).line, "Head 1-1: “cat” stands in A only. There it looks at “it” (75%) and “cat” (15%); B has no row to compare.");
   const faint = (change) => said({ pins: [2] }, { a: run("a", ["[CLS]", "cat", "it"], [[A[0][0], A[0][1], [0.6, 0.01 - change, 0.39 + change]], A[1]]), b: run("b", ["[CLS]", "She"], [[B[0][0], [0.6, 0.4]], B[1]]) }).line;
-  assert.match(faint(0.0088), /“it \/ She” \(39\.9 % in A, 40\.0 % in B/, "a change from a tenth of a point on");
+  assert.match(faint(0.0088), /“it \/ She” \(40% in A, 40% in B, −0\.1 points/, "a change from a tenth of a point on");
   assert.ok(!faint(0.0096).includes("“it / She” ("), faint(0.0096));
   const alone = (share) => said({ pins: [1] }, { a: run("a", ["[CLS]", "cat", "it"], [[A[0][0], [1 - share, 0, share], A[0][2]], A[1]]) }).line;
-  assert.match(alone(0.0101), /“\[CLS\]” \(99\.0 %\) and “it” \(1\.0 %\)/);
-  assert.match(alone(0.0099), /looks at “\[CLS\]” \(99\.0 %\);/);
-  assert.equal(said({}).line, "Head 1-1: largest change “it / She” to “it / She”, −55.0 points.");
+  assert.match(alone(0.0101), /“\[CLS\]” \(99%\) and “it” \(1%\)/);
+  assert.match(alone(0.0099), /looks at “\[CLS\]” \(99%\);/);
+  assert.equal(said({}).line, "Head 1-1: largest change “it / She” to “it / She”, −55 points.");
   assert.deepEqual([said({}).clear, said({ pins: [1] }).clear], [true, false]);
   assert.equal(said({}).rest, "2 of 3 tokens aligned. 1 word has no counterpart and is left out.");
   assert.match(said({}, { pairs: [[0, 0], [1, null], [2, null], [null, 1]] }).rest, /^1 of 4 tokens aligned\. 3 words have no counterpart and are left out\./);
   const lone = said({ head: [0, 1], pins: [2] }, { pairs: LATER }).line;
-  assert.match(lone, /^Head 1-2: “it” stands in A only. There it looks at “\[CLS\]” \(70\.0 %\) and “it” \(28\.0 %\);/);
+  assert.match(lone, /^Head 1-2: “it” stands in A only. There it looks at “\[CLS\]” \(70%\) and “it” \(28%\);/);
   const both = said({ pins: [1, 2] }, { pairs: LATER }).line;
-  assert.equal(both, "Head 1-1: “cat” and “it” stand in A only. There they look on average at “cat” (52.5 %) and “it” (40.0 %); B has no rows to compare.");
+  assert.equal(both, "Head 1-1: “cat” and “it” stand in A only. There they look on average at “cat” (53%) and “it” (40%); B has no rows to compare.");
   const other = { b: run("b", ["[CLS]", "She"], [B[0]], { heads: 1 }) };
   assert.match(said({}, other).rest, / Only heads that both models have are shown\.$/);
   const deeper = { b: run("b", ["[CLS]", "She"], [...B, ...B], { layers: 2 }) };
@@ -234,21 +234,21 @@ test("the ranking says of every head what changed most, in A and in B, and its s
     return { title, entries: entries?.map(({ layer, head, note, text, kind }) => [words.headName([layer, head]), note, text, kind]), hint };
   };
   const moved = drawn({ pins: [2] });
-  assert.deepEqual([moved.title, moved.entries], ["Heads that changed most for “it”", [["1-1", "cat 90.0 %, only in A", "90.0 %", ""], ["1-2", "it / She 28.0 → 32.0 %", "4.0 %", ""]]]);
+  assert.deepEqual([moved.title, moved.entries], ["Heads that changed most for “it”", [["1-1", "cat 90%, only in A", "90%", ""], ["1-2", "it / She 28% → 32%", "4%", ""]]]);
   assert.deepEqual([drawn({ pins: [1, 2] }).title, drawn({ pins: [1, 2] }).entries], [moved.title, moved.entries], "a word of A alone is neither counted nor named");
   const apart = drawn({ pins: [0] }, { pairs: [[0, 0], [1, null], [2, null], [null, 1]], b: run("b", ["[CLS]", "She"], [[[0.2, 0.8], [0.4, 0.6]], [[0.05, 0.95], [0.68, 0.32]]]) });
-  assert.deepEqual(apart.entries, [["1-2", "She 95.0 %, only in B", "95.0 %", ""], ["1-1", "She 80.0 %, only in B", "80.0 %", ""]]);
+  assert.deepEqual(apart.entries, [["1-2", "She 95%, only in B", "95%", ""], ["1-1", "She 80%, only in B", "80%", ""]]);
   const link = drawn({ pins: [2], to: 0 });
-  assert.deepEqual([link.title, link.entries], ["“it” to “[CLS]”, A and B", [["1-1", "5.0 → 40.0 %", "−35.0", "less"], ["1-2", "70.0 → 68.0 %", "+2.0", "more"]]]);
+  assert.deepEqual([link.title, link.entries], ["“it” to “[CLS]”, A and B", [["1-1", "5% → 40%", "−35", "less"], ["1-2", "70% → 68%", "+2", "more"]]]);
   const alike = drawn({ pins: [2], to: 0 }, { a: run("a", ["[CLS]", "cat", "it"], A.map((rows) => [rows[0], rows[1], [0.1, 0.9, 0]])), b: run("b", ["[CLS]", "She"], B.map((rows) => [rows[0], [0.1, 0.9]])) });
-  assert.deepEqual(alike.entries.map(([, note]) => note), ["10.0 → 10.0 %", "10.0 → 10.0 %"], "a link that is the same is no row that is the same");
+  assert.deepEqual(alike.entries.map(([, note]) => note), ["10% → 10%", "10% → 10%"], "a link that is the same is no row that is the same");
   const decoder = (id, share) => run(id, ["a", "b", "c"], [1, 2].map(() => [[1, 0, 0], [share, 1 - share, 0], [0.2, 0.3, 0.5]]), { causal: true });
   const later = drawn({ pins: [1], to: 2 }, { a: decoder("a", 0.3), b: decoder("b", 0.6), pairs: [[0, 0], [1, 1], [2, 2]] });
   assert.equal(later.entries, undefined);
   assert.match(later.hint, /^No head: “b” cannot see “c”, which comes later\./);
   const whole = run("a", ["a", "b", "c"], [1, 2].map(() => [[1, 0, 0], [0.3, 0.3, 0.4], [0.2, 0.3, 0.5]]));
   const half = drawn({ pins: [1], to: 2 }, { a: whole, b: decoder("b", 0.6), pairs: [[0, 0], [1, 1], [2, 2]] });
-  assert.deepEqual(half.entries.map(([, note]) => note), ["40.0 → cannot see", "40.0 → cannot see"], "what B cannot see is no 0 %");
+  assert.deepEqual(half.entries.map(([, note]) => note), ["40% → cannot see", "40% → cannot see"], "what B cannot see is no 0%");
   assert.equal(drawn({}).title, "Which heads changed?");
   const alone = drawn({ pins: [1] });
   assert.deepEqual([alone.entries, alone.hint], [undefined, "“cat” stands in A only: there is no row of B to compare it with. Choose a word that both have."]);
@@ -301,9 +301,9 @@ test("what one of both cannot see is said of that one alone", () => {
     Object.assign(view, NO_MATRICES).hover({ column: null, q: 0, k: 2 }, true);
     return view.live.textContent;
   };
-  assert.equal(aloud(mixed()), "[CLS] looks at it / She: nothing in A, 10.0 % in B");
+  assert.equal(aloud(mixed()), "[CLS] looks at it / She: nothing in A, 10% in B");
   assert.equal(aloud(mixed({ b: run("b", ["[CLS]", "She"], [[[1, 0], [0.4, 0.6]], [[1, 0], [0.68, 0.32]]], { causal: true }) })), "[CLS] cannot see it / She: it comes later");
-  assert.equal(said({ pins: [0] }, { a: decoder }).line, "Head 1-1: “[CLS]” looks at “[CLS]” (100.0 % in A, 90.0 % in B, +10.0 points).", "no points between a weight and none");
+  assert.equal(said({ pins: [0] }, { a: decoder }).line, "Head 1-1: “[CLS]” looks at “[CLS]” (100% in A, 90% in B, +10 points).", "no points between a weight and none");
 });
 
 // ---- what a click does
@@ -351,7 +351,7 @@ test("lists choose where to look from and to, and a head that is left is no long
   assert.deepEqual([after(from, 0), after(to, 2), after(to, null), after(to, 1), after(from, null)], [[[0], 1], [[0], 2], [[0], null], [[0], 1], [[], null]]);
   onPage(() => {
     const said = (head) => (preview(head), view.previewed.textContent);
-    assert.deepEqual([said([0, 1]), said(null)], ["Head 1-2: largest change “[CLS]” to “it / She”, −15.0 points", "2 of 3 tokens aligned."]);
+    assert.deepEqual([said([0, 1]), said(null)], ["Head 1-2: largest change “[CLS]” to “it / She”, −15 points", "2 of 3 tokens aligned."]);
   });
 });
 

@@ -21,7 +21,7 @@ export function build(view) {
   view.sheet = new Sheet(actions);
   view.matrix = new Matrix(inUnits(view, actions), "The chosen head as a matrix");
   view.ranking = new Ranking(actions);
-  view.live = make("p", { class: "hidden-aloud", "aria-live": "polite" });
+  view.live = make("p", { class: "hidden-aloud", "aria-live": "polite", "data-uncounted": "" });
   view.root.append(heroOf(view), make("div", { class: "below" }, overviewOf(view), headPartOf(view), view.ranking.root));
   view.root.onkeydown = (event) => {
     if (event.key === "Escape" && (view.state.pins.length || view.state.to !== null)) view.select({ pins: [], to: null });

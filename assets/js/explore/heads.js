@@ -75,7 +75,7 @@ export function drawRanking(view) {
   const who = listed(pins.map((pin) => quoted(names[pin])));
   if (!pins.length || (to === null && !ranked)) {
     const [which, first] = [pins.length ? "a second word" : "two words", kind.many];
-    return view.ranking.draw({ title: "Ranking", entries: null, hint: view.present ? "" : `Click ${which} to rank the ${first} by that link.` });
+    return view.ranking.draw({ title: "Ranking", entries: null, hint: view.present ? "" : `Click ${which} to rank the ${first}.` });
   }
   const blind = to !== null && neverSeen(view.record, pins, to);
   const wrong = to === null ? pins.filter((pin) => !startsIn(view.record, pair, pin)) : [];

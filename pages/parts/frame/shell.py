@@ -63,7 +63,7 @@ def top(title: str, question: str, lead: str, shown: Shown) -> None:
 def asked(title: str, shown: Shown) -> Request:
     """The controls, and what they ask for."""
     request = controls.draw(page_called(title), shown, _presented())
-    markup('<h2 id="picture" class="hs-aloud" tabindex="-1">The picture</h2>')
+    markup('<h2 id="picture" class="hs-aloud" tabindex="-1" data-uncounted>The picture</h2>')
     return request
 
 
