@@ -13,7 +13,6 @@ import streamlit as st
 
 from mha_core import AttentionRecord, Grid, HeadScopeError, Model
 from mha_core.picture.text import visible
-from mha_core.shelf import DECODER
 from mha_core.tokens import Piece
 from mha_core.wording import counted, percent
 from pages.parts.explore import predictions
@@ -111,8 +110,8 @@ def _one_of(labels: Sequence[str]) -> int:
 
 
 def _about(used: Model) -> str:
-    quality = "random weights" if not used.trained else "small, 4-bit" if used.name == DECODER else ""
-    return f"Predictions of {used.title}{quality and f' ({quality})'}: likely, not true."
+    weights = "" if used.trained else " with random weights"
+    return f"Predictions of {used.title}{weights}: likely, not true."
 
 
 def _choices(
