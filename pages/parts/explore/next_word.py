@@ -157,7 +157,7 @@ def _spelled(text: str) -> str:
     """A token as it is typed, the space before it as a mark; safe as Markdown."""
     bare = text.lstrip(" ")
     shown = "␣" * (len(text) - len(bare)) + (visible(bare) if bare else "")
-    return re.sub(r"([^\w\s␣])", r"\\\1", shown)
+    return re.sub(r"([^\w\s␣]|_)", r"\\\1", shown)
 
 
 # ---- generating
