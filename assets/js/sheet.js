@@ -126,6 +126,7 @@ export class Sheet {
     const frame = this.stage.getBoundingClientRect();
     if (!frame.width) return;
     const rects = this.cells.map((cell) => cell.getBoundingClientRect());
+    this.reveal(rects);
     const context = this.canvas.getContext("2d");
     const [wide, high] = [frame.width, frame.height].map((size) => Math.round(size * scale));
     if (this.canvas.width !== wide || this.canvas.height !== high) Object.assign(this.canvas, { width: wide, height: high });
@@ -143,6 +144,15 @@ export class Sheet {
       context.putImageData(image, x, y);
       if (this.record.causal) stairs(context, x, y, edges(Math.min(picture.side, side), side), paint.line, scale);
     });
+  }
+
+  // Of many layers, which scroll, the chosen head is in sight at first.
+  reveal(rects) {
+    const chosen = rects[this.cells.findIndex((cell) => cell.getAttribute("aria-selected") === "true")];
+    const { scrollHeight, clientHeight } = this.root;
+    if (!chosen || !(scrollHeight > clientHeight) || this.revealed === this.form) return;
+    this.revealed = this.form;
+    this.root.scrollTop += chosen.top - this.root.getBoundingClientRect().top - clientHeight / 2;
   }
 
   paintOne(out, side, picture, paint) {

@@ -50,7 +50,7 @@ def test_a_new_sentence_opens_on_a_word(reader):
 
 def test_an_example_does_not_leave_its_model_to_the_next(reader):
     person = reader("/compare")
-    model = person.page.get_by_test_id("stPopoverButton")
+    model = person.page.get_by_test_id("stPopoverButton").first
     for pair in (MOVES, "tired / wide", MOVES):
         press(person, pair)
         shown = "Classroom" if pair == MOVES else "MiniLM"

@@ -152,6 +152,7 @@ def test_the_pointer_reads_the_cell_it_is_on_and_a_click_asks_for_its_link(draw,
     assert re.search(r"(rank \d+|the strongest) of 72 heads; (strongest|next) is \d-\d+ \(", picture.said())
     faded = picture.root.locator("svg.arcs path[opacity]").count()
     assert faded == picture.root.locator("svg.arcs path").count() - 1, "all other arcs step back"
+    picture.part("Heads ranked").get_by_role("button", name="All 72").click()
     ranks = picture.part("Heads ranked").locator("[data-head]")
     assert ranks.evaluate_all("all => all.filter(e => e.tabIndex === 0).length") == 1, (
         "72 heads are one stop of Tab"

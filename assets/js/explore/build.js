@@ -56,7 +56,7 @@ function overviewOf(view) {
   view.previewed = make("p", { class: "caption" });
   view.kinds = make("div", { class: "kinds", role: "group", "aria-label": "Mark the heads with a role" });
   view.allTitle = make("h2", {});
-  const header = make("header", {}, view.allTitle, make("span", { class: "axis", text: "layer ↓ head →" }));
+  const header = make("header", {}, view.allTitle, make("span", { class: "caption", text: "layer ↓ head →" }));
   view.overview = make("section", { class: "part overview" }, header, view.kinds, view.sheet.root, view.previewed);
   return view.overview;
 }
@@ -78,7 +78,7 @@ function viewMenu(view) {
     return [box, make("label", { title }, box, text)];
   };
   view.sort = make("select", { "aria-label": "Sort heads", onchange: () => view.resort(view.sort.value) });
-  view.least = make("input", { type: "range", min: 0, max: 50, step: 1, value: 0, oninput: () => view.setLeast(Number(view.least.value) / 100) });
+  view.least = make("input", { type: "range", "aria-label": "Threshold", min: 0, max: 50, step: 1, value: 0, oninput: () => view.setLeast(Number(view.least.value) / 100) });
   view.leastSaid = make("output", { text: "0%" });
   view.pairs = make("select", { "aria-label": "Links", onchange: () => view.show({ pair: view.pairs.value }) },
     ...[["all", "both sentences"], ["AA", "A → A"], ["AB", "A → B"], ["BA", "B → A"], ["BB", "B → B"]].map(([value, text]) => make("option", { value, text })));
