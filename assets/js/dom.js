@@ -33,14 +33,6 @@ export function repeated(parent, count, one) {
   return [...parent.children];
 }
 
-// The options of a select: [[value, text]].
-export function fillOptions(select, options) {
-  repeated(select, options.length, () => make("option")).forEach((option, i) => {
-    option.value = options[i][0];
-    write(option, options[i][1]);
-  });
-}
-
 // Words between “ ” stand out in a line of words, everything else stays plain.
 export function spoken(node, sentence) {
   node.replaceChildren(

@@ -77,11 +77,11 @@ function viewMenu(view) {
     const box = make("input", { type: "checkbox", onchange: () => onchange(box.checked) });
     return [box, make("label", { title }, box, text)];
   };
-  view.sort = make("select", { "aria-label": "Sort heads", onchange: () => view.resort(view.sort.value) });
+  const choice = (label, onchange, offered) => make("select", { "aria-label": label, onchange }, ...offered.map(([value, text]) => make("option", { value, text })));
+  view.sort = choice("Sort heads", () => view.resort(view.sort.value), [["layer", "by layer"], ["weight", "by weight"]]);
   view.least = make("input", { type: "range", "aria-label": "Threshold", min: 0, max: 50, step: 1, value: 0, oninput: () => view.setLeast(Number(view.least.value) / 100) });
   view.leastSaid = make("output", { text: "0%" });
-  view.pairs = make("select", { "aria-label": "Links", onchange: () => view.show({ pair: view.pairs.value }) },
-    ...[["all", "both sentences"], ["AA", "A → A"], ["AB", "A → B"], ["BA", "B → A"], ["BB", "B → B"]].map(([value, text]) => make("option", { value, text })));
+  view.pairs = choice("Links", () => view.show({ pair: view.pairs.value }), [["all", "both sentences"], ["AA", "A → A"], ["AB", "A → B"], ["BA", "B → A"], ["BB", "B → B"]]);
   const [scaled, scaledRow] = check("Auto-scale", "The strongest shade is the largest weight of this picture, not 100%", (on) => view.show({ scaled: on }));
   const [ranked, rankedRow] = check("Rank heads", "Rank all heads by where the chosen word looks", (on) => view.show({ ranked: on }));
   const [adding, addingRow] = check("Combine words", "While on, a click adds a word; the arcs show the mean", (on) => view.combine(on));

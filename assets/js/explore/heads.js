@@ -1,6 +1,6 @@
 // All heads in Explore: their order, what is said of each, and the ranking.
 import { noneSeesInWords } from "../causal.js";
-import { fillOptions, make } from "../dom.js";
+import { make } from "../dom.js";
 import { percent } from "../format.js";
 import { meanRow, strongestLinks } from "../numbers.js";
 import { notRanked } from "../ranking.js";
@@ -11,7 +11,6 @@ import { headName, kindsOf, listed, quoted, rowInWords, verbOf } from "../words.
 
 export function fillSheet(view) {
   nameAll(view, kindOf(view.record).all, countedHeads(view.record));
-  fillOptions(view.sort, [["layer", "by layer"], ["weight", "by weight"]]);
   view.sort.value = view.state.sort;
   view.sheet.fill(view.record, orderNow(view), (head) => describe(view, head));
   fillKinds(view);
