@@ -46,6 +46,10 @@ def size_in_words(n_layers: int, n_heads: int) -> str:
 
 
 def percent(share: float) -> str:
-    """A share with one decimal, "12.3 %". Halves of a tenth go up, as in the browser's own scripts."""
+    """Write a share as a whole percentage, "12%"; below one percent with one decimal, "0.4%".
+
+    Halves go up, as in the browser's own scripts (assets/js/format.js).
+    """
     tenths = math.floor(abs(share) * 1000 + 0.5)
-    return f"{'−' if share < 0 and tenths else ''}{tenths // 10}.{tenths % 10} %"
+    number = f"0.{tenths}" if 0 < tenths < 10 else str(math.floor(abs(share) * 100 + 0.5))
+    return f"{'−' if share < 0 and tenths else ''}{number}%"

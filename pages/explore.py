@@ -1,5 +1,6 @@
 """Explore, the first page: one sentence, every head of a real model at work on it."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -8,7 +9,10 @@ import streamlit as st
 
 from mha_core import AttentionRecord, Grid
 from mha_core.heads.notices import untrained
+from mha_core.heads.roles import Role
 from mha_core.picture.crossed import cross_record
+from mha_core.picture.payload import Payload, record_payload
+from mha_core.wording import Head
 from pages.parts.explore import (
     before,
     evidence,
@@ -20,8 +24,8 @@ from pages.parts.explore import (
     save,
     tables,
 )
-from pages.parts.frame import carried_selection, head_facts, loading, shell
-from pages.parts.frame.page_text import nothing_left, say, together
+from pages.parts.frame import carried_selection, head_facts, loading, presets, shell, state
+from pages.parts.frame.page_text import nothing_left, say
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
 from pages.parts.picture.attention_view import explore_view
@@ -34,8 +38,8 @@ def draw() -> None:
     """The first page: its name and question, and all else, which runs alone for another sentence."""
     shell.top(
         "Explore",
-        "What does each head look at?",
-        "Each head decides which other words a word draws on. Point at a word to see; double-click to change it.",
+        "Where does each attention head look?",
+        "",
         SHOWN,
     )
     sentence()
@@ -44,6 +48,7 @@ def draw() -> None:
 @st.fragment
 def sentence() -> None:
     """The sentence, the picture of all heads, and what can be taken away."""
+    next_word.put_generated()
     request = moments.asked(shell.asked("Explore", SHOWN))
     record = shell.or_show_error(cache.record, request)
     if record is None:
@@ -100,6 +105,7 @@ def picture(request: Request, record: AttentionRecord) -> None:
     asked, moved = carried_selection.settle(request, grid)
     chosen = shell.selection(request, grid, partial(opening.strongest, grid), asked)
     roles = {} if request.mixed else head_facts.roles_of(request.model, request.trained)
+    kept, first = first_visit(request, grid, roles)
     name = explore_view(
         grid,
         record.tokens,
@@ -109,20 +115,33 @@ def picture(request: Request, record: AttentionRecord) -> None:
         present=request.present,
         key="explore",
         keep=cache.keeper(request),
-        following=next_word.under(request, record, grid, "explore", chosen),
         about=export.about(record, grid, request),
-        more=more(request, record, grid, chosen),
+        more=more(request, record, grid, chosen) | {"first": first},
+        kept=kept,
         moved=moved,
     )
     carried_selection.keep(request, grid, asked, name)
     with st.container(key="below"):
-        with together():
-            if random := untrained(record):
-                say(random)
-            say(shell.CAVEAT, "caveat")
+        if random := untrained(record):
+            say(random)
+        next_word.draw(request, record, grid, chosen.pins)
         boxes(record, grid, chosen, request)
     if not request.mixed and head_facts.finding(request.model, request.trained):
         roles_when_found(request)
+
+
+def first_visit(
+    request: Request, grid: Grid, roles: Mapping[Head, Role]
+) -> tuple[list[Payload], Payload | None]:
+    """Where nothing is asked for yet: the record of the sentence with its one word changed, and where that stands."""
+    if state.params() or request.text != presets.TIRED:
+        return [], None
+    changed = replace(request, text=presets.WIDE)
+    record = cache.record(changed)
+    other = cache.grid(changed, record)
+    about = export.about(record, other, changed)
+    payload = record_payload(other, record.tokens, record.model.title, roles, cache.keeper(changed), about)
+    return [payload], before.first_change(request, grid, other, str(payload["id"]))
 
 
 def more(request: Request, record: AttentionRecord, grid: Grid, chosen: Selection) -> dict[str, Any]:
@@ -134,7 +153,7 @@ def more(request: Request, record: AttentionRecord, grid: Grid, chosen: Selectio
         "opening": opening.reason(request, record, grid, chosen),
         "ghost": before.ghost(request, grid),
         "typed": before.typed([request], [record], [grid]),
-        "brings": measured.brought(request, used, record, chosen),
+        "twin": before.twin(request),
     }
 
 

@@ -56,9 +56,9 @@ def rgb(text: str) -> tuple[int, int, int]:
 
 
 def percent(weight: float) -> str:
-    """A weight as the picture writes it: tenths of a percent, halves upward."""
+    """A weight as the picture writes it: whole percentages, below one with a decimal, halves upward."""
     tenths = int(np.floor(abs(float(weight)) * 1000 + 0.5))
-    return f"{tenths // 10}.{tenths % 10} %"
+    return f"0.{tenths}%" if 0 < tenths < 10 else f"{int(np.floor(abs(float(weight)) * 100 + 0.5))}%"
 
 
 def centres(start: float, size: float, n: int) -> np.ndarray:
@@ -247,30 +247,6 @@ class Picture:
         share = (float(shares(stroke.colour, self.paper)) - STRENGTH) / (1 - STRENGTH)
         return share, stroke.width
 
-    # ---- token lines
-    def lines(self) -> list[tuple[int, int, Stroke]]:
-        """The token lines as (query, key, stroke), by the words beside their ends."""
-        picture = self.part("The chosen head").locator("svg[role=img]")
-        texts = picture.locator("text[data-unit]").evaluate_all(ATTRIBUTES)
-        place = {
-            side: {int(t["data-unit"]): float(t["y"]) for t in texts if t["data-side"] == side}
-            for side in ("query", "key")
-        }
-        edge = {
-            side: {float(t["x"]) for t in texts if t["data-side"] == side}.pop() for side in ("query", "key")
-        }
-        assert edge["query"] < edge["key"], "queries stand on the left"
-        found = []
-        for stroke in strokes(picture.locator("path").evaluate_all(ATTRIBUTES)):
-            assert stroke.x1 < stroke.x2
-            q = min(place["query"], key=lambda i: abs(place["query"][i] - stroke.y1))
-            k = min(place["key"], key=lambda i: abs(place["key"][i] - stroke.y2))
-            found.append((q, k, stroke))
-        return found
-
-    def strength(self, stroke: Stroke) -> float:
-        return self._strength(stroke)[0]
-
     # ---- words and rows
     def said(self) -> str:
         return self.root.locator("p.inwords").first.get_attribute("data-said")
@@ -284,14 +260,24 @@ class Picture:
             return [s[0], s[1], s.length > 3 ? s[2] : '', parseFloat(b.style.getPropertyValue('--share'))] })"""
         return [tuple(row) for row in self.part("Heads ranked").locator("li button").evaluate_all(read)]
 
-    def show(self, panel: str) -> "Picture":
-        self.part("How to show the head").get_by_role("button", name=panel, exact=True).click()
-        return self.settle()
+    def view(self, label: str) -> Any:
+        """A control of the menu that says how the head is shown."""
+        if not self.root.locator("details.view").evaluate("e => e.open"):
+            self.root.locator("summary", has_text="View").click()
+        return self.root.locator("details.view").get_by_label(label, exact=True)
+
+    def all_ranked(self) -> list[tuple[str, str, str, float]]:
+        """Every ranked head, as `ranking` has the first ones."""
+        self.part("Heads ranked").get_by_role("button", name=re.compile("^All ")).click()
+        found = self.ranking()
+        self.part("Heads ranked").get_by_role("button", name="Fewer").click()
+        return found
 
     def hide_below(self, share: int) -> None:
-        self.root.locator(".threshold input").evaluate(
+        self.view("Threshold").evaluate(
             "(e, v) => { e.value = v; e.dispatchEvent(new Event('input', {bubbles: true})) }", str(share)
         )
+        self.page.keyboard.press("Escape")
         self.settle()
 
 

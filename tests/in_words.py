@@ -43,5 +43,5 @@ def _row_in_words(number: str, names: list[str], pins: Sequence[int], weights: N
     ]
     who = listed([f"“{names[pin]}”" for pin in pins])
     looks = "look on average" if len(pins) > 1 else "looks"
-    what = listed([f"“{names[k]}” ({percent(float(row[k]))})" for k in best]) or "nothing with 1 % or more"
+    what = listed([f"“{names[k]}” ({percent(float(row[k]))})" for k in best]) or "nothing with 1% or more"
     return f"Head {number}: {who} {looks} at {what}."

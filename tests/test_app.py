@@ -1,7 +1,6 @@
 """The pages without a browser: what a link opens, what is said about a bad one, and that the text always stays."""
 
 import time
-from types import SimpleNamespace
 
 import pytest
 from visit import (
@@ -15,7 +14,7 @@ from visit import (
 )
 
 from mha_core import Unavailable, load_model
-from pages.parts.frame import controls, loading
+from pages.parts.frame import loading
 from pages.parts.serve import server
 
 SCRIPTS = (
@@ -53,7 +52,7 @@ def test_a_link_opens_exactly_what_it_says():
     )
     assert at.text_input(key="text").value == "The cat sat on the mat."
     assert picture(at)["selection"] == {"head": [5, 10], "pins": [2, 5], "to": 1}
-    assert "untrained · whole words" in said(at, "summary")[0]
+    assert at.get("popover")[0].proto.label == "MiniLM, untrained"
     assert any("weights are random" in line for line in said(at, "note"))
 
 
@@ -118,7 +117,7 @@ def test_a_text_that_cannot_be_taken_gets_one_sentence_and_stays(text, sentence)
     at = open_page(text=text)
     assert said(at, "problem") == [sentence]
     assert at.text_input(key="text").value == text
-    assert "wide" in offered_examples(at)
+    assert "pronoun" in offered_examples(at)
 
 
 def test_an_emptied_box_gets_one_sentence_and_the_next_text_works():
@@ -187,7 +186,7 @@ def test_a_forged_control_is_not_believed(monkeypatch):
     at = open_page()
     at.session_state["weights"] = "../../etc/passwd"
     at.run()
-    assert "../../etc/passwd" not in said(at, "summary")[0]
+    assert at.get("popover")[0].proto.label == "MiniLM"
 
 
 def test_a_measure_that_this_model_lacks_is_one_sentence_and_the_weights_stay():
@@ -206,14 +205,3 @@ def test_a_measure_asked_for_in_the_picture_is_believed_only_if_there_is_one():
     assert picture(run(at))["measures"]["chosen"] == "value"
     at.query_params["measure"] = "<b>"
     assert picture(run(at))["measures"]["chosen"] == "raw"
-
-
-def test_the_files_of_a_model_are_said_to_be_as_expected_only_where_they_were_compared(monkeypatch):
-    told = []
-    monkeypatch.setattr(controls, "say", told.append)
-    for pinned in (True, False):
-        controls._digest(SimpleNamespace(title="M", pinned=pinned, files_digest="0123456789abcdef0123"))
-    assert told == [
-        "Files of M: SHA-256 0123456789abcdef…, as expected.",
-        "Files of M: SHA-256 0123456789abcdef…, compared with none; --sha256 of the command line pins them.",
-    ]

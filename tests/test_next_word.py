@@ -1,15 +1,17 @@
-"""What would it say next? The list under the sentence, a click that appends, going on; and a mask in BERT."""
+"""Next-token prediction under the picture: the likeliest tokens, a click that appends, generating; and masked words."""
+
+import re
 
 import numpy as np
 import pytest
 from bert_folders import random_bert, write
-from visit import drawn, open_page, picture, run
+from visit import drawn, open_page, run
 
 from mha_core import InputError, cached, load_model, predict_masked, trace
 from mha_core.cached import DecoderState
 from mha_core.prediction import next_logits
-from pages.parts.explore import next_word, speech
-from pages.parts.explore.next_word import END, MOST, PIN, Place, Talk, answer
+from pages.parts.explore import next_word, predictions
+from pages.parts.explore.next_word import MOST, Generation, one_more
 from pages.parts.frame import head_facts
 from pages.parts.frame.request import Request
 from pages.parts.serve import cache
@@ -19,7 +21,6 @@ from pages.parts.serve.store import Store
 pytestmark = pytest.mark.slow  # the embedded decoder speaks in nearly every test
 
 ANIMAL = "The animal didn't cross the street because it was too"
-END_OF_TEXT = [Place(END, "At the end", 10)]
 
 
 @pytest.fixture
@@ -45,60 +46,57 @@ def id_of(model, token):
     return piece.id
 
 
+def tokens_of(at):
+    """The likeliest tokens, as buttons in a row."""
+    return next(group for group in at.button_group if group.label.startswith("Click"))
+
+
 # ---- the list
-
-
 @pytest.mark.usefixtures("quiet", "smollm2")
-def test_the_list_under_the_sentence_is_what_the_model_would_say():
-    shown = picture(open_page(model="smollm2", text=ANIMAL))["next"]
-    assert shown["title"] == "What would it say next?"
-    tops = [(row["mark"] + row["text"], row["p"]) for row in shown["rows"]]
-    assert [name for name, _ in tops[:3]] == ["␣far", "␣close", "␣fast"]
-    assert [p for _, p in tops[:3]] == pytest.approx([0.604, 0.169, 0.027], abs=1e-3)
-    assert len(tops) == 10
-    assert shown["rows"][0]["does"] == "Append “ far”"
-    assert (
-        "small model with its weights cut to 4 bits: what it would say, not what is true." in shown["caption"]
-    )
-    assert [place["label"] for place in shown["places"]] == ["At the end", "After “it”"]
-    assert (shown["place"], shown["note"], shown["talk"]["running"]) == (END, "", False)
-
-
-@pytest.mark.usefixtures("quiet", "store")
-def test_after_a_pinned_word_the_list_says_what_stands_there(smollm2):
-    at = open_page(model="smollm2", text=ANIMAL, pin="8")
-    at.session_state["talk"].place = PIN
-    shown = picture(run(at))["next"]
-    (row,) = [row for row in shown["rows"] if row["stands"]]
-    assert (row["text"], row["does"]) == ("was", "Go on from there with “ was”")
-    best = trace(ANIMAL[: ANIMAL.index(" was")], smollm2)
-    first = speech.following(asked(best.tokens.text), smollm2, len(best.tokens) - 1)[0]
-    assert (shown["rows"][0]["id"], shown["rows"][0]["p"]) == (
-        first.id,
-        pytest.approx(first.probability, abs=1e-5),
-    )
-    assert shown["caption"].startswith("A click replaces all that follows there.")
-    at.query_params["pin"] = "1"
-    shown = picture(run(at))["next"]
-    assert not any(row["stands"] for row in shown["rows"])
-    assert shown["note"] == "The text goes on with “ didn”, which is not among these ten."
-
-
-# ---- a click, and going on
+def test_the_likeliest_tokens_are_offered_and_a_click_appends_one():
+    at = open_page(model="smollm2", text=ANIMAL)
+    assert tokens_of(at).options[:3] == ["␣far 60%", "␣close 17%", "␣fast 3%"]
+    assert len(tokens_of(at).options) == 10
+    tokens_of(at).set_value(0)
+    run(at)
+    assert at.text_input(key="text").value == ANIMAL + " far"
+    assert tokens_of(at).value is None, "ready for the next"
 
 
 @pytest.mark.usefixtures("quiet")
+def test_after_a_pinned_word_a_click_replaces_what_follows(smollm2, store):
+    at = open_page(model="smollm2", text=ANIMAL, pin="8")
+    where = next(group for group in at.button_group if "At the end" in group.options)
+    where.set_value("After “it”")
+    run(at)
+    best = trace(ANIMAL[: ANIMAL.index(" was")], smollm2)
+    first = predictions.following(asked(best.tokens.text), smollm2, len(best.tokens) - 1)[0]
+    shown = tokens_of(at).options[0]
+    assert float(re.search(r"(\d+)%", shown)[1]) == pytest.approx(100 * first.probability, abs=0.5)
+    tokens_of(at).set_value(0)
+    run(at)
+    assert at.text_input(key="text").value == best.tokens.text + first.text
+
+
+def test_no_token_is_read_as_markup():
+    offered = ("*", "_a_", ":smile:", "$x$", "[a](b)", "\n")
+    assert not any(re.search(r"(?<!\\)[*_:$\[\]()]", next_word._spelled(text)) for text in offered)
+
+
+# ---- a token more
+@pytest.mark.usefixtures("quiet")
 def test_a_click_costs_one_cached_step_and_its_rows_are_those_of_a_trace(smollm2, store, monkeypatch):
-    request, talk, steps, starts = asked(), Talk(), [], []
+    request, steps, starts = asked(), [], []
     cache.record_of(request.run, smollm2)
     step, read = DecoderState.step, cached.DecoderState.__init__
     monkeypatch.setattr(DecoderState, "step", lambda self, i: steps.append(i) or step(self, i))
     monkeypatch.setattr(DecoderState, "__init__", lambda self, *a: starts.append(1) or read(self, *a))
     far = id_of(smollm2, " far")
-    longer = answer({"do": "append", "id": far}, request, smollm2, END_OF_TEXT, talk)
+    longer = predictions.append(request, smollm2, far)
     assert longer.text == ANIMAL + " far"
+    longer = asked(longer.text)
     record = cache.record_of(longer.run, smollm2)
-    answer({"do": "append", "id": id_of(smollm2, " away")}, longer, smollm2, END_OF_TEXT, talk)
+    predictions.append(longer, smollm2, id_of(smollm2, " away"))
     assert (steps[0], len(steps), starts) == (far, 2, [])
     whole = trace(longer.text, smollm2)
     np.testing.assert_allclose(record.weights, whole.weights, atol=1e-5)
@@ -109,7 +107,7 @@ def test_a_click_costs_one_cached_step_and_its_rows_are_those_of_a_trace(smollm2
 
 def test_a_text_that_is_read_in_other_tokens_than_it_was_said_is_traced_afresh(smollm2, store):
     request = asked("I was read")
-    longer = answer({"do": "append", "id": id_of(smollm2, "ing")}, request, smollm2, END_OF_TEXT, Talk())
+    longer = asked(predictions.append(request, smollm2, id_of(smollm2, "ing")).text)
     tokens = smollm2.tokenizer.encode("I was reading")
     assert longer.text == "I was reading"
     assert len(tokens) == len(smollm2.tokenizer.encode("I was read")), "one token, not two"
@@ -117,24 +115,19 @@ def test_a_text_that_is_read_in_other_tokens_than_it_was_said_is_traced_afresh(s
     np.testing.assert_array_equal(cache.record_of(longer.run, smollm2).weights.shape[-1], len(tokens))
 
 
-def told(model, request, talk, times=MOST + 5, **go):
-    """Go on as a browser does: it asks for the next token when it has drawn the last."""
-    request = answer({"do": "go", "temperature": 0, "seed": 0, **go}, request, model, END_OF_TEXT, talk)
+def generated(model, request, times, generation):
+    """Generate as the page does, one token a run."""
     for _ in range(times):
-        request = answer({"do": "on", "turn": talk.turn}, request, model, END_OF_TEXT, talk) or request
+        if generation.running:
+            request = asked(one_more(request, model, generation, 0.0, 0))
     return request
 
 
-def test_going_on_takes_the_likeliest_word_after_word_until_it_is_stopped(smollm2, store):
-    talk = Talk()
-    request = told(smollm2, asked(), talk, times=3)
+def test_generating_takes_the_likeliest_token_after_token(smollm2, store):
+    generation = Generation(running=True, left=MOST, text=ANIMAL)
+    request = generated(smollm2, asked(), 4, generation)
     assert request.text == ANIMAL + " far away to be"
-    assert (talk.running, talk.left, talk.turn) == (True, MOST - 4, 4)
-    assert answer({"do": "on", "turn": 3}, request, smollm2, END_OF_TEXT, talk) is None, "one answer a turn"
-    late = asked(ANIMAL + " far away to")  # the browser has not heard of the last word
-    assert answer({"do": "stop"}, late, smollm2, END_OF_TEXT, talk).text == request.text
-    assert (talk.running, talk.note) == (False, "Stopped after 4 tokens.")
-    assert answer({"do": "on", "turn": talk.turn}, request, smollm2, END_OF_TEXT, talk) is None
+    assert (generation.running, generation.left) == (True, MOST - 4)
     np.testing.assert_allclose(
         cache.record_of(request.run, smollm2).weights, trace(request.text, smollm2).weights, atol=1e-5
     )
@@ -150,72 +143,60 @@ def test_a_token_is_drawn_by_the_seed_and_by_how_many_stand_before_it(smollm2, s
         return int(np.searchsorted(shares / shares[-1], np.random.default_rng([seed, place]).random()))
 
     expected = [drawn(seed, len(tokens)) for seed in seeds]
-    assert [speech.chosen(request, smollm2, 1.0, seed) for seed in seeds] == expected
+    assert [predictions.chosen(request, smollm2, 1.0, seed) for seed in seeds] == expected
     assert expected != [drawn(seed, 0) for seed in seeds]
 
 
-def test_it_stops_by_itself_after_the_most_and_where_the_model_ends_its_text(smollm2, store, monkeypatch):
-    talk = Talk()
+def test_generating_stops_after_the_most_and_where_the_model_ends_its_text(smollm2, store, monkeypatch):
     monkeypatch.setattr(next_word, "MOST", 3)
-    told(smollm2, asked(), talk, times=9)
-    assert (talk.running, talk.turn, talk.note) == (False, 3, "It said 3 tokens.")
+    generation = Generation(running=True, left=3, text=ANIMAL)
+    generated(smollm2, asked(), 9, generation)
+    assert (generation.running, generation.left) == (False, 0)
     ending = smollm2.tokenizer._fast.token_to_id("<|im_end|>")
-    monkeypatch.setattr(speech, "chosen", lambda *_: ending)
-    assert told(smollm2, asked(), talk).text == ANIMAL
-    assert (talk.running, talk.note) == (False, "After 0 tokens it ends its text here, with <|im_end|>.")
+    monkeypatch.setattr(predictions, "chosen", lambda *_: ending)
+    generation = Generation(running=True, left=3, text=ANIMAL)
+    assert generated(smollm2, asked(), 9, generation).text == ANIMAL
+    assert (generation.running, "<|im_end|>" in generation.note) == (False, True)
 
 
-@pytest.mark.usefixtures("quiet")
-def test_what_one_model_said_is_not_gone_on_with_and_not_told_of_another(smollm2, store):
-    record = cache.record_of(asked().run, smollm2)
+@pytest.mark.usefixtures("quiet", "smollm2")
+def test_generate_is_stopped_by_its_button_and_by_another_text():
+    at = open_page(model="smollm2", text=ANIMAL)
+    at.button(key="generate-go").click()
+    run(at)
+    assert (at.button(key="generate-go").label, at.session_state["generation"].running) == ("Stop", True)
+    at.button(key="generate-go").click()
+    run(at)
+    assert (at.button(key="generate-go").label, at.session_state["generation"].running) == ("Generate", False)
+    at.button(key="generate-go").click()
+    run(at)
+    at.text_input(key="text").set_value("Another text")
+    run(at)
+    assert not at.session_state["generation"].running
 
-    def under(talk, **weights):
-        shown = next_word.panel(asked(**weights), smollm2, record, END_OF_TEXT, talk)
-        return shown["talk"]["running"], shown["note"]
 
-    talk = Talk(running=True, text=ANIMAL, heard=1e18)
-    assert under(talk) == (True, "")
-    assert under(talk, trained=False) == (False, "Stopped, because the model was changed.")
-    talk.note = "It said 40 tokens."
-    assert under(talk, trained=False) == (False, "It said 40 tokens.")
-    assert under(talk) == (False, "")
-
-
-@pytest.mark.parametrize(
-    ("ask", "sentence"),
-    [
-        ({"do": "append", "id": -1}, r"^There is no token -1;"),
-        ({"do": "append", "id": 10**9}, r"^There is no token 1000000000;"),
-        ({"do": "append", "id": "<b>"}, r"^The browser sent no number for id\.$"),
-        ({"do": "append", "id": float("nan")}, r"^The browser sent no number for id\.$"),
-        ({"do": "append"}, r"^The browser sent no number for id\.$"),
-        ({"do": "go", "temperature": 9, "seed": 0}, r"^The temperature must be from 0 to \d+, not 9"),
-        ({"do": "go", "temperature": 1, "seed": -3}, r"^The seed must be from 0 to [\d,]+, not -3"),
-    ],
-)
-def test_what_no_button_asks_for_is_refused_in_a_sentence(ask, sentence, smollm2, store):
-    with pytest.raises(InputError, match=sentence):
-        answer(ask, asked(), smollm2, END_OF_TEXT, Talk())
-    assert answer({"do": "nonsense"}, asked(), smollm2, END_OF_TEXT, Talk()) is None
+@pytest.mark.parametrize("identity", [-1, 10**9])
+def test_a_token_that_is_not_there_is_refused(identity, smollm2, store):
+    with pytest.raises(InputError, match=rf"^There is no token {identity};"):
+        predictions.append(asked(), smollm2, identity)
 
 
 def test_a_full_text_takes_no_more(smollm2, store, monkeypatch):
     cache.record_of(asked().run, smollm2)
-    state_of_all = speech.take_state(asked().run, smollm2)
-    speech.keep_state(asked().run, smollm2, state_of_all)
+    state_of_all = predictions.take_state(asked().run, smollm2)
+    predictions.keep_state(asked().run, smollm2, state_of_all)
     monkeypatch.setattr(smollm2.tokenizer, "max_tokens", 11)
     with pytest.raises(
         InputError, match=r"^The text is full: SmolLM2 135M, 4-bit takes 11 tokens at most\.$"
     ):
-        answer({"do": "append", "id": 5}, asked(), smollm2, END_OF_TEXT, Talk())
-    assert speech.take_state(asked().run, smollm2) is state_of_all, "what is refused costs nobody a new run"
+        predictions.append(asked(), smollm2, 5)
+    assert predictions.take_state(asked().run, smollm2) is state_of_all, (
+        "what is refused costs nobody a new run"
+    )
     monkeypatch.setattr(smollm2.tokenizer, "max_tokens", 1024)
-    monkeypatch.setattr(speech, "MAX_CHARS", len(ANIMAL) + 3)
+    monkeypatch.setattr(predictions, "MAX_CHARS", len(ANIMAL) + 3)
     with pytest.raises(InputError, match="characters at most"):
-        answer({"do": "append", "id": id_of(smollm2, " far")}, asked(), smollm2, END_OF_TEXT, Talk())
-
-
-# ---- the shelf
+        predictions.append(asked(), smollm2, id_of(smollm2, " far"))
 
 
 # ---- a mask
@@ -233,16 +214,14 @@ def bert(tmp_path, monkeypatch):
 def test_a_mask_that_the_reader_typed_is_filled_by_a_click(bert, store):
     text = "The [MASK] sat on the [MASK]."
     at = open_page(model=bert, text=text)
-    shown, used = picture(at)["next"], load_model(bert)
+    used = load_model(bert)
     truth = predict_masked(text, used, 10)
-    assert [row["p"] for row in shown["rows"]] == pytest.approx([p for _, p in truth[0]], abs=1e-6)
-    assert [place["label"] for place in shown["places"]] == ["[MASK] 1", "[MASK] 2"]
-    assert shown["talk"] is None
-    request, talk = Request(text, model=bert), Talk(place="1")
-    filled = answer({"do": "append", "id": 2}, request, used, [Place("0", "", 0), Place("1", "", 1)], talk)
+    shares = [float(re.search(r"([\d.]+)%", option)[1]) for option in tokens_of(at).options]
+    assert shares == pytest.approx([100 * p for _, p in truth[0]], abs=0.5)
+    next(group for group in at.button_group if "[MASK] 2" in group.options).set_value("[MASK] 2")
+    run(at)
+    tokens_of(at).set_value(2)
+    run(at)
     name = truth[1][2][0]
     glued = f"the{name.removeprefix('##')}" if name.startswith("##") else f"the {name}"
-    assert filled.text == f"The [MASK] sat on {glued}."
-    with pytest.raises(InputError, match=r"^There is no guess 11; there are 10\.$"):
-        answer({"do": "append", "id": 10}, request, used, [], talk)
-    assert answer({"do": "go", "temperature": 0, "seed": 0}, request, used, [], talk) is None
+    assert at.text_input(key="text").value == f"The [MASK] sat on {glued}."

@@ -2,7 +2,7 @@
 //
 // A choice in a picture takes the last one's place in the history; a link, or another text, is a step. The page hears of
 // it as of Back and Forward: by the browser's own event, with which Streamlit runs the page for the address.
-const LOOKS = ["head", "pin", "to", "tab", "also", "least", "sort", "between", "brings", "scale", "measure"];
+const LOOKS = ["head", "pin", "to", "least", "sort", "between", "rank", "scale", "measure"];
 // What a control of the frame writes, in place: a person would call it a step.
 const STEPS = ["text", "pair", "text2", "model", "model2", "weights", "unit", "specials", "against", "attention", "part", "try", "train"];
 // Milliseconds of rest. Keys held down choose many heads a second: the address says the last one, and the page, too.

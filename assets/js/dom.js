@@ -33,21 +33,10 @@ export function repeated(parent, count, one) {
   return [...parent.children];
 }
 
-// The options of a select: [[value, text]].
-export function fillOptions(select, options) {
-  repeated(select, options.length, () => make("option")).forEach((option, i) => {
-    option.value = options[i][0];
-    write(option, options[i][1]);
-  });
-}
-
-// Words between “ ” stand out in a line of words, a number keeps its percent sign, everything else stays plain.
+// Words between “ ” stand out in a line of words, everything else stays plain.
 export function spoken(node, sentence) {
   node.replaceChildren(
-    ...sentence.split(/(“.[^”]*”|[+−]?\d[\d.]* %)/s).map((part) => {
-      if (part.startsWith("“")) return make("b", { text: part.slice(1, -1), class: "word" });
-      return part.endsWith(" %") ? make("span", { text: part, class: "nowrap" }) : part;
-    }),
+    ...sentence.split(/(“.[^”]*”)/s).map((part) => (part.startsWith("“") ? make("b", { text: part.slice(1, -1), class: "word" }) : part)),
   );
 }
 

@@ -2,27 +2,26 @@
 import { cellInWords } from "./causal.js";
 import { chosenAcross, sources } from "./cross.js";
 import { build } from "./explore/build.js";
+import { FirstVisit } from "./explore/first_visit.js";
 import { describe, drawRanking, fillSheet } from "./explore/heads.js";
 import { hasTwo, lookFrom, lookOf, notMine } from "./explore/look.js";
 import { drawTabs, drawUsual, drawWords, sentenceShown } from "./explore/said.js";
-import { linesSpec, matrixSpec, shownLinks } from "./explore/shown.js";
+import { matrixSpec, shownLinks } from "./explore/shown.js";
 import { percent } from "./format.js";
-import { NextWords } from "./next.js";
-import { STEPS } from "./numbers.js";
+import { STEPS, strongest } from "./numbers.js";
 import { spokenOnce } from "./parts.js";
-import { allHeads, hasHead, matrixOf, pairAllows } from "./record.js";
+import { allHeads, hasHead, matrixOf, pairAllows, rowOf } from "./record.js";
 import { headName } from "./words.js";
 
 const TWEEN = 150;
 
 export class Explore {
-  constructor(root, emit, ask = () => {}, draw = () => {}, retype = () => {}) {
+  constructor(root, emit, _ask = () => {}, draw = () => {}, retype = () => {}) {
     this.root = root;
     this.emit = emit;
     this.askMeasure = draw;
     this.retype = retype;
-    this.next = new NextWords(ask);
-    this.state = { head: [0, 0], pins: [], to: null, panel: "matrix", least: 0, sort: "layer", kind: null, also: [], summed: false, pair: "all", adding: false, plain: false, brings: false, scaled: false };
+    this.state = { head: [0, 0], pins: [], to: null, panel: "matrix", least: 0, sort: "layer", kind: null, pair: "all", adding: false, ranked: false, scaled: false };
     this.hovered = { unit: null, q: null, k: null };
     this.before = { values: null };
     this.mine = {};
@@ -43,22 +42,36 @@ export class Explore {
       this.state.pair = "all";
       this.state.sort = "layer";
       this.sentence.fill(record);
-      this.ranking.fill(record.named, sources(record));
       this.pairs.hidden = sources(record) > 0 || !hasTwo(record);
       this.sheetFor = null;
     }
     this.usual = view.usual ?? null;
     this.evidence = view.evidence ?? null;
-    this.next.fill(view.next);
     this.link = view.link ?? "";
     this.measures = view.measures ?? null;
     this.opening = view.opening ?? null;
     this.openGhost(view.ghost);
-    this.brings = view.brings ?? null;
+    this.twin = view.twin ?? null;
     this.present = Boolean(view.present);
     if (this.present && !this.wasPresent) this.state.panel = "matrix";
     if (this.present !== this.wasPresent) this.sheet.stale = true;
     this.wasPresent = this.present;
+    if (view.first) FirstVisit.begin(this, record, view);
+  }
+
+  left() {
+    this.firstVisit?.end();
+  }
+
+  // Another text of as many units in place of this one, its arcs coming slowly from those that were drawn.
+  turn(record, view, time) {
+    const values = this.valuesNow;
+    this.open(record, view);
+    this.place(true);
+    this.before = { values: time ? values : null };
+    this.slow = time;
+    this.update(Boolean(time));
+    this.slow = 0;
   }
 
   // What was drawn before a word was changed; a reader who sent it away does not see it again.
@@ -79,10 +92,9 @@ export class Explore {
     if (!hasHead(this.record, this.state.head)) this.state.head = allHeads(this.record).find((other) => hasHead(this.record, other)) ?? this.state.head;
     this.state.pins = selection.pins.filter(inside);
     this.state.to = inside(selection.to) && this.state.pins.length ? selection.to : null;
-    const { head: here } = this.state;
-    Object.assign(this.state, lookFrom(selection.look, here, this.record));
+    Object.assign(this.state, lookFrom(selection.look, this.record));
     this.least.value = Math.round(this.state.least * 100);
-    this.leastSaid.textContent = `${this.least.value} %`;
+    this.leastSaid.textContent = `${this.least.value}%`;
     this.pairs.value = this.state.pair;
     this.sheetFor = null;
   }
@@ -130,17 +142,8 @@ export class Explore {
     return this.select({ pins: [unit], to: null });
   }
 
-  chooseHead(head, more) {
-    if (!hasHead(this.record, head)) return;
-    if (more && head[0] === this.state.head[0] && headName(head) !== headName(this.state.head)) return this.toggleAlso(head);
-    this.select({ head, also: head[0] === this.state.head[0] ? this.state.also.filter((other) => other[1] !== head[1]) : [] });
-  }
-
-  toggleAlso(head) {
-    const has = this.state.also.some((other) => other[1] === head[1]);
-    this.state.also = has ? this.state.also.filter((other) => other[1] !== head[1]) : [...this.state.also, head].sort((a, b) => a[1] - b[1]);
-    if (this.state.also.length) this.state.panel = "lines";
-    this.show();
+  chooseHead(head) {
+    if (hasHead(this.record, head)) this.select({ head });
   }
 
   // How it is shown changes; the link hears of it.
@@ -150,28 +153,15 @@ export class Explore {
     this.tell();
   }
 
-  toggleAdding() {
-    this.state.adding = !this.state.adding;
-    this.update(false);
-  }
-
-  toggleSum() {
-    this.state.summed = !this.state.summed;
+  combine(adding) {
+    this.state.adding = adding;
     this.update(false);
   }
 
   setLeast(least) {
     this.state.least = least;
-    this.leastSaid.textContent = `${Math.round(least * 100)} %`;
+    this.leastSaid.textContent = `${Math.round(least * 100)}%`;
     this.show();
-  }
-
-  setPair(pair) {
-    this.show({ pair });
-  }
-
-  setPanel(panel) {
-    this.show({ panel });
   }
 
   resort(order) {
@@ -179,11 +169,6 @@ export class Explore {
     this.arrange();
     this.sheet.draw(this.paint);
     this.tell();
-  }
-
-  leaveOut(plain) {
-    this.state.plain = plain;
-    this.update(false);
   }
 
   hover(hovered, aloud = false) {
@@ -205,7 +190,7 @@ export class Explore {
 
   // Whether everything that the picture shows of what is chosen is in the browser.
   get complete() {
-    return Boolean(this.record.full) && !this.state.brings && this.next.holds(this.state.pins);
+    return Boolean(this.record.full);
   }
 
   // ---- what follows from the state
@@ -223,7 +208,7 @@ export class Explore {
     this.root.classList.toggle("waiting", !matrix);
     this.root.classList.toggle("present", Boolean(this.present));
     if (this.state.sort === "weight" || this.sheetFor !== this.state.pins.join()) this.arrange();
-    else this.sheet.mark(this.state.head, this.state.also);
+    else this.sheet.mark(this.state.head);
     drawWords(this);
     drawRanking(this);
     drawTabs(this);
@@ -235,7 +220,7 @@ export class Explore {
   arrange() {
     const focused = this.sheet.cells.includes(this.root.getRootNode().activeElement);
     fillSheet(this);
-    this.sheet.mark(this.state.head, this.state.also);
+    this.sheet.mark(this.state.head);
     if (focused) this.sheet.cells.find((cell) => cell.tabIndex === 0)?.focus();
   }
 
@@ -249,9 +234,9 @@ export class Explore {
       this.remember();
       return;
     }
-    const start = performance.now();
+    const [start, time] = [performance.now(), this.slow || TWEEN];
     const step = (now) => {
-      const t = Math.min(1, Math.max(0.12, (now - start) / TWEEN));
+      const t = Math.min(1, Math.max(0.12, (now - start) / time));
       this.tween = t * (2 - t);
       this.drawSentence();
       this.drawPanel();
@@ -277,7 +262,6 @@ export class Explore {
     this.ranking.reveal();
     if (this.sheet.stale) this.sheet.draw(this.paint);
     if (this.state.panel === "matrix") this.matrix.draw(matrixSpec(this), this.paint);
-    else if (this.state.panel === "lines") this.lines.draw(linesSpec(this), this.paint);
   }
 
   // anew: see Headscope.draw.
@@ -285,7 +269,10 @@ export class Explore {
     if (!this.record) return;
     this.root.classList.toggle("present", Boolean(this.present));
     if (anew || this.sentence.present !== this.present) this.sentence.measure(this.present);
-    if (this.state.pins.length) this.sentence.reveal(this.state.pins[0]);
+    const [pin] = this.state.pins;
+    if (pin === undefined) return;
+    const row = rowOf(this.record, this.state.head, [pin]);
+    this.sentence.reveal(pin, this.state.to ?? (row ? strongest(row, 1)[0]?.to : pin));
   }
 
   drawAll(anew = true) {

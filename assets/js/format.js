@@ -1,16 +1,16 @@
 // How numbers are written and read: shares in percent, plain numbers with a real minus, what a reader types.
 
-// Tenths of a percent as an integer first: Python's rounding and JavaScript's differ, this floor does not.
+// Whole percentages, below one percent with one decimal. Python's rounding and JavaScript's differ, this floor does not.
 export function percent(weight) {
   if (!Number.isFinite(weight)) return "hidden";
-  const sign = weight < 0 ? "−" : "";
   const tenths = Math.floor(Math.abs(weight) * 1000 + 0.5);
-  return `${tenths ? sign : ""}${Math.floor(tenths / 10)}.${tenths % 10} %`;
+  const number = tenths > 0 && tenths < 10 ? `0.${tenths}` : Math.floor(Math.abs(weight) * 100 + 0.5);
+  return `${weight < 0 && tenths ? "−" : ""}${number}%`;
 }
 
 export function points(difference) {
-  const text = percent(difference).replace(" %", "");
-  return difference > 0 && text !== "0.0" ? `+${text}` : text;
+  const text = percent(difference).replace("%", "");
+  return difference > 0 && text !== "0" ? `+${text}` : text;
 }
 
 export function fixed(value, digits = 4) {

@@ -48,7 +48,6 @@ function lineToLine(from, to, room) {
 }
 
 const TIP = 1.3;
-const STEPS_OF_BAND = 60;
 
 // A box whose word is looked at, with room for the point.
 export const beforeTip = (box, size) => ({ ...box, top: box.top - TIP * size, bottom: box.bottom + TIP * size });
@@ -61,24 +60,6 @@ export function arrowTip(d, size) {
   const [ux, uy] = [(x - px) / long, (y - py) / long];
   const corner = (along, across) => `${f(x + ux * along - uy * across)},${f(y + uy * along + ux * across)}`;
   return [corner(TIP * size, 0), corner(-0.2, 0.8 * size), corner(-0.2, -0.8 * size)].join(" ");
-}
-
-// A band along an arc, `start` wide where it begins and `end` where it ends, as one closed path.
-export function ribbon(d, start, end) {
-  const [x0, y0, x1, y1, x2, y2, x3, y3] = d.match(/-?[\d.]+/g).map(Number);
-  const [near, far] = [[], []];
-  for (let i = 0; i <= STEPS_OF_BAND; i++) {
-    const t = i / STEPS_OF_BAND;
-    const u = 1 - t;
-    const x = u ** 3 * x0 + 3 * u * u * t * x1 + 3 * u * t * t * x2 + t ** 3 * x3;
-    const y = u ** 3 * y0 + 3 * u * u * t * y1 + 3 * u * t * t * y2 + t ** 3 * y3;
-    const dx = u * u * (x1 - x0) + 2 * u * t * (x2 - x1) + t * t * (x3 - x2);
-    const dy = u * u * (y1 - y0) + 2 * u * t * (y2 - y1) + t * t * (y3 - y2);
-    const half = (start + (end - start) * t) / 2 / (Math.hypot(dx, dy) || 1);
-    near.push(`${f(x - dy * half)} ${f(y + dx * half)}`);
-    far.unshift(`${f(x + dy * half)} ${f(y - dx * half)}`);
-  }
-  return `M${[...near, ...far].join("L")}z`;
 }
 
 export const riseOf = (distance, most) => Math.min(most, 26 + 0.3 * distance);

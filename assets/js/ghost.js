@@ -2,9 +2,7 @@
 import { meanRow, STEPS, strongest } from "./numbers.js";
 import { matrixOf } from "./record.js";
 import { percent } from "./format.js";
-import { listed, quoted } from "./words.js";
-
-const SAID = 3;
+import { quoted } from "./words.js";
 
 // change: {start, old, new}: from `start` on, `new` units stand where `old` ones stood. Null where a unit has no place.
 export function unitBefore(change, unit) {
@@ -39,10 +37,9 @@ export function ghostLinks(ghost, head, from, least = 0.01) {
   return { links, shares, row: meanRow(matrix, n, before) };
 }
 
-// What was before, in words: the old numbers beside the old words.
+// What was before, in words.
 export function ghostInWords(ghost, found) {
   const [was] = ghost.words;
-  const looked = strongest(found.row, SAID, 0.01).map(({ to, weight }) => `${quoted(ghost.record.named[to])} (${percent(weight)})`);
-  const how = was ? `with ${quoted(was)}` : "without it";
-  return `Dashed: before, ${how}: ${looked.length ? listed(looked) : "nothing with 1 % or more"}.`;
+  const [looked] = strongest(found.row, 1, 0.01).map(({ to, weight }) => `${percent(weight)} to ${quoted(ghost.record.named[to])}`);
+  return `Dashed: ${was ? `with ${quoted(was)}` : "before"}, ${looked ?? "nothing with 1% or more"}.`;
 }

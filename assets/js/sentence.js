@@ -2,18 +2,21 @@
 import { at, css } from "./colour.js";
 import { arrowStep, make, vector } from "./dom.js";
 import { percent } from "./format.js";
-import { arcPath, arrowTip, beforeTip, heroSize, placeLabels, ribbon, riseOf, strokeWithin } from "./geometry.js";
+import { arcPath, arrowTip, beforeTip, heroSize, placeLabels, riseOf, strokeWithin } from "./geometry.js";
 import { WordEdit, types, unitsOfWord } from "./word_edit.js";
 
 const DRAWN = 14;
 const FAINT = 0.02;
+const NARROW = 560; // pixels: a phone, on which the sentence is one line that scrolls
+const ONE_LINE = 260; // characters of a text that is shown so
+const LINE_SIZE = 18;
+const NUMBERED = 0.05; // smaller weights have an arc and no number
 const PRESENTED = 0.4; // of the screen's height
 const SMALLEST_PRESENTED = 22;
 const STEPPED_BACK = 0.3;
 const DASHES = "5 5"; // of the arcs before a word was changed
 const LOW = 800; // a screen on which the arcs stay flat, so that all heads are seen below them
 const FLATTEST = 110;
-const BRINGS_ROOM = 86; // pixels of a label that says both
 const LOWER = 0.7; // they rise less than the arcs of now
 
 // Where one link was asked for, the others stand behind it.
@@ -37,7 +40,7 @@ export class Sentence {
     this.arcs = vector("svg", { class: "arcs", "aria-hidden": "true" });
     this.words = make("div", { class: "words", role: "group", "aria-label": "Your sentence, word by word" });
     this.labels = make("div", { class: "labels", "aria-hidden": "true" });
-    this.root = make("div", { class: "sentence" }, this.arcs, this.words, this.labels);
+    this.root = make("div", { class: "sentence", "data-uncounted": "" }, this.arcs, this.words, this.labels);
     this.units = [];
     this.boxes = [];
     this.pins = [];
@@ -147,7 +150,9 @@ export class Sentence {
   fit(width) {
     this.width = width;
     if (!width) return false;
-    this.size = heroSize(this.characters, width, this.present);
+    this.line = width < NARROW && !this.present && this.characters <= ONE_LINE;
+    this.root.classList.toggle("line", this.line);
+    this.size = this.line ? LINE_SIZE : heroSize(this.characters, width, this.present);
     this.place(width);
     // On a projector the sentence leaves more than half of the screen to the picture below it.
     while (this.present && this.size > SMALLEST_PRESENTED && this.height > innerHeight * PRESENTED) {
@@ -159,14 +164,15 @@ export class Sentence {
 
   // Lay the words out at the present size, and read where they stand.
   place(width) {
-    this.arcs.setAttribute("height", 0); // or what was drawn last would count as content
+    for (const side of ["width", "height"]) this.arcs.setAttribute(side, 0); // or what was drawn last would count as content
     this.labels.replaceChildren();
     this.root.style.setProperty("--size", `${this.size.toFixed(1)}px`);
     this.readBoxes(this.root.getBoundingClientRect());
     this.height = this.root.scrollHeight;
     this.form();
-    this.arcs.setAttribute("viewBox", `0 0 ${width} ${this.height}`);
-    this.arcs.setAttribute("width", width);
+    this.wide = this.line ? Math.max(width, this.words.offsetWidth) : width;
+    this.arcs.setAttribute("viewBox", `0 0 ${this.wide} ${this.height}`);
+    this.arcs.setAttribute("width", this.wide);
     this.arcs.setAttribute("height", this.height);
     this.width = width;
   }
@@ -215,7 +221,7 @@ export class Sentence {
       }
       const centre = last - origin.top + this.root.scrollTop;
       return {
-        x: rect.left - origin.left + rect.width / 2,
+        x: rect.left - origin.left + this.root.scrollLeft + rect.width / 2,
         width: rect.width,
         top: centre - this.size * 0.62,
         bottom: centre + this.size * 0.58,
@@ -224,9 +230,10 @@ export class Sentence {
     });
   }
 
-  // In a text that scrolls, the chosen word comes into sight.
-  reveal(unit) {
+  // In a text that scrolls, the chosen word comes into sight; in one line, with the word that it looks at.
+  reveal(unit, target = unit) {
     const box = this.boxes[unit];
+    if (box && this.line) this.root.scrollLeft = (box.x + (this.boxes[target] ?? box).x - this.width) / 2;
     if (!box || !this.root.classList.contains("scrolls")) return;
     const { scrollTop, clientHeight } = this.root;
     if (box.top - this.size < scrollTop || box.bottom + this.size > scrollTop + clientHeight) this.root.scrollTop = box.top - clientHeight / 2;
@@ -246,18 +253,14 @@ export class Sentence {
         faded: steppedBack(shown, link),
         weight: link.weight,
         tip: hasTip(shown, link),
-        ends: link.brings === undefined ? null : strokeWithin({ ...link, weight: link.brings }, this.boxes, scale),
       }));
-    // What a link brings arrives at the word that looks, where its arc begins; its weight stands where it looks.
-    for (const shape of this.shapes) shape.band = shape.ends === null ? null : ribbon(shape.d, shape.ends, shape.width);
     const traces = (shown.ghost?.links ?? [])
       .slice(0, DRAWN)
       .filter((link) => this.boxes[link.from] && this.boxes[link.to])
       .map((link) => ({ d: arcPath(this.boxes[link.from], this.boxes[link.to], LOWER, this.most, this.roomy ? this.size * 0.14 + 20 : null), width: Math.max(1, strokeWithin(link, this.boxes, scale) * 0.4), colour: css(paint.trace) }));
     this.arcs.replaceChildren(
       ...traces.map((s) => vector("path", { class: "trace", d: s.d, fill: "none", stroke: s.colour, "stroke-width": s.width.toFixed(2), "stroke-dasharray": DASHES })),
-      ...this.shapes.filter((s) => s.band).map((s) => vector("path", { class: "band", d: s.band, fill: s.colour, opacity: s.faded ? STEPPED_BACK : null })),
-      ...this.shapes.filter((s) => !s.band).map((s) => vector("path", { d: s.d, fill: "none", stroke: s.colour, "stroke-width": s.width.toFixed(2), "stroke-linecap": "butt", opacity: s.faded ? STEPPED_BACK : null })),
+      ...this.shapes.map((s) => vector("path", { d: s.d, fill: "none", stroke: s.colour, "stroke-width": s.width.toFixed(2), "stroke-linecap": "butt", opacity: s.faded ? STEPPED_BACK : null })),
       ...this.shapes.filter((s) => s.tip).map((s) => vector("polygon", { points: arrowTip(s.d, tipOf(s.width)), fill: s.colour })),
     );
     this.drawLabels(shown, links);
@@ -276,25 +279,22 @@ export class Sentence {
     else links.forEach((link) => sums.set(link.to, Math.max(sums.get(link.to) ?? 0, link.weight)));
     for (const [unit, weight] of shown.exact ?? []) sums.set(unit, weight);
     const was = shown.ghost?.shares;
-    const brought = shown.brought;
-    const wanted = [...sums].filter(([unit, weight]) => weight >= FAINT || shown.exact?.has(unit) || was?.get(unit) >= FAINT || (brought?.get(unit) >= FAINT && sums.has(unit)));
+    const wanted = [...sums].filter(([unit, weight]) => weight >= NUMBERED || unit === shown.to || was?.get(unit) >= NUMBERED);
     const loud = Math.max(0.2, ...wanted.map(([, weight]) => weight));
     this.placed = placeLabels(
       wanted.map(([unit, weight]) => {
         const strong = weight >= loud * 0.5 || shown.to === unit;
-        return { unit, weight, strong, asked: shown.to === unit, x: this.boxes[unit].x, line: this.boxes[unit].line, width: (brought ? BRINGS_ROOM : strong ? 66 : 50) * (this.present ? 1.6 : 1) };
+        return { unit, weight, strong, asked: shown.to === unit, x: this.boxes[unit].x, line: this.boxes[unit].line, width: (strong ? 56 : 40) * (this.present ? 1.6 : 1) };
       }),
-      this.width,
-      this.root.classList.contains("many") || was || brought ? 1 : 2,
+      this.wide,
+      this.root.classList.contains("many") || was ? 1 : 2,
       this.boxes,
     );
     this.labels.replaceChildren(
       ...this.placed.map((label) => {
         const node = make("span", { text: percent(label.weight), class: label.strong ? "share strong" : "share" });
         label.was = was && this.roomy ? percent(was.get(label.unit) ?? 0) : null;
-        label.brings = brought && this.roomy ? `brings ${percent(brought.get(label.unit) ?? 0)}` : null;
-        if (label.brings) node.append(make("span", { class: "was", text: label.brings }));
-        else if (label.was) node.append(make("s", { class: "was", text: label.was }));
+        if (label.was) node.append(make("s", { class: "was", text: label.was }));
         node.style.left = `${label.x}px`;
         node.style.top = `${this.boxes[label.unit].bottom + this.size * 0.14 + label.row * this.size * 0.62}px`;
         return node;

@@ -10,8 +10,8 @@ import { headName, listed } from "./words.js";
 const LONG = 16; // rows
 
 // What all the small pictures together are called, seen and read aloud.
-export function nameAll(view, name) {
-  write(view.allTitle, name);
+export function nameAll(view, name, title = name) {
+  write(view.allTitle, title ?? name);
   view.overview.setAttribute("aria-label", name);
 }
 
@@ -46,18 +46,17 @@ export class Sheet {
     this.actions.head(this.order[next], false);
   }
 
-  // order: heads in the order to show; grouped is true when rows are layers. groups: [{title, colour, heads}], if the heads
-  // stand under headings.
+  // order: heads in the order to show; grouped is true when rows are layers.
   // What stands there in the same form for another text only hears what is said of it.
-  fill(record, order, describe, groups = null) {
+  fill(record, order, describe) {
     this.record = record;
     this.order = order;
     // A record of one head a layer (heads mixed) stands in a row, each with its name.
     this.columns = record.heads > 1 ? record.heads : Math.min(6, Math.max(4, record.layers));
-    this.grouped = !groups && record.heads > 1 && order.length === record.layers * record.heads && order.every((head, i) => headIndex(record, head) === i);
+    this.grouped = record.heads > 1 && order.length === record.layers * record.heads && order.every((head, i) => headIndex(record, head) === i);
     const sharing = this.grouped && groupColumns(record, this.columns) ? record.sharing : 0;
     const said = (head) => describe(head) + sharedKeys(record, head);
-    const form = JSON.stringify([order, groups, this.columns, sharing, Boolean(record.causal), record.absent, record.per]);
+    const form = JSON.stringify([order, this.columns, sharing, Boolean(record.causal), record.absent, record.per]);
     if (form === this.form) {
       order.forEach((head, i) => this.cells[i].setAttribute("aria-label", said(head)));
       return;
@@ -65,7 +64,6 @@ export class Sheet {
     this.form = form;
     this.stale = true;
     this.grid.setAttribute("aria-label", this.grouped ? "All heads: layers downward, heads across" : kindOf(record).all);
-    const rows = [];
     this.cells = order.map((head, i) =>
       make(
         "button",
@@ -73,15 +71,12 @@ export class Sheet {
         this.grouped ? null : make("span", { class: "tag", text: kindOf(record).short(head) }),
       ),
     );
-    this.rows = rowsOf(groups?.map((group) => group.heads.length) ?? [order.length], this.columns);
-    const first = new Map(groups?.map((group, i) => [groups.slice(0, i).reduce((sum, { heads }) => sum + heads.length, 0), group]));
-    for (const [number, row] of this.rows.entries()) {
-      const group = first.get(row[0]);
-      if (group) rows.push(groupHead(group));
+    this.rows = rowsOf(order.length, this.columns);
+    const rows = this.rows.map((row, number) => {
       const axis = make("span", { class: "axis", "aria-hidden": "true", text: this.grouped ? String(number + 1) : "" });
-      rows.push(make("div", { role: "row", class: "layer" }, axis, ...this.inGroups(row.map((i) => this.cells[i]), sharing)));
-    }
-    const top = make("div", { class: "layer top", "aria-hidden": "true" }, make("span", { class: "axis", text: "" }));
+      return make("div", { role: "row", class: "layer" }, axis, ...this.inGroups(row.map((i) => this.cells[i]), sharing));
+    });
+    const top = make("div", { class: "layer top", "aria-hidden": "true", "data-uncounted": "" }, make("span", { class: "axis", text: "" }));
     top.append(...this.inGroups(Array.from({ length: this.columns }, (_, head) => make("span", { class: "axis", text: this.grouped ? String(head + 1) : "" })), sharing));
     this.grid.replaceChildren(...rows);
     for (const old of this.stage.querySelectorAll(".top")) old.remove();
@@ -106,14 +101,11 @@ export class Sheet {
     return make("div", { class: "layer top keys", "aria-hidden": "true" }, make("span", { class: "axis" }), ...this.inGroups(brackets, 1));
   }
 
-  mark(head, more = []) {
+  mark(head) {
     const chosen = headName(head);
-    const others = new Set(more.map(headName));
     this.cells.forEach((cell, i) => {
-      const name = headName(this.order[i]);
-      const on = name === chosen;
+      const on = headName(this.order[i]) === chosen;
       cell.setAttribute("aria-selected", on ? "true" : "false");
-      cell.classList.toggle("also", others.has(name) && !on);
       cell.tabIndex = on ? 0 : -1;
     });
     const first = this.cells.find((_, i) => hasHead(this.record, this.order[i]));
@@ -134,6 +126,7 @@ export class Sheet {
     const frame = this.stage.getBoundingClientRect();
     if (!frame.width) return;
     const rects = this.cells.map((cell) => cell.getBoundingClientRect());
+    this.reveal(rects);
     const context = this.canvas.getContext("2d");
     const [wide, high] = [frame.width, frame.height].map((size) => Math.round(size * scale));
     if (this.canvas.width !== wide || this.canvas.height !== high) Object.assign(this.canvas, { width: wide, height: high });
@@ -151,6 +144,15 @@ export class Sheet {
       context.putImageData(image, x, y);
       if (this.record.causal) stairs(context, x, y, edges(Math.min(picture.side, side), side), paint.line, scale);
     });
+  }
+
+  // Of many layers, which scroll, the chosen head is in sight at first.
+  reveal(rects) {
+    const chosen = rects[this.cells.findIndex((cell) => cell.getAttribute("aria-selected") === "true")];
+    const { scrollHeight, clientHeight } = this.root;
+    if (!chosen || !(scrollHeight > clientHeight) || this.revealed === this.form) return;
+    this.revealed = this.form;
+    this.root.scrollTop += chosen.top - this.root.getBoundingClientRect().top - clientHeight / 2;
   }
 
   paintOne(out, side, picture, paint) {
@@ -173,13 +175,10 @@ export class Sheet {
   }
 }
 
-// The rows of a sheet whose groups have so many heads each, as places in the order: every group begins a row.
-export function rowsOf(sizes, columns) {
-  let at = 0;
-  return sizes.flatMap((size) => {
-    const places = Array.from({ length: size }, () => at++);
-    return Array.from({ length: Math.ceil(size / columns) }, (_, row) => places.slice(row * columns, (row + 1) * columns));
-  });
+// The rows of a sheet of so many heads, as places in the order.
+export function rowsOf(count, columns) {
+  const places = Array.from({ length: count }, (_, i) => i);
+  return Array.from({ length: Math.ceil(count / columns) }, (_, row) => places.slice(row * columns, (row + 1) * columns));
 }
 
 // Where an arrow key leads, or null: left and right go on from row to row, up and down to the nearest place of that row.
@@ -189,12 +188,6 @@ export function neighbour(rows, at, key) {
   const row = rows.findIndex((places) => places.includes(at));
   const next = rows[row + arrowStep(key, 1)];
   return next ? next[Math.min(rows[row].indexOf(at), next.length - 1)] : null;
-}
-
-function groupHead({ title, colour }) {
-  const name = make("span", { role: "rowheader", class: "group", text: title });
-  name.style.setProperty("--role", colour ?? "var(--line)");
-  return make("div", { role: "row", class: "titled" }, name);
 }
 
 // For those who hear the sheet instead of seeing its gaps.

@@ -13,7 +13,7 @@ import { headName } from "./words.js";
 
 const KEPT = 8;
 const KINDS = { compare: Compare, experiment: Experiment };
-const SHOWN = ["tab", "also", "least", "sort", "between", "brings", "scale"];
+const SHOWN = ["least", "sort", "between", "rank", "scale"];
 
 export class Headscope {
   // address: where what is chosen stands; nothing in a page that stands alone.
@@ -84,7 +84,7 @@ export class Headscope {
 
   show(entry, data) {
     const wanted = data.records.map((id) => this.records.get(id));
-    if (wanted.some((record) => !record)) {
+    if (wanted.some((record) => !record) || (data.first && !this.records.has(data.first.of))) {
       entry.waiting = data;
       return;
     }
@@ -129,7 +129,7 @@ export class Headscope {
       const matrix = data[part.column];
       if (matrix) keepOpened(wanted[part.record], part.head, column(matrix));
     }
-    if (data.ghost) data.ghost.record = this.records.get(data.ghost.of);
+    for (const other of [data.ghost, data.first]) if (other) other.record = this.records.get(other.of);
     if (data.links) {
       const { pins, to, k } = data.links;
       wanted[0].links = { pins, to, k, index: column(data.link_index), weight: column(data.link_weight), toward: to === null ? null : column(data.link_toward) };
@@ -164,7 +164,7 @@ export class Headscope {
   unmount(parentElement) {
     const entry = this.mounted.get(parentElement);
     entry?.resize.disconnect();
-    entry?.view?.next?.fill(null);
+    entry?.view?.left?.();
     this.mounted.delete(parentElement);
   }
 }

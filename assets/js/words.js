@@ -16,16 +16,30 @@ export function listed(parts) {
 }
 
 const WORTH_SAYING = 0.01;
+const RAW = "Raw attention";
 
 // A head by its place, or whatever else a picture is of by its name.
 const titled = (head) => (typeof head === "string" ? head : `Head ${headName(head)}`);
 
-export function rowInWords(head, names, pins, row, allowed = () => true) {
+// What a word does to another, by the measure that is drawn: only raw weights are where a head looks.
+export const verbOf = ({ measureSaid: measure = RAW }) => (measure === RAW ? "looks at" : "draws on");
+
+// The finding: where the chosen words look most.
+export function findingInWords(title, names, pins, row, { measureSaid: measure = RAW }) {
+  const [link] = strongest(row, 1, WORTH_SAYING);
+  const who = listed(pins.map((pin) => quoted(names[pin])));
+  if (!link) return `${title}: ${who}, nothing with 1% or more.`;
+  const share = percent(link.weight);
+  if (measure !== RAW) return `${title}: ${who} ${pins.length > 1 ? "draw" : "draws"} most from ${quoted(names[link.to])} (${share}, ${measure.toLowerCase()}).`;
+  return `${title} looks from ${who} to ${quoted(names[link.to])} (${share} of ${pins.length > 1 ? "their" : "its"} attention).`;
+}
+
+export function rowInWords(head, names, pins, row, allowed = () => true, verb = "looks at") {
   const links = strongest(row, 3, WORTH_SAYING, allowed);
   const who = listed(pins.map((pin) => quoted(names[pin])));
-  const looks = pins.length > 1 ? "look on average" : "looks";
+  const looks = pins.length > 1 ? verb.replace("s ", " on average ") : verb;
   const what = links.map((link) => `${quoted(names[link.to])} (${percent(link.weight)})`);
-  return `${titled(head)}: ${who} ${looks} at ${what.length ? listed(what) : "nothing with 1 % or more"}.`;
+  return `${titled(head)}: ${who} ${looks} ${what.length ? listed(what) : "nothing with 1% or more"}.`;
 }
 
 // chose(q): had the word a choice? The first one of a decoder has none.

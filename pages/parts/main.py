@@ -7,6 +7,7 @@ drawn here, not by `st.Page.run`, so that a control of the frame is the same one
 import streamlit as st
 
 from pages import compare, experiment, explore, inside, learn, roles, training
+from pages.parts.frame import shell
 from pages.parts.frame.menu import entries
 from pages.parts.frame.pages import PAGES
 
@@ -17,3 +18,4 @@ MODULES = {
 
 here = st.navigation(entries(tuple(str(MODULES[page.name].__file__) for page in PAGES)), position="hidden")
 MODULES[here.url_path or "explore"].draw()
+shell.foot()

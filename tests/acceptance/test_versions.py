@@ -4,7 +4,7 @@ Short on purpose: it asks for what depends on Streamlit. The rest of this folder
 """
 
 import pytest
-from test_flows import CAT, DOG, address, button, compares, link, press, said, shows, stands
+from test_flows import CAT, DOG, address, compares, link, press, said, shows, stands
 from test_pages import SAMPLES, opened
 
 pytestmark = [pytest.mark.versions, pytest.mark.browser, pytest.mark.slow]
@@ -34,5 +34,5 @@ def test_what_was_typed_and_pressed_is_there_again_after_back_and_a_reload(reade
     stands(person, DOG, "6-12", "sat")
     person.page.go_back()
     shows(person, CAT)
-    press(person, person.head("5-4"), person.word("cat"), button(person, "Lines"))
+    press(person, person.head("5-4"), person.word("cat"))
     stands(person, CAT, "5-4", "cat")

@@ -56,8 +56,14 @@ def agrees(shown: str, truth: float, about: object = "") -> None:
     assert abs(value - 100 * truth) <= 0.5 * 10 ** -len(decimals or "") + 1e-3, (shown, 100 * truth, about)
 
 
+FINDING = re.compile(rf"Head (\d+-\d+) looks from “?(\S+?)”? to “?([^\s“”]+?)”? \({PERCENT}")
+
+
 def looks_right(text: str, truth: Engine, head: str, word: str) -> None:
-    """A sentence such as “Head 4-2: it looks at cat (49.2 %) and mat (14.4 %).” is of this head and word, and true."""
+    """A sentence such as “Head 4-2: it looks at cat (49%) and mat (14%).” is of this head and word, and true."""
+    if finding := FINDING.search(text):
+        assert finding.groups()[:3] == (head, word, truth.strongest(head, word)), text
+        return agrees(finding[4], truth.weight(head, word, finding[3]), text)
     found = LOOKS.search(text)
     assert found, text
     assert found.groups()[:2] == (head, word), text
@@ -65,6 +71,7 @@ def looks_right(text: str, truth: Engine, head: str, word: str) -> None:
     assert [key for key, _ in parts][:1] == [truth.strongest(head, word)], text
     for key, share in parts:
         agrees(share, truth.weight(head, word, key), text)
+    return None
 
 
 def both_are_right(text: str, a: Engine, b: Engine, head: str, word: str) -> None:

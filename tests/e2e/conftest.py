@@ -23,6 +23,7 @@ LISTEN = """
   if (!location.protocol.startsWith("http")) return;
   if (!sessionStorage.getItem("opened")) localStorage.clear();
   sessionStorage.setItem("opened", "yes");
+  if (!location.hash) localStorage.setItem("headscope-visited", "1");  // a visit to "/#first" is a browser's first
   const talk = (window.talk = { begun: false, over: false, last: 0, call: 0, asked: 0 });
   const note = () => { talk.last = performance.now(); };
   new MutationObserver(note).observe(document, { childList: true, subtree: true, characterData: true });

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from alone import new_tab
-from drawn import SHADE, Picture, Stroke, page_of, percent
+from drawn import SHADE, Picture, page_of, percent
 
 from mha_core import trace
 from mha_core.heads.questions.base import KIND_OF
@@ -52,6 +52,9 @@ def draw(chromium, tmp_path) -> Iterator[Callable[..., Picture]]:
     assert not [problem for picture in pictures for problem in picture.errors]
 
 
+SPECIAL = (0, -1)  # [CLS] and [SEP]
+
+
 def links_of(weights, rows: Sequence[int], most: int, least: float = 0.01, allowed=None) -> dict:
     """The strongest links of some rows: {(query, key): weight}, at most `most` a row."""
     found = {}
@@ -66,7 +69,7 @@ def links_of(weights, rows: Sequence[int], most: int, least: float = 0.01, allow
 
 def assert_share(text: str, weight: float) -> None:
     """A percentage on the screen is this weight; half a step of 16 bits may tip its last digit."""
-    assert float(text.removesuffix(" %")) == pytest.approx(100 * float(weight), abs=0.051)
+    assert float(text.removesuffix("%")) == pytest.approx(100 * float(weight), abs=0.501)
 
 
 def strongest_of(links: dict, most: int) -> dict:
@@ -80,31 +83,20 @@ def check_arcs(picture: Picture, expected: dict) -> None:
         assert drawn[link][0] == pytest.approx(weight, abs=STROKE), link
 
 
-def check_lines(picture: Picture, expected: dict) -> dict[tuple[int, int], Stroke]:
-    drawn = {(q, k): stroke for q, k, stroke in picture.lines()}
-    assert drawn.keys() == expected.keys()
-    for link, weight in expected.items():
-        assert picture.strength(drawn[link]) == pytest.approx(min(weight, 1), abs=STROKE), link
-    widest = max(expected, key=expected.get)
-    for link, weight in expected.items():
-        share = weight / expected[widest]
-        assert drawn[link].width == pytest.approx(max(0.8, share * drawn[widest].width), abs=0.02), link
-    return drawn
-
-
-def check_ranking(picture: Picture, weights, pins: Sequence[int], to: int | None, allowed=None) -> list[str]:
+def check_ranking(picture: Picture, weights, pins: Sequence[int], to: int | None, left_out=()) -> list[str]:
     """Every head once, heaviest first, with the exact share, the word and the bar; the names in order."""
     rows = weights[:, :, list(pins)].mean(axis=2)
-    rows = rows if allowed is None else rows * allowed
+    if to is None:
+        rows[..., list(left_out)] = 0
     exact = rows.max(axis=-1) if to is None else rows[..., to]
-    shown = picture.ranking()
+    shown = picture.all_ranked()
     heads = [tuple(int(part) - 1 for part in name.split("-")) for name, *_ in shown]
     assert sorted(heads) == list(np.ndindex(exact.shape))
     values = [float(exact[head]) for head in heads]
     assert all(a >= b - 2e-5 * len(pins) for a, b in pairwise(values))
     names = picture.names()
     for head, value, (_, text, note, bar) in zip(heads, values, shown, strict=True):
-        assert float(text.removesuffix(" %")) == pytest.approx(100 * value, abs=0.055)
+        assert float(text.removesuffix("%")) == pytest.approx(100 * value, abs=0.505)
         assert bar == pytest.approx(100 * value / max(1, *values), abs=0.01)
         near = {names[k] for k in np.flatnonzero(rows[head] > value - 2e-5)}
         assert note in near if to is None and value > 2e-5 else True
@@ -127,7 +119,7 @@ def test_every_cell_of_the_matrix_has_the_shade_of_its_weight(draw, record, sche
     assert np.abs(picture.settle().weights(len(grid)) - grid.weights[1, 4]).max() < SHADE
 
 
-def test_what_lies_below_the_threshold_is_paper_in_the_matrix_the_arcs_and_the_lines(draw, record):
+def test_what_lies_below_the_threshold_is_paper_in_the_matrix_and_the_arcs(draw, record):
     grid = record.grid()
     weights = grid.weights[3, 1]
     picture = draw(grid, record.tokens, (3, 1), (IT, 4))
@@ -136,8 +128,6 @@ def test_what_lies_below_the_threshold_is_paper_in_the_matrix_the_arcs_and_the_l
     assert ((weights > 0.01) & (weights < 0.05)).sum() > 20, "there must be something to hide"
     assert np.abs(picture.weights(len(grid)) - kept).max() < SHADE
     check_arcs(picture, links_of(weights, (4, IT), 12, 0.05))
-    picture.show("Lines")
-    check_lines(picture, links_of(weights, (4, IT), 24, 0.05))
 
 
 def test_the_pointer_reads_the_cell_it_is_on_and_a_click_asks_for_its_link(draw, record):
@@ -162,6 +152,7 @@ def test_the_pointer_reads_the_cell_it_is_on_and_a_click_asks_for_its_link(draw,
     assert re.search(r"(rank \d+|the strongest) of 72 heads; (strongest|next) is \d-\d+ \(", picture.said())
     faded = picture.root.locator("svg.arcs path[opacity]").count()
     assert faded == picture.root.locator("svg.arcs path").count() - 1, "all other arcs step back"
+    picture.part("Heads ranked").get_by_role("button", name="All 72").click()
     ranks = picture.part("Heads ranked").locator("[data-head]")
     assert ranks.evaluate_all("all => all.filter(e => e.tabIndex === 0).length") == 1, (
         "72 heads are one stop of Tab"
@@ -232,7 +223,7 @@ def test_a_role_that_is_pressed_frames_exactly_its_heads(draw, record):
         labels = picture.settle().root.get_by_role("gridcell").evaluate_all(FRAMED)
         return [label.partition(":")[0] for label in labels]
 
-    assert words.all_inner_texts() == ["coreference 1", "attention sink 2"]
+    assert words.all_inner_texts() == ["coreference", "attention sink"]
     assert framed() == []
     words.nth(1).click()
     assert framed() == ["Head 1-4, attention sink", "Head 3-3, attention sink"]
@@ -261,17 +252,17 @@ def test_three_pinned_words_have_their_own_arcs_and_mean_percentages(draw, recor
     widths = [width for _, _, _, width in sorted(picture.arcs(), key=lambda arc: arc[2])]
     assert widths[-1] > 5 * widths[0]
     labels = picture.labels()
-    assert len(labels) > 4
+    assert len(labels) > 2
+    assert all(weights[list(pins), unit].mean() >= 0.05 for unit in labels)
     for unit, text in labels.items():
         assert text == percent(weights[list(pins), unit].mean()), grid.labels[unit]
     best = int(weights[list(pins)].mean(axis=0).argmax())
     assert best in labels
-    check_ranking(picture, grid.weights, pins, None)
+    picture.view("Rank heads").check()
+    check_ranking(picture, grid.weights, pins, None, SPECIAL)
     said = picture.said()
-    assert said.startswith("Head 4-2: “animal”, “cross” and “it” look on average at ")
-    top = np.argsort(-weights[list(pins)].mean(axis=0))[:3]
-    for k in top:
-        assert f"“{grid.labels[k]}” ({percent(weights[list(pins), k].mean())})" in said
+    assert said.startswith("Head 4-2 looks from “animal”, “cross” and “it” to ")
+    assert f"“{grid.labels[best]}” ({percent(weights[list(pins), best].mean())} of their attention)" in said
 
 
 # ---- the lines
@@ -285,19 +276,22 @@ def test_clicks_pin_a_word_then_ask_for_a_target_then_take_it_back(draw, record)
     picture = draw(grid, record.tokens, (3, 1))
     title = picture.part("Heads ranked").get_by_role("heading")
     picture.word(IT).click()
-    assert (picture.pressed(), title.inner_text()) == ([IT], "Where “it” looks most")
-    check_ranking(picture, grid.weights, (IT,), None)
+    assert (picture.pressed(), title.inner_text()) == ([IT], "Ranking")
     picture.word(ANIMAL).click()
     assert (picture.pressed(), title.inner_text()) == ([ANIMAL, IT], "“it” to “animal”")
     check_ranking(picture, grid.weights, (IT,), ANIMAL)
     assert picture.labels()[ANIMAL] == percent(grid.weights[3, 1, IT, ANIMAL])
     picture.word(ANIMAL).click()
-    assert (picture.pressed(), title.inner_text()) == ([IT], "Where “it” looks most")
+    assert picture.pressed() == [IT]
+    picture.view("Rank heads").check()
+    picture.page.keyboard.press("Escape")
+    assert title.inner_text() == "Where “it” looks most"
+    check_ranking(picture, grid.weights, (IT,), None, SPECIAL)
     picture.word(6).click(modifiers=["Shift"])
     assert (picture.pressed(), title.inner_text()) == ([6, IT], "Where “cross” and “it” look most")
     picture.word(6).click()
     assert picture.pressed() == [IT]
-    picture.part("To").select_option("0")
+    picture.word(0).click()
     assert title.inner_text() == "“it” to “[CLS]”"
     check_ranking(picture, grid.weights, (IT,), 0)
     picture.word(6).click()
@@ -314,7 +308,7 @@ def test_the_ranked_heads_and_the_small_pictures_choose_the_head_they_name(draw,
     picture.part("Heads ranked").get_by_role("button").nth(1).click()
     picture.settle()
     layer, head = (int(part) - 1 for part in second.split("-"))
-    assert heading.inner_text() == f"Head {second}"
+    assert heading.inner_text().startswith(f"Head {second} ·")
     assert np.abs(picture.weights(16) - grid.weights[layer, head]).max() < SHADE
     chosen = picture.root.locator("[role=gridcell][aria-selected=true]").evaluate_all(
         "all => all.map(e => e.ariaLabel)"
@@ -323,9 +317,11 @@ def test_the_ranked_heads_and_the_small_pictures_choose_the_head_they_name(draw,
     assert picture.root.locator("[aria-current=true] .name").all_inner_texts() == [second]
     picture.root.locator("[role=gridcell][aria-selected=true]").focus()
     picture.page.keyboard.press("ArrowUp")
-    assert heading.inner_text() == f"Head {layer}-{head + 1}"
-    picture.part("Order of the heads").select_option("weight")
+    assert heading.inner_text().startswith(f"Head {layer}-{head + 1} ·")
+    picture.view("Sort heads").select_option("weight")
+    picture.page.keyboard.press("Escape")
     name = picture.settle().heads()[5]
     picture.root.get_by_role("gridcell").nth(5).click()
     picture.settle()
-    assert heading.inner_text() == f"Head {name}" != "Head 1-6"
+    assert heading.inner_text().startswith(f"Head {name} ·")
+    assert name != "1-6"

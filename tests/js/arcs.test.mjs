@@ -12,5 +12,5 @@ test("words stand one after the other, each in the middle of its own room", () =
 
 test("what the arcs show is said in words, the strongest first, small shares left out", () => {
   const block = { name: "Head 2-1", words: ["animal", "street", "it"], from: 2 };
-  assert.equal(described(block, [0.2, 0.78, 0.02]), "Head 2-1: it looks at street 78.0 %, animal 20.0 %");
+  assert.equal(described(block, [0.2, 0.78, 0.02]), "Head 2-1: it looks at street 78%, animal 20%");
 });

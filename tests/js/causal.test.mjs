@@ -17,9 +17,9 @@ test("a word cannot see what comes later, and sees itself; an encoder sees all",
 });
 
 test("a cell says its weight, or why it has none", () => {
-  assert.equal(cellInWords(decoder, 2, 3, "0.0 %"), "“it” cannot see “late”: it comes later.");
-  assert.equal(cellInWords(decoder, 3, 2, "4.0 %"), "late looks at it: 4.0 %");
-  assert.equal(cellInWords(encoder, 2, 3, "0.0 %"), "it looks at late: 0.0 %");
+  assert.equal(cellInWords(decoder, 2, 3, "0%"), "“it” cannot see “late”: it comes later.");
+  assert.equal(cellInWords(decoder, 3, 2, "4%"), "late looks at it: 4%");
+  assert.equal(cellInWords(encoder, 2, 3, "0%"), "it looks at late: 0%");
   assert.equal(cannotSee({ names, causal: true }, 0, 1), "“Zoe” cannot see “saw”: it comes later.");
 });
 
@@ -38,8 +38,8 @@ test("the gaps of a matrix are the runs to the right of the diagonal", () => {
 
 test("the first word of a decoder had no choice, so its row is no strongest link", () => {
   const matrix = Uint16Array.from([65535, 0, 0, 0, 13107, 52428, 0, 0, 0, 6553, 58982, 0, 16384, 16384, 16384, 16383]);
-  assert.match(headInWords([0, 0], names, [0, 0, 0, 0], matrix, (q) => chose(decoder, q)), /links between words: “it” looks at “it” \(90\.0 %\), “saw”/);
-  assert.match(headInWords([0, 0], names, [0, 0, 0, 0], matrix, (q) => chose(encoder, q)), /links between words: “Zoe” looks at “Zoe” \(100\.0 %\)/);
+  assert.match(headInWords([0, 0], names, [0, 0, 0, 0], matrix, (q) => chose(decoder, q)), /links between words: “it” looks at “it” \(90%\), “saw”/);
+  assert.match(headInWords([0, 0], names, [0, 0, 0, 0], matrix, (q) => chose(encoder, q)), /links between words: “Zoe” looks at “Zoe” \(100%\)/);
   assert.equal(chose({ causal: true, n: 1 }, 0), true);
 });
 

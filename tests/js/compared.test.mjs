@@ -48,8 +48,8 @@ test("A minus B over the words that both have, and the span is the largest chang
   assert.deepEqual([...diffOf(view, [0, 0])].map(tidy), [-0.4, 0.1, -0.35, -0.55]);
   assert.deepEqual([...diffOf(view, [0, 1])].map(tidy), [-0.05, -0.15, 0.02, -0.04]);
   assert.equal(view.span, 0.6);
-  assert.equal(describe(view, [0, 0]), "Head 1-1: largest change “it / She” to “it / She”, −55.0 points");
-  assert.equal(describe(view, [0, 1]), "Head 1-2: largest change “[CLS]” to “it / She”, −15.0 points");
+  assert.equal(describe(view, [0, 0]), "Head 1-1: largest change “it / She” to “it / She”, −55 points");
+  assert.equal(describe(view, [0, 1]), "Head 1-2: largest change “[CLS]” to “it / She”, −15 points");
   assert.match(describe(viewOf({ pairs: [[0, null], [1, null], [2, null], [null, 0], [null, 1]] }), [0, 0]), /no word of A has a counterpart in B$/);
 });
 
@@ -77,7 +77,7 @@ test("another pair of texts has its own differences, pictures and legend, which 
       view.drawAll();
       return [view.legend.querySelectorAll("span").map((node) => node.textContent), filled.splice(0)];
     };
-    const first = [["more in B, 60 points", "60 points, more in A"], ["Head 1-1: largest change “it / She” to “it / She”, −55.0 points"]];
+    const first = [["more in B, 60 points", "60 points, more in A"], ["Head 1-1: largest change “it / She” to “it / She”, −55 points"]];
     assert.deepEqual([drawn(), drawn()], [first, [first[0], []]], "what is the same pair is not drawn anew");
     assert.deepEqual([view.allTitle.textContent, view.overview.getAttribute("aria-label")], ["All heads, A − B", "All heads, A − B"]);
     const other = run("c", ["[CLS]", "She"], [[[0.6, 0.4], [0.25, 0.75]], B[1]]);
@@ -85,7 +85,7 @@ test("another pair of texts has its own differences, pictures and legend, which 
     assert.equal(drawn()[1][0].slice(0, 8), "Layer 1:");
     assert.deepEqual([view.allTitle.textContent, view.overview.getAttribute("aria-label")], ["All layers, A − B", "All layers, A − B"]);
     view.open([run("a", ["[CLS]", "cat", "it"], A), other], { pairs: PAIRS, titles: ["one", "two"] });
-    assert.deepEqual(drawn(), [["more in B, 70 points", "70 points, more in A"], ["Head 1-1: largest change “it / She” to “it / She”, −70.0 points"]]);
+    assert.deepEqual(drawn(), [["more in B, 70 points", "70 points, more in A"], ["Head 1-1: largest change “it / She” to “it / She”, −70 points"]]);
   });
 });
 

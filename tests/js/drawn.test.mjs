@@ -1,7 +1,7 @@
 // What is drawn, pixel by pixel, of matrices that are not their own transpose.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { colour, geometry, levels, lines, matrix, paper, sentence, shareOf, sheet, signedOf } from "./drawing.mjs";
+import { colour, geometry, levels, matrix, paper, sentence, shareOf, sheet, signedOf } from "./drawing.mjs";
 
 const NEAR = 0.002;
 const near = (a, b, within = NEAR) => assert.ok(Math.abs(a - b) <= within, `${a} is not ${b}`);
@@ -223,23 +223,9 @@ function labelled(shown, links) {
 
 test("a label under a word is the mean of what the pinned words give it, unless it is given exactly", () => {
   const links = [{ from: 0, to: 1, weight: 0.3 }, { from: 2, to: 1, weight: 0.4 }, { from: 0, to: 2, weight: 0.05 }, { from: 0, to: 0, weight: 0.01 }];
-  assert.deepEqual(labelled({ from: [0, 2] }, links), [[1, 0.35, true], [2, 0.025, false]]);
-  assert.deepEqual(labelled({ from: [0, 2], exact: new Map([[1, 0.75], [0, 0.004]]), to: 0 }, links), [[0, 0.004, true], [1, 0.75, true], [2, 0.025, false]]);
+  assert.deepEqual(labelled({ from: [0, 2] }, links), [[1, 0.35, true]]);
+  assert.deepEqual(labelled({ from: [0, 2], exact: new Map([[1, 0.75], [0, 0.004]]), to: 0 }, links), [[0, 0.004, true], [1, 0.75, true]]);
   assert.deepEqual(labelled({ from: [] }, links), [[1, 0.4, true], [2, 0.05, false]]);
-});
-
-const thick = (weight) => 10 * weight;
-
-test("heads of one line lie beside each other in the order they came, each as thick as its own weight", () => {
-  const [a, b, c] = lines.sideBySide([{ from: 2, to: 0, parts: [{ head: [3, 1], weight: 0.6 }, { head: [3, 4], weight: 0.2 }] }, { from: 0, to: 2, parts: [{ head: [3, 4], weight: 0.5 }] }], thick);
-  assert.deepEqual([a.from, a.to, a.head, a.width, b.head, b.width], [2, 0, [3, 1], 6, [3, 4], 2]);
-  near(a.across, -1, 1e-12);
-  near(b.across, 3, 1e-12);
-  assert.deepEqual([c.from, c.to, c.across], [0, 2, 0]);
-  const [sum] = lines.summedStrokes([{ from: 2, to: 0, parts: [{ weight: 0.6 }, { weight: 0.2 }] }], thick);
-  near(sum.width, 8, 1e-12);
-  assert.deepEqual([sum.from, sum.to], [2, 0]);
-  assert.deepEqual([lines.tintOf([0, 0]), lines.tintOf([0, 8]), lines.tintOf([5, 1])], ["#0072b2", "#0072b2", "#d55e00"]);
 });
 
 // ---- saved pictures

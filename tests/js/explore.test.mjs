@@ -2,9 +2,10 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { Explore } from "../../assets/js/explore.js";
-import { describe, drawChips, drawRanking, fillSheet } from "../../assets/js/explore/heads.js";
+import { describe, drawRanking, fillSheet } from "../../assets/js/explore/heads.js";
 import { drawUsual, drawWords, sentenceShown } from "../../assets/js/explore/said.js";
-import { fromNow, linesSpec, matrixSpec, shownLinks } from "../../assets/js/explore/shown.js";
+import { fromNow, matrixSpec, shownLinks } from "../../assets/js/explore/shown.js";
+import { Ranking } from "../../assets/js/ranking.js";
 import { WEIGHTS, column, numbers, opened, record as records, words } from "./drawing.mjs";
 import { onPage, texts, withGlobals } from "./page.mjs";
 
@@ -84,15 +85,6 @@ test("the filter on a pair holds for the links of a pinned word", () => {
   assert.deepEqual(told(shownLinks(viewOf({ state: { pins: [2], pair: "BA" } })).links), [[2, 1, 0.9], [2, 0, 0.05]]);
 });
 
-test("what a word is brought belongs to its own link, and only to the head and the words it was computed for", () => {
-  const brings = { head: [0, 0], pins: [1, 2], rows: [[0.2, 0.3, 0.5], [0.6, 0.1, 0.3]] };
-  const shown = shownLinks(viewOf({ state: { pins: [1, 2], to: 0, brings: true }, brings }));
-  const of = Object.fromEntries(shown.links.map((link) => [`${link.from}-${link.to}`, link.brings]));
-  assert.deepEqual([of["1-0"], of["1-2"], of["2-0"], of["2-1"]], [0.2, 0.5, 0.6, 0.1]);
-  assert.deepEqual([...shown.brought].map(([unit, share]) => [unit, tidy(share)]), [[0, 0.4], [1, 0.2], [2, 0.4]]);
-  for (const state of [{ pins: [2], brings: true }, { pins: [1, 2], brings: true, head: [0, 1] }, { pins: [1, 2], brings: false }]) assert.equal(shownLinks(viewOf({ state, brings })).brought, null);
-});
-
 test("the matrix marks the pinned rows and the target, and follows the pointer in the sentence", () => {
   const spec = (state, hovered, more) => matrixSpec(viewOf({ state, hovered, ...more }));
   const plain = spec({ pins: [2], to: 1, least: 0.05 });
@@ -106,39 +98,15 @@ test("the matrix marks the pinned rows and the target, and follows the pointer i
   assert.deepEqual([hidden(0, 2), hidden(2, 0), hidden(1, 1)], [false, true, true]);
 });
 
-test("token lines: all links of the pinned words, or where each word that looks at one looks most", () => {
-  const drawn = (state) => {
-    const { links, heads, summed } = linesSpec(viewOf({ state }));
-    return [heads, summed, links.map(({ from, to, parts }) => [from, to, parts.map(({ head, weight }) => [words.headName(head), tidy(weight)])])];
-  };
-  assert.deepEqual(drawn({ pins: [2], least: 0.04 }), [[[0, 0]], false, [[2, 1, [["1-1", 0.9]]], [2, 0, [["1-1", 0.05]]], [2, 2, [["1-1", 0.05]]]]]);
-  assert.deepEqual(drawn({})[2], [[2, 1, [["1-1", 0.9]]], [1, 2, [["1-1", 0.75]]]]);
-  assert.deepEqual(drawn({ head: [0, 1] })[2], [[1, 2, [["1-2", 0.34]]], [2, 2, [["1-2", 0.28]]]], "no line to a special token");
-  assert.deepEqual(drawn({ head: [0, 1], also: [[0, 0]], pins: [2], least: 0.1, summed: true }), [[[0, 0], [0, 1]], true, [[2, 1, [["1-1", 0.9]]], [2, 0, [["1-2", 0.7]]], [2, 2, [["1-2", 0.28]]]]]);
-  assert.deepEqual(drawn({ pins: [1], pair: "AB" })[2], [[1, 2, [["1-1", 0.75]]]]);
-});
-
-test("who hears token lines is told what is pointed at, as the line under the sentence says it", () => {
-  assert.equal(linesSpec(viewOf({ said: "what is chosen", line: { textContent: "what is pointed at" } })).label, "what is pointed at");
-});
-
-test("of token lines a decoder's first word has none of its own accord, and a word pointed at beside a pinned one looks", () => {
-  const record = opened({ causal: true, specials: [false, false, false] });
-  const links = (state) => linesSpec(viewOf({ state: { head: [1, 0], ...state }, record })).links.map(({ from, to }) => [from, to]);
-  assert.deepEqual([links({}), links({ pins: [0] })], [[[1, 1], [2, 0]], [[0, 0]]]);
-  assert.deepEqual(linesSpec(viewOf({ state: { pins: [2] }, hovered: { unit: 0 } })).hovered, [0, null]);
-  assert.deepEqual(linesSpec(viewOf({ state: { pins: [2] }, hovered: { q: 1, k: 0 } })).hovered, [1, 0]);
-});
-
 // ---- what is said
 test("a head is described by what the pinned words look at, or by its strongest link between words, and by its role", () => {
   const record = opened({ roles: [["rare-word head", "rare word", "red", "1-2"]] });
   const of = (head, state) => describe(viewOf({ record, state }), head);
-  assert.equal(of([0, 0]), "Head 1-1: strongest link “it” to “cat”, 90.0 %");
-  assert.equal(of([0, 1]), "Head 1-2, rare-word head: strongest link “cat” to “it”, 34.0 %");
-  assert.equal(of([0, 0], { pins: [2] }), "Head 1-1: “it” looks at “cat” (90.0 %), “[CLS]” (5.0 %) and “it” (5.0 %).");
+  assert.equal(of([0, 0]), "Head 1-1: strongest link “it” to “cat”, 90%");
+  assert.equal(of([0, 1]), "Head 1-2, rare-word head: strongest link “cat” to “it”, 34%");
+  assert.equal(of([0, 0], { pins: [2] }), "Head 1-1: “it” looks at “cat” (90%), “[CLS]” (5%) and “it” (5%).");
   const long = opened({ packing: "small", side: 1, weights: column(new Uint8Array(4)), loudest: numbers.quantise([0, 0, 0, 0, 0, 0, 0, 0, 0.5, 0, 0, 0]).map((step, i) => (i === 6 ? 2 : i === 7 ? 1 : step)) });
-  assert.equal(describe(viewOf({ record: long }), [1, 0]), "Head 2-1: strongest link “it” to “cat”, 50.0 %");
+  assert.equal(describe(viewOf({ record: long }), [1, 0]), "Head 2-1: strongest link “it” to “cat”, 50%");
 });
 
 function ranking(state, more) {
@@ -151,25 +119,15 @@ function ranking(state, more) {
 test("the ranking names who looks, at what, and each head's own target where none is chosen", () => {
   const to = ranking({ pins: [2], to: 1 });
   assert.deepEqual([to.title, to.entries.map((e) => [words.headName([e.layer, e.head]), tidy(e.weight), e.note])], ["“it” to “cat”", [["1-1", 0.9, null], ["2-1", 0.25, null], ["2-2", 0.19, null], ["1-2", 0.02, null]]]);
-  const open = ranking({ pins: [2] });
-  assert.deepEqual([open.title, open.entries.map((e) => [words.headName([e.layer, e.head]), tidy(e.weight), e.note])], ["Where “it” looks most", [["1-1", 0.9, "cat"], ["2-2", 0.8, "it"], ["1-2", 0.7, "[CLS]"], ["2-1", 0.4, "[CLS]"]]]);
-  assert.equal(ranking({ pins: [1, 2] }).title, "Where “cat” and “it” look most");
-  assert.match(ranking({}).hint, /^Choose a word, here or in the sentence/);
-});
-
-test("special tokens are left out of a ranking where the reader asks for that, and offered only where they could be in it", () => {
-  const open = ranking({ pins: [2], plain: true });
-  assert.deepEqual(open.entries.map((e) => [words.headName([e.layer, e.head]), e.note]), [["1-1", "cat"], ["2-2", "it"], ["2-1", "it"], ["1-2", "it"]]);
-  assert.deepEqual(open.plain, { on: true, names: ["[CLS]"], here: true });
-  assert.equal(ranking({ pins: [2], to: 1 }).plain.here, false);
-  assert.equal(ranking({ pins: [2] }, { record: opened({ specials: [false, false, false] }) }).plain, null);
-  const twice = opened({ names: ["[SEP]", "cat", "[SEP]"], indexed: ["[SEP]₁", "cat", "[SEP]₂"], specials: [true, false, true] });
-  assert.deepEqual(ranking({ pins: [1] }, { record: twice }).plain.names, ["[SEP]"], "one that stands twice is said once");
+  const open = ranking({ pins: [2], ranked: true });
+  assert.deepEqual([open.title, open.entries.map((e) => [words.headName([e.layer, e.head]), tidy(e.weight), e.note])], ["Where “it” looks most", [["1-1", 0.9, "cat"], ["2-2", 0.8, "it"], ["2-1", 0.35, "it"], ["1-2", 0.28, "it"]]], "special tokens left out");
+  assert.equal(ranking({ pins: [1, 2], ranked: true }).title, "Where “cat” and “it” look most");
+  assert.deepEqual([ranking({}), ranking({ pins: [2] })].map(({ entries, hint }) => [entries, hint]), [[null, "Click two words to rank the heads."], [null, "Click a second word to rank the heads."]]);
 });
 
 test("where the numbers of a ranking are not here they are on their way, or not in the saved file", () => {
   const record = opened({ packing: "small", side: 1, weights: column(new Uint8Array(4)) });
-  const hint = (live) => withGlobals({ headscope: { live } }, () => ranking({ pins: [2] }, { record })).hint;
+  const hint = (live) => withGlobals({ headscope: { live } }, () => ranking({ pins: [2], ranked: true }, { record })).hint;
   record.links = { pins: [2], to: 0, k: 1, index: Uint16Array.of(1, 1, 1, 1), weight: numbers.quantise([0.5, 0.5, 0.5, 0.5]), toward: numbers.quantise([0.1, 0.1, 0.1, 0.1]) };
   const other = withGlobals({ headscope: { live: false } }, () => ranking({ pins: [2], to: 1 }, { record }));
   assert.deepEqual([other.entries ?? null, other.hint], [null, "This file ranks only the words that were pinned when it was saved."]);
@@ -181,13 +139,13 @@ test("where the numbers of a ranking are not here they are on their way, or not 
 
 test("a word that stands twice is named with its number", () => {
   const names = { names: ["[CLS]", "cat", "cat"], indexed: ["[CLS]", "cat₁", "cat₂"] };
-  const { title, entries } = ranking({ pins: [2] }, { record: opened(names) });
-  assert.deepEqual([title, entries.map((e) => e.note)], ["Where “cat₂” looks most", ["cat₁", "cat₂", "[CLS]", "[CLS]"]]);
+  const { title, entries } = ranking({ pins: [2], ranked: true }, { record: opened(names) });
+  assert.deepEqual([title, entries.map((e) => e.note)], ["Where “cat₂” looks most", ["cat₁", "cat₂", "cat₂", "cat₂"]]);
 });
 
 test("the ranking of a pair counts what its filter lets the pinned words look at, and says of which it lets nothing", () => {
-  assert.deepEqual(ranking({ pins: [0, 1], pair: "AB" }).entries.map((e) => [words.headName([e.layer, e.head]), tidy(e.weight)]), [["1-1", 0.475], ["1-2", 0.47], ["2-2", 0.27], ["2-1", 0]]);
-  const said = (pins, pair, to = null) => (({ entries, hint }) => entries?.length ?? hint)(ranking({ pins, pair, to }));
+  assert.deepEqual(ranking({ pins: [0, 1], pair: "AB", ranked: true }).entries.map((e) => [words.headName([e.layer, e.head]), tidy(e.weight)]), [["1-1", 0.475], ["1-2", 0.47], ["2-2", 0.27], ["2-1", 0]]);
+  const said = (pins, pair, to = null) => (({ entries, hint }) => entries?.length ?? hint)(ranking({ pins, pair, to, ranked: true }));
   assert.equal(said([1, 2], "AB"), "No link from “it” goes A → B: it stands in sentence B.");
   assert.equal(said([0, 1], "BA"), "No link from “[CLS]” and “cat” goes B → A: they stand in sentence A.");
   assert.equal(said([2], "AA"), "No link from “it” goes A → A: it stands in sentence B.");
@@ -195,7 +153,7 @@ test("the ranking of a pair counts what its filter lets the pinned words look at
 });
 
 test("the filter on a pair counts in the ranking as it does in the picture", () => {
-  assert.deepEqual(ranking({ pins: [2], pair: "BB" }).entries.map((e) => [words.headName([e.layer, e.head]), tidy(e.weight), e.note]), [["2-2", 0.8, "it"], ["2-1", 0.35, "it"], ["1-2", 0.28, "it"], ["1-1", 0.05, "it"]]);
+  assert.deepEqual(ranking({ pins: [2], pair: "BB", ranked: true }).entries.map((e) => [words.headName([e.layer, e.head]), tidy(e.weight), e.note]), [["2-2", 0.8, "it"], ["2-1", 0.35, "it"], ["1-2", 0.28, "it"], ["1-1", 0.05, "it"]]);
 });
 
 function sheet(state, record = opened()) {
@@ -203,44 +161,17 @@ function sheet(state, record = opened()) {
     const filled = [];
     const view = viewOf({ state, record, allTitle: document.createElement("h2"), overview: document.createElement("section"), sort: document.createElement("select"), kinds: document.createElement("div"), sheet: { fill: (...given) => filled.push(given), frame() {} } });
     fillSheet(view);
-    const [, order, said, groups] = filled[0];
-    return { order: order.map(words.headName), said: said([0, 0]), groups: groups?.map((group) => [group.title, group.heads.map(words.headName)]) ?? null, view };
+    const [, order, said] = filled[0];
+    return { order: order.map(words.headName), said: said([0, 0]), view };
   });
 }
 
-test("the sheet of all heads has them by layer, by weight once a word is pinned, or by role", () => {
+test("the sheet of all heads has them by layer, or by weight once a word is pinned", () => {
   assert.deepEqual(sheet({}).order, ["1-1", "1-2", "2-1", "2-2"]);
   assert.deepEqual(sheet({ sort: "weight" }).order, ["1-1", "1-2", "2-1", "2-2"]);
   assert.deepEqual(sheet({ sort: "weight", pins: [2], to: 0 }).order, ["1-2", "2-1", "1-1", "2-2"]);
-  const byWeight = (state) => texts(sheet(state).view.sort.options)[1];
-  assert.deepEqual([byWeight({}), byWeight({ pins: [2] }), byWeight({ pins: [2], to: 2 }), byWeight({ pins: [1, 2], to: 0 })], ["by weight (pin a word)", "by where “it” looks most", "by “it” to “it”", "by the pinned words to “[CLS]”"]);
-  const roles = [["next-token head", "next token", "blue", "1-2"], ["rare-word head", "rare word", "red", "2-2"]];
-  const found = sheet({ sort: "role" }, opened({ roles }));
-  assert.deepEqual(found.order, ["1-2", "2-2", "1-1", "2-1"]);
-  assert.deepEqual(found.groups, [["next token · 1 head", ["1-2"]], ["rare word · 1 head", ["2-2"]], ["no clear role · 2 heads", ["1-1", "2-1"]]]);
-  assert.equal(sheet({ sort: "role" }).view.state.sort, "layer", "without roles there is no such order");
   const named = ["head", "layer", "model"].map((per) => sheet({}, opened({ per })).view);
-  assert.deepEqual(named.map((view) => [view.allTitle.textContent, view.overview.getAttribute("aria-label")]), ["All heads", "All layers", "All layers together"].map((name) => [name, name]));
-});
-
-test("of the heads of a layer the ones drawn together are pressed, and their sum is offered from two on", () => {
-  onPage(() => {
-    const view = viewOf({ state: { panel: "lines", head: [0, 1], also: [[0, 0]] }, chips: document.createElement("div"), sum: document.createElement("button") });
-    const asked = [];
-    view.toggleAlso = (head) => asked.push(words.headName(head));
-    drawChips(view);
-    assert.deepEqual(view.chips.children.map((chip) => [chip.textContent, chip.getAttribute("aria-pressed"), chip.getAttribute("aria-label")]), [["1", "true", "Head 1-1"], ["2", "true", "Head 1-2"]]);
-    assert.deepEqual(view.chips.children.map((chip) => chip.style["--tint"]), ["#0072b2", "#d55e00"], "in the colours of their lines");
-    assert.equal(view.sum.hidden, false);
-    view.chips.children.forEach((chip) => chip.onclick());
-    assert.deepEqual(asked, ["1-1"], "the chosen head stays");
-    view.state.also = [];
-    drawChips(view);
-    assert.deepEqual([view.chips.children.map((chip) => chip.getAttribute("aria-pressed")), view.sum.hidden], [["false", "true"], true]);
-    view.state.head = [1, 0];
-    drawChips(view);
-    assert.deepEqual(view.chips.children.map((chip) => chip.getAttribute("aria-label")), ["Head 2-1", "Head 2-2"]);
-  });
+  assert.deepEqual(named.map((view) => [view.allTitle.textContent, view.overview.getAttribute("aria-label")]), [["4 heads, 2 layers", "All heads"], ["All layers", "All layers"], ["All layers together", "All layers together"]]);
 });
 
 function said(state, more = {}) {
@@ -254,13 +185,14 @@ function said(state, more = {}) {
 }
 
 test("the sentence under the picture says what the pinned words look at, or how strong the link is that was asked for", () => {
-  assert.equal(said({ pins: [2] }).line, "Head 1-1: “it” looks at “cat” (90.0 %), “[CLS]” (5.0 %) and “it” (5.0 %).");
-  assert.equal(said({ pins: [2], to: 1 }).line, "Head 1-1: “it” → “cat” 90.0 %, the strongest of 4 heads; next is 2-1 (25.0 %).");
-  assert.equal(said({ pins: [2], to: 0 }).line, "Head 1-1: “it” → “[CLS]” 5.0 %, rank 3 of 4 heads; strongest is 1-2 (70.0 %).");
+  assert.equal(said({ pins: [2] }).line, "Head 1-1 looks from “it” to “cat” (90% of its attention).");
+  assert.equal(said({ pins: [2], to: 1 }).line, "Head 1-1: “it” → “cat” 90%, the strongest of 4 heads; next is 2-1 (25%).");
+  assert.equal(said({ pins: [2], to: 0 }).line, "Head 1-1: “it” → “[CLS]” 5%, rank 3 of 4 heads; strongest is 1-2 (70%).");
   const two = said({ head: [0, 1], pins: [1, 2], to: 0 }).line;
-  assert.equal(two, "Head 1-2: “cat” and “it” → “[CLS]” 51.5 %, the strongest of 4 heads; next is 2-2 (30.5 %).", "of several words their mean is what the heads are ranked by");
+  assert.equal(two, "Head 1-2: “cat” and “it” → “[CLS]” 52%, the strongest of 4 heads; next is 2-2 (30%).", "of several words their mean is what the heads are ranked by");
+  assert.equal(said({ pins: [2] }, { record: opened({ measureSaid: "Value-weighted" }) }).line, "Head 1-1: “it” draws most from “cat” (90%, value-weighted).");
   assert.match(said({}).line, /^Head 1-1/);
-  assert.equal(said({ pins: [2], to: 1 }).live, "Head 1-1: it → cat 90.0 %, the strongest of 4 heads; next is 2-1 (25.0 %).");
+  assert.equal(said({ pins: [2], to: 1 }).live, "Head 1-1: it → cat 90%, the strongest of 4 heads; next is 2-1 (25%).");
 });
 
 test("of what was before a word was changed a link leads to Compare, with the words at their places of then", () => {
@@ -293,34 +225,27 @@ test("a saved file of a long text says which head it holds in full", () => {
 });
 
 test("the hint says what a click does next", () => {
-  assert.equal(said({}).hint, "Point at a word to see where it looks. Click it to pin it.");
-  assert.equal(said({ pins: [2] }).hint, "Click a second word to rank heads by this link.");
+  assert.match(said({}).hint, /^Click a word/);
   assert.equal(said({ pins: [2], to: 1 }).hint, "");
-  assert.match(said({ pins: [2], adding: true }).hint, /^Every click adds a word/);
+  assert.match(said({ pins: [2], adding: true }).hint, /^Each click adds a word/);
   assert.equal(said({ pins: [1], to: 2 }, { record: opened({ causal: true }) }).hint, "“cat” cannot see “it”: it comes later.");
   const opening = { said: "The heads disagree here.", of: { head: [0, 0], pins: [2], to: 1 } };
   assert.equal(said({ pins: [2], to: 1 }, { opening }).hint, "The heads disagree here.");
-  assert.equal(said({ pins: [2] }, { opening }).hint, "Click a second word to rank heads by this link.");
   assert.equal(said({ pins: [2], to: 1, head: [0, 1] }, { opening }).hint, "", "it was said of another head");
-  const brings = { head: [0, 0], pins: [2], rows: [[0.2, 0.3, 0.5]] };
-  assert.match(said({ pins: [2], to: 1, brings: true }, { brings }).hint, /^An arc is as wide/);
-  assert.equal(said({ pins: [2], to: 1, brings: true }).hint, "", "not before it is");
-  assert.deepEqual([said({}).clear, said({ pins: [1] }).clear, said({}).adding, said({ pins: [1] }).adding], [true, false, true, false]);
-  assert.match(said({}).rest, /darker = more\./);
-  assert.match(said({}, { dark: true }).rest, /brighter = more\./);
+  assert.deepEqual([said({}).clear, said({ pins: [1] }).clear], [true, false]);
   assert.equal(said({}).facts, true, "the facts stand under a saved picture");
 });
 
 test("the sentence follows the pointer to another word, and back", () => {
   const view = (hovered) => viewOf({ state: { pins: [2] }, hovered, said: "as it was" });
   assert.equal(sentenceShown(view({})), "as it was");
-  assert.equal(sentenceShown(view({ q: 1 })), "Head 1-1: “cat” looks at “it” (75.0 %), “cat” (15.0 %) and “[CLS]” (10.0 %).");
+  assert.equal(sentenceShown(view({ q: 1 })), "Head 1-1: “cat” looks at “it” (75%), “cat” (15%) and “[CLS]” (10%).");
 });
 
 test("while another head is on its way the sentence names the head whose numbers it says", () => {
   const view = viewOf({ state: { head: [0, 0], pins: [2] }, hovered: { q: 1 } });
   view.state.head = [1, 1];
-  assert.match(sentenceShown(view), /^Head 1-1: “cat” looks at “it” \(75\.0 %\)/);
+  assert.match(sentenceShown(view), /^Head 1-1: “cat” looks at “it” \(75%\)/);
 });
 
 test("what a head usually does is said while the choice that it is about stands", () => {
@@ -346,7 +271,7 @@ test("a role that is pressed marks its heads and no other, and pressed again non
       word.onclick();
       return [framed(), pressed()];
     };
-    assert.deepEqual([texts(view.kinds.children), framed(), pressed()], [["syntactic 2", "attention sink 1"], [], ["false", "false"]]);
+    assert.deepEqual([texts(view.kinds.children), framed(), pressed()], [["syntactic", "attention sink"], [], ["false", "false"]]);
     assert.deepEqual(after(syntactic), [["Head 1-1", "Head 2-2"], ["true", "false"]]);
     view.select({ pins: [1] });
     assert.deepEqual(framed(), ["Head 1-1", "Head 2-2"], "another word changes nothing of it");
@@ -416,21 +341,6 @@ test("a click on a cell asks for its row and its column, and again takes both ba
   assert.deepEqual(chosen(view), [[2], 1], "another cell of the same row");
 });
 
-test("heads of one layer are drawn together, one of another layer alone", () => {
-  const view = clicks({ head: [0, 0] });
-  view.chooseHead([0, 1], true);
-  assert.deepEqual([view.state.head, view.state.also, view.state.panel], [[0, 0], [[0, 1]], "lines"]);
-  view.chooseHead([0, 1], true);
-  assert.deepEqual(view.state.also, []);
-  view.chooseHead([0, 1], true);
-  view.chooseHead([0, 1], false);
-  assert.deepEqual([view.state.head, view.state.also], [[0, 1], []]);
-  view.chooseHead([0, 0], true);
-  view.chooseHead([1, 1], true);
-  assert.deepEqual([view.state.head, view.state.also], [[1, 1], []]);
-  assert.deepEqual(view.emitted.at(-1).head, [1, 1]);
-});
-
 test("a trace that the reader sent away stays away for the same text, and comes back for another", () => {
   const view = clicks();
   const first = { record: {} };
@@ -455,9 +365,9 @@ test("only what comes under the pointer anew is drawn again", () => {
   onPage(() => Object.assign(view, { line: document.createElement("p") }) && view.hover({ unit: 2, q: null, k: null }));
   assert.deepEqual(drawn, ["sentence", "panel"]);
   onPage(() => Object.assign(view, { line: document.createElement("p") }) && view.hover({ unit: null, q: 2, k: 1 }, true));
-  assert.equal(view.live.textContent, "it looks at cat: 90.0 %");
+  assert.equal(view.live.textContent, "it looks at cat: 90%");
   onPage(() => view.hover({ unit: null, q: 2, k: 0 }, true));
-  assert.equal(view.live.textContent, "it looks at [CLS]: 5.0 %", "the next cell of the row");
+  assert.equal(view.live.textContent, "it looks at [CLS]: 5%", "the next cell of the row");
 });
 
 // ---- a view of its own on a page that draws nothing
@@ -502,44 +412,20 @@ test("another order of the heads is told, for the link", () => {
   });
 });
 
-test("a picture that fills the screen begins with the matrix, and keeps the tab that is opened there", () => {
-  open(opened({ after: [""] }), (view) => {
-    const opens = (panel, present = true) => {
-      view.setPanel(panel);
-      view.open(view.record, { present });
-      return view.state.panel;
-    };
-    assert.deepEqual([opens("lines"), opens("lines"), opens("lines", false)], ["matrix", "lines", "lines"]);
-  });
-});
-
 test("who hears the small pictures hears where the words look that are pinned now, and a head's role once", () => {
   open(opened({ after: [""], roles: [["rare-word head", "rare word", "red", "1-2"]] }), (view) => {
     const said = () => view.sheet.cells.map((cell) => cell.getAttribute("aria-label"));
     view.select({ pins: [1] });
-    assert.deepEqual(said().slice(0, 2), ["Head 1-1: “cat” looks at “it” (75.0 %), “cat” (15.0 %) and “[CLS]” (10.0 %).", "Head 1-2, rare-word head: “cat” looks at “it” (34.0 %), “[CLS]” (33.0 %) and “cat” (33.0 %)."]);
+    assert.deepEqual(said().slice(0, 2), ["Head 1-1: “cat” looks at “it” (75%), “cat” (15%) and “[CLS]” (10%).", "Head 1-2, rare-word head: “cat” looks at “it” (34%), “[CLS]” (33%) and “cat” (33%)."]);
     view.select({ pins: [2] });
-    assert.deepEqual(said()[2], "Head 2-1: “it” looks at “[CLS]” (40.0 %), “it” (35.0 %) and “cat” (25.0 %).");
+    assert.deepEqual(said()[2], "Head 2-1: “it” looks at “[CLS]” (40%), “it” (35%) and “cat” (25%).");
   });
 });
 
 test("the picture is complete once all of it is in the browser", () => {
   const complete = (state, record) => viewOf({ state: { pins: [2], ...state }, record }).complete;
   const long = { packing: "small", side: 1, weights: column(new Uint8Array(4)) };
-  assert.deepEqual([complete({}), complete({ brings: true }), complete({}, opened(long))], [true, false, false]);
-});
-
-test("beside the ranking another word that looks keeps the word looked at, and none takes both back", () => {
-  open(opened({ after: [""] }), (view) => {
-    const { from, to } = view.ranking.actions;
-    const after = (act, unit) => {
-      act(unit);
-      return chosen(view);
-    };
-    assert.deepEqual([after(from, 2), after(to, 1), after(from, 0), after(to, null), after(from, null)], [[[2], null], [[2], 1], [[0], 1], [[0], null], [[], null]]);
-    after(from, 2);
-    assert.deepEqual([after(to, 1), after(from, null)], [[[2], 1], [[], null]]);
-  });
+  assert.deepEqual([complete({}), complete({}, opened(long))], [true, false]);
 });
 
 test("who hears the small pictures hears which heads share their keys, and which keys", () => {
@@ -549,13 +435,11 @@ test("who hears the small pictures hears which heads share their keys, and which
   });
 });
 
-test("layers and heads of the small pictures count from 1, and by role every heading stands above its own heads", () => {
+test("layers and heads of the small pictures count from 1", () => {
   const roles = [["next-token head", "next token", "blue", "1-2"], ["rare-word head", "rare word", "red", "2-2"]];
   open(opened({ after: [""], roles }), (view) => {
     view.select({ pins: [] });
     assert.deepEqual([texts(view.sheet.grid.querySelectorAll(".axis")), texts(view.sheet.stage.querySelectorAll(".top .axis"))], [["1", "2"], ["", "1", "2"]]);
-    view.resort("role");
-    assert.deepEqual(texts(view.sheet.grid.children), ["next token · 1 head", "1-2", "rare word · 1 head", "2-2", "no clear role · 2 heads", "1-12-1"]);
   });
 });
 
@@ -565,20 +449,15 @@ test("a head of a long text whose numbers are on their way leaves the ones befor
   arrives([0, 0], WEIGHTS[0]);
   open(record, (view) => {
     const shown = () => [view.panelTitle.textContent, view.said, view.root.classList.contains("waiting")];
-    const first = "Head 1-1: “it” looks at “cat” (90.0 %), “[CLS]” (5.0 %) and “it” (5.0 %).";
+    const first = "Head 1-1 looks from “it” to “cat” (90% of its attention).";
     view.select({ pins: [2] });
-    assert.deepEqual(shown(), ["Head 1-1", first, false]);
+    assert.deepEqual(shown(), ["Head 1-1 · L0H0", first, false]);
     view.select({ head: [1, 0] });
-    assert.deepEqual(shown(), ["Head 2-1", first, true]);
+    assert.deepEqual(shown(), ["Head 2-1 · L1H0", first, true]);
     arrives([1, 0], WEIGHTS[2]);
     view.update(false);
-    assert.deepEqual(shown(), ["Head 2-1", "Head 2-1: “it” looks at “[CLS]” (40.0 %), “it” (35.0 %) and “cat” (25.0 %).", false]);
+    assert.deepEqual(shown(), ["Head 2-1 · L1H0", "Head 2-1 looks from “it” to “[CLS]” (40% of its attention).", false]);
   });
-});
-
-test("from and to offer a word that stands twice with its number", () => {
-  const record = opened({ after: [""], names: ["[CLS]", "cat", "cat"], indexed: ["[CLS]", "cat₁", "cat₂"] });
-  open(record, (view) => assert.deepEqual([view.ranking.from, view.ranking.to].map((select) => texts(select.options).slice(1)), [["[CLS]", "cat₁", "cat₂"], ["[CLS]", "cat₁", "cat₂"]]));
 });
 
 test("Clear and Escape take back all that is chosen, and Escape says nothing where nothing is", () => {
@@ -598,11 +477,24 @@ test("Clear and Escape take back all that is chosen, and Escape says nothing whe
   });
 });
 
-test("the threshold hides what lies below so many percent, and the legend goes from none to all", () => {
+test("the threshold hides what lies below so many percent", () => {
   open(opened({ after: [""] }), (view) => {
     view.least.value = "7";
     view.least.oninput();
-    assert.deepEqual([view.state.least, view.leastSaid.textContent], [0.07, "7 %"]);
-    assert.deepEqual(texts(view.root.querySelectorAll(".legend span")), ["0 %", "100 %"]);
+    assert.deepEqual([view.state.least, view.leastSaid.textContent], [0.07, "7%"]);
+  });
+});
+
+test("the ranking shows five heads and the chosen one, marked, and all of them on request", () => {
+  const names = Array.from({ length: 8 }, (_, head) => ({ layer: 0, head, weight: 1 - head / 10 }));
+  onPage(() => {
+    const ranking = new Ranking({});
+    const shown = () => ranking.list.children.map((item) => item.firstChild.dataset.head);
+    ranking.draw({ title: "", entries: names, chosen: [0, 6], hint: "" });
+    assert.deepEqual(shown(), ["1-1", "1-2", "1-3", "1-4", "1-5", "1-7"]);
+    const marked = ranking.list.children.filter((item) => item.firstChild.getAttribute("aria-current"));
+    assert.deepEqual(marked.map((item) => [item.firstChild.dataset.head, item.getAttribute("value")]), [["1-7", "7"]]);
+    ranking.more.onclick();
+    assert.equal(shown().length, 8);
   });
 });

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { arcPath, edges, heroSize, lanePath, placeLabels, ribbon, riseOf, strokeOf, strokeWithin, ticks } from "../../assets/js/geometry.js";
+import { arcPath, edges, heroSize, lanePath, placeLabels, riseOf, strokeOf, strokeWithin, ticks } from "../../assets/js/geometry.js";
 import { directionOf } from "../../assets/js/duo.js";
-import { Lines, sideBySide, summedStrokes } from "../../assets/js/lines.js";
 
 const numbers = (path) => path.match(/-?[\d.]+/g).map(Number);
 
@@ -48,19 +47,6 @@ test("the sentence is large when short, and larger for a room", () => {
   assert.ok(heroSize(2500, 1200, false) < 20 && heroSize(60, 1800, true) > 50 && heroSize(60, 380, false) >= 20);
 });
 
-test("several heads lie side by side at full strength", () => {
-  const thick = (weight) => weight * 10;
-  const one = sideBySide([{ from: 0, to: 1, parts: [{ head: [0, 0], weight: 0.5 }] }], thick);
-  const two = sideBySide([{ from: 0, to: 1, parts: [{ head: [0, 0], weight: 0.5 }, { head: [0, 1], weight: 0.3 }] }], thick);
-  assert.equal(one[0].width, two[0].width);
-  assert.equal(two[1].across - two[0].across, (two[0].width + two[1].width) / 2);
-});
-
-test("or are summed into one stroke", () => {
-  const [stroke] = summedStrokes([{ from: 0, to: 1, parts: [{ head: [0, 0], weight: 0.5 }, { head: [0, 1], weight: 0.3 }] }], (w) => w);
-  assert.equal(stroke.weight, 0.8);
-});
-
 test("between neighbours an arc stays thinner than the way it goes", () => {
   const boxes = [{ x: 0, line: 0 }, { x: 30, line: 0 }, { x: 400, line: 0 }];
   assert.ok(strokeWithin({ from: 0, to: 1, weight: 1 }, boxes, 1) < 9);
@@ -78,31 +64,6 @@ test("lines of one sentence are joined between the words, not across them", () =
 test("a text takes the direction of its first letter", () => {
   assert.equal(directionOf("[CLS] שלום abc"), "rtl");
   assert.equal(directionOf("[CLS] 12 the שלום"), "ltr");
-});
-
-test("a band is as wide at each end as it is told", () => {
-  const corners = ribbon("M0 100C0 0 200 0 200 100", 4, 20).slice(1, -1).split("L").map((corner) => corner.split(" ").map(Number));
-  const half = corners.length / 2;
-  const apart = ([ax, ay], [bx, by]) => Math.hypot(ax - bx, ay - by);
-  assert.ok(Math.abs(apart(corners[0], corners.at(-1)) - 4) < 0.3);
-  assert.ok(Math.abs(apart(corners[half - 1], corners[half]) - 20) < 0.3);
-  assert.deepEqual(corners[0].map((v, i) => (v + corners.at(-1)[i]) / 2), [0, 100]);
-});
-
-test("a band lies on both sides of its way, whichever way it runs", () => {
-  const corners = (d) => ribbon(d, 2, 6).slice(1, -1).split("L").map((corner) => corner.split(" ").map(Number));
-  const ends = (all) => [all[0], all[all.length / 2 - 1], all[all.length / 2], all.at(-1)];
-  assert.deepEqual(ends(corners("M0 0C10 0 20 0 30 0")), [[0, 1], [30, 3], [30, -3], [0, -1]]);
-  assert.deepEqual(ends(corners("M0 0C0 10 0 20 0 30")), [[-1, 0], [-3, 30], [3, 30], [1, 0]]);
-});
-
-test("a line between tokens leaves its query level, arrives at its key level, and never turns back", () => {
-  const view = Object.create(Lines.prototype);
-  view.size = { left: 100, right: 300 };
-  const shown = { heads: [[0, 0]], summed: false, links: [{ from: 0, to: 1, parts: [{ head: [0, 0], weight: 0.5 }] }] };
-  const paint = { ramp: Array.from({ length: 1024 }, (_, i) => [i >> 2, i >> 2, i >> 2]) };
-  view.placeStrokes(shown, paint, { y: (i) => 20 + 30 * i, pitch: 20, several: false });
-  assert.equal(view.strokes[0].d, "M100 20.0C180 20.0 220 50.0 300 50.0");
 });
 
 test("the way from line to line: into the gap beside its own line, along the lane, and back in, with round corners", () => {

@@ -9,14 +9,15 @@ test("a weight survives the trip as uint16 within 8e-6", () => {
   assert.ok(weights.every((w, i) => Math.abs(w - back[i]) <= 8e-6));
 });
 
-test("a percentage has one digit after the point and a real minus", () => {
-  assert.equal(percent(0.67685), "67.7 %");
-  assert.equal(percent(0.0004), "0.0 %");
-  assert.equal(percent(1), "100.0 %");
-  assert.equal(percent(-0.224), "−22.4 %");
-  assert.equal(percent(-0.0001), "0.0 %");
-  assert.equal(points(0.396), "+39.6");
-  assert.deepEqual([0.0004, -0.0004, 0.0006, -0.0006].map(points), ["0.0", "0.0", "+0.1", "−0.1"], "what is no change has no sign");
+test("a percentage is whole, below one percent it has a decimal, and a real minus", () => {
+  assert.equal(percent(0.67685), "68%");
+  assert.equal(percent(0.0004), "0%");
+  assert.equal(percent(0.0042), "0.4%");
+  assert.equal(percent(1), "100%");
+  assert.equal(percent(-0.224), "−22%");
+  assert.equal(percent(-0.0001), "0%");
+  assert.equal(points(0.396), "+40");
+  assert.deepEqual([0.0004, -0.0004, 0.0006, -0.0006].map(points), ["0", "0", "+0.1", "−0.1"], "what is no change has no sign");
 });
 
 test("the row of several pins is their mean: a share stays one", () => {

@@ -111,21 +111,21 @@ test("a threshold keeps what lies on it, and nothing is never a link", () => {
 
 test("a share of one to five percent is said, one below one percent is not", () => {
   const said = words.rowInWords([0, 0], ["a", "b", "c"], [1], [0.03, 0.01, 0.0099]);
-  assert.equal(said, "Head 1-1: “b” looks at “a” (3.0 %) and “b” (1.0 %).");
-  assert.equal(words.rowInWords([0, 0], ["a", "b"], [0], [0.5, 0.4], (k) => k === 1), "Head 1-1: “a” looks at “b” (40.0 %).");
+  assert.equal(said, "Head 1-1: “b” looks at “a” (3%) and “b” (1%).");
+  assert.equal(words.rowInWords([0, 0], ["a", "b"], [0], [0.5, 0.4], (k) => k === 1), "Head 1-1: “a” looks at “b” (40%).");
 });
 
 test("a whole head says who looks at whom, three links, the strongest first", () => {
   const matrix = quantise([0.4, 0.6, 0, 0, 0.3, 0, 0.7, 0, 0.2, 0.1, 0, 0.7, 0.9, 0, 0.1, 0]);
   const said = words.headInWords([2, 0], ["a", "b", "c", "d"], [0, 0, 0, 0], matrix);
-  assert.equal(said, "Head 3-1, its strongest links between words: “d” looks at “a” (90.0 %), “b” looks at “c” (70.0 %) and “c” looks at “d” (70.0 %).");
+  assert.equal(said, "Head 3-1, its strongest links between words: “d” looks at “a” (90%), “b” looks at “c” (70%) and “c” looks at “d” (70%).");
   assert.equal(words.headInWords([0, 0], ["[CLS]", "b"], [1, 0], quantise([0, 1, 1, 0])), "Head 1-1: no link between two words of this text.");
 });
 
 test("sums, percentages and weights on their way keep their sign and their place", () => {
   const matrix = record.matrixOf(full(), [0, 0]);
   [0.075, 0.525, 0.4].forEach((weight, k) => near(numbers.meanRow(matrix, 3, [1, 2])[k], weight, 4e-5));
-  assert.deepEqual([format.percent(0.0305), format.percent(0.01949), format.percent(-0.5), format.points(-0.1), format.points(0)], ["3.1 %", "1.9 %", "−50.0 %", "−10.0", "0.0"]);
+  assert.deepEqual([format.percent(0.0305), format.percent(0.01949), format.percent(-0.5), format.points(-0.1), format.points(0)], ["3%", "2%", "−50%", "−10", "0"]);
   assert.deepEqual([...numbers.mix([0, 1], Float64Array.of(1, 0), 1)], [1, 0]);
   assert.deepEqual([...numbers.quantise([-0.5, 0.5, 2])], [0, 32768, STEPS]);
   near(numbers.dequantise([13107])[0], 0.2);

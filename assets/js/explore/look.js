@@ -1,9 +1,6 @@
-// How Explore shows what is chosen: tab, heads drawn together, threshold, order and pair filter, as a link holds them.
-import { headName } from "../words.js";
-
-const LOOK = { panel: "matrix", least: 0, sort: "layer", also: [], pair: "all", brings: false, scaled: false };
-const PANELS = ["matrix", "lines", "sheet"];
-const SORTS = ["layer", "weight", "role"];
+// How Explore shows what is chosen: threshold, order, pair filter, ranking and shades, as a link holds them.
+const LOOK = { least: 0, sort: "layer", pair: "all", ranked: false, scaled: false };
+const SORTS = ["layer", "weight"];
 const PAIRS = ["all", "AA", "AB", "BA", "BB"];
 
 // Are there two sentences, so that one can look at the other?
@@ -16,30 +13,24 @@ export function notMine({ state, mine }, unit) {
 }
 
 // The part of a state that is not what it is at first, in the words of the link.
-export function lookOf({ panel, least, sort, also, pair, brings, scaled }) {
-  const said = {
-    tab: panel === LOOK.panel || panel === "sheet" ? "" : panel,
-    also: also.map(headName).join(),
+export function lookOf({ least, sort, pair, ranked, scaled }) {
+  const values = {
     least: least ? String(Math.round(least * 100)) : "",
     sort: sort === LOOK.sort ? "" : sort,
     between: pair === LOOK.pair ? "" : pair,
-    brings: brings ? "1" : "",
+    rank: ranked ? "1" : "",
     scale: scaled ? "largest" : "",
   };
-  return Object.fromEntries(Object.entries(said).filter(([, value]) => value));
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value));
 }
 
 // The state that a link asks for; what is no such value is left out.
-export function lookFrom({ tab, also = "", least, sort, between, brings, scale } = {}, head = [0, 0], record = null) {
-  const heads = also.split(",").filter(Boolean).map((name) => name.split("-").map((part) => Number(part) - 1));
-  const inside = (other) => other[0] === head[0] && other[1] !== head[1] && other[1] >= 0 && (!record || other[1] < record.heads);
+export function lookFrom({ least, sort, between, rank, scale } = {}, record = null) {
   return {
-    panel: PANELS.includes(tab) ? tab : LOOK.panel,
-    also: heads.filter(inside),
     least: /^[0-9]{1,2}$/.test(least ?? "") ? Math.min(50, Number(least)) / 100 : LOOK.least,
     sort: SORTS.includes(sort) ? sort : LOOK.sort,
     pair: PAIRS.includes(between) && hasTwo(record) ? between : LOOK.pair,
-    brings: brings === "1",
+    ranked: rank === "1",
     scaled: scale === "largest",
   };
 }

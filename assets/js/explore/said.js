@@ -1,25 +1,23 @@
-// What stands around the pictures of Explore: sentences, hints, tabs.
-import { cannotSee, maskNote, sharingInWords, triangleNote } from "../causal.js";
-import { hintAcross } from "../cross.js";
+// What stands around the pictures of Explore: the finding, its test, hints, titles.
+import { cannotSee, maskNote, sharingInWords } from "../causal.js";
+import { hintAcross, sources } from "../cross.js";
 import { make, write } from "../dom.js";
-import { ghostInWords, unitBefore } from "../ghost.js";
 import { percent } from "../format.js";
-import { meanRow } from "../numbers.js";
+import { ghostInWords, unitBefore } from "../ghost.js";
 import { drawMeasure } from "../measure.js";
+import { meanRow } from "../numbers.js";
 import { fillFacts, spokenOnce } from "../parts.js";
 import { kindOf, placeName, rankHeads, sinkOf, titleOf } from "../record.js";
 import { chose, noneSees } from "../seen.js";
-import { headInWords, headName, pairInWords, rowInWords } from "../words.js";
-import { drawChips } from "./heads.js";
+import { findingInWords, headInWords, headName, pairInWords, rowInWords, verbOf } from "../words.js";
 import { fromNow, ghostNow, topNow } from "./shown.js";
-
-const PANELS = [["matrix", "Matrix"], ["lines", "Lines"]];
 
 // The line under the sentence follows the pointer; what is announced is what is chosen.
 export function sentenceShown(view) {
   const from = fromNow(view);
   if (!view.matrixNow || !from.length || from === view.state.pins) return view.said;
-  return rowInWords(titleOf(view.record, view.headNow), view.record.named, from, meanRow(view.matrixNow, view.record.n, from));
+  const row = meanRow(view.matrixNow, view.record.n, from);
+  return rowInWords(titleOf(view.record, view.headNow), view.record.named, from, row, undefined, verbOf(view.record));
 }
 
 function sentenceNow(view) {
@@ -29,7 +27,7 @@ function sentenceNow(view) {
   const title = titleOf(view.record, view.headNow);
   if (!pins.length) return headInWords(title, names, specials, view.matrixNow, (q) => chose(view.record, q));
   const row = meanRow(view.matrixNow, n, pins);
-  if (to === null || noneSees(view.record, pins, to)) return rowInWords(title, names, pins, row) + sinkInWords(view.record, view.headNow, pins);
+  if (to === null || noneSees(view.record, pins, to)) return findingInWords(title, names, pins, row, view.record) + sinkInWords(view.record, view.headNow, pins);
   const kind = kindOf(view.record);
   const subject = (view.record.per ?? "head") === "head" ? view.headNow : title;
   return pairInWords(subject, names, pins, to, row[to], rankHeads(view.record, pins, to), kind);
@@ -56,40 +54,45 @@ export function drawWords(view) {
   if (view.said !== sentence) {
     view.said = sentence;
     spokenOnce(view.line, sentence);
-    view.live.textContent = sentence.replace(/[“”]/g, "");
+    if (!view.firstVisit) view.live.textContent = sentence.replace(/[“”]/g, "");
   }
   const { pins, to } = view.state;
   const blind = noneSees(view.record, pins, to) ? cannotSee(view.record, pins[pins.length - 1], to) : "";
   if (blind) view.live.textContent = `${sentence} ${blind}`.replace(/[“”]/g, "");
-  let hint = blind;
-  const [opened, evidence] = [view.opening, view.evidence].map((part) => current(part, view.state));
-  if (opened) hint = view.opening.said;
-  else if (!pins.length) hint = "Point at a word to see where it looks. Click it to pin it.";
-  else if (view.state.adding) hint = "Every click adds a word; shown is the mean of what the pinned words look at.";
-  else if (to === null && !view.evidence) hint = hintAcross(view.record) ?? `Click a second word to rank ${kindOf(view.record).many} by this link.`;
   drawTrace(view);
-  view.hint.hidden = (!view.trace.hidden && !opened && !view.state.adding) || (evidence && !hint); // one line for all
-  drawEvidence(view, evidence);
-  if (view.state.brings && view.brings && !view.hint.hidden) hint = "An arc is as wide at the word looked at as the raw weight, and at the word that looks as what it brings.";
+  drawProof(view);
+  const hint = blind || hintOf(view);
+  view.hint.hidden = !hint;
   write(view.hint, hint);
-  view.hint.classList.toggle("empty", !hint); // its line stays, so that nothing below it moves
   fillFacts(view.facts, [view.record], view.state.head, view.link);
-  view.adding.hidden = !pins.length;
-  view.adding.setAttribute("aria-pressed", String(view.state.adding));
   view.clear.hidden = !pins.length;
-  view.previewRest = view.record.packing === "small" ? "Each row shows where one word looks; a cell of a small picture is the strongest link under it." : "Each row shows where one word looks; darker = more.";
-  if (globalThis.headscope?.live === false && view.headNow && view.record.packing === "small") view.previewRest += heldInWords(view.record);
-  view.previewRest += triangleNote(view.record);
-  if (view.record.without) view.previewRest += ` No attention weights: ${view.record.without}.`;
-  if (view.paint.dark) view.previewRest = view.previewRest.replace("darker", "brighter");
+  view.previewRest = notesOf(view.record);
   write(view.previewed, view.previewRest);
+}
+
+// What a click does next.
+function hintOf(view) {
+  const { pins, adding } = view.state;
+  if (adding) return "Each click adds a word; the arcs show their mean.";
+  if (!pins.length) return "Click a word. The arcs show where this head looks from there.";
+  if (current(view.opening, view.state)) return view.opening.said;
+  return (sources(view.record) && view.state.to === null && hintAcross(view.record)) || "";
+}
+
+function notesOf(record) {
+  const notes = [];
+  if (record.packing === "small") notes.push("A cell of a small picture is the strongest link under it.");
+  if (globalThis.headscope?.live === false && record.packing === "small") notes.push(heldInWords(record));
+  if (record.causal) notes.push("Triangular: each token sees only itself and earlier tokens.");
+  if (record.without) notes.push(`No attention weights: ${record.without}.`);
+  return notes.join(" ");
 }
 
 // Of a long text a file holds one matrix in full.
 function heldInWords(record) {
   const [at] = record.opened.keys();
   const others = record.layers * record.heads > 1 ? ", the others as small pictures" : "";
-  return ` This file holds ${placeName(record, [Math.floor(at / record.heads), at % record.heads])} in full${others}.`;
+  return `This file holds ${placeName(record, [Math.floor(at / record.heads), at % record.heads])} in full${others}.`;
 }
 
 // The way to Compare leads to the same head and words, by their places in the sentence as it was.
@@ -102,49 +105,62 @@ function drawTrace(view) {
   const before = (unit) => unitBefore(view.ghost.change, unit);
   const aim = to === null ? null : before(to);
   const chosen = { head: headName(head), pin: pins.map(before).join(), ...(aim === null ? {} : { to: String(aim) }) };
+  view.hideTrace.hidden = Boolean(view.firstVisit);
   view.keepBoth.hidden = !view.ghost.compare;
   view.keepBoth.href = `${view.ghost.compare}&${new URLSearchParams(chosen)}`;
 }
 
+// Present, for a presenter, all heads or the matrix.
 export function drawTabs(view) {
-  const state = view.state;
-  const panels = view.present ? [["sheet", kindOf(view.record).all], ...PANELS] : PANELS;
-  if (!view.present && state.panel === "sheet") state.panel = "matrix";
+  const { state, record } = view;
+  const panels = view.present ? [["sheet", kindOf(record).all], ["matrix", "Matrix"]] : [];
+  if (!view.present) state.panel = "matrix";
   if (view.tabs.dataset.kind !== String(view.present)) {
     view.tabs.dataset.kind = String(view.present);
-    view.tabs.replaceChildren(...panels.map(([id, text]) => make("button", { type: "button", "data-panel": id, text, onclick: () => view.setPanel(id) })));
+    view.tabs.replaceChildren(...panels.map(([id, text]) => make("button", { type: "button", "data-panel": id, text, onclick: () => view.show({ panel: id }) })));
   }
   for (const tab of view.tabs.children) tab.setAttribute("aria-pressed", String(tab.dataset.panel === state.panel));
   const was = view.root.dataset.panel;
   view.root.dataset.panel = state.panel;
   if (was !== state.panel && state.panel === "sheet") view.sheet.draw(view.paint);
-  write(view.panelTitle, titleOf(view.record, state.head));
+  const [layer, head] = state.head;
+  write(view.panelTitle, titleOf(record, state.head) + ((record.per ?? "head") === "head" ? ` · L${layer}H${head}` : ""));
   drawMeasure(view);
-  const shared = sharingInWords(view.record, state.head);
-  const reading = { matrix: `row = query, looks at column = key${maskNote(view.record)}`, lines: "left = query, looks at right = key", sheet: "" }[state.panel];
-  write(view.panelNote, reading + (shared && ` · ${shared}`) + (state.panel === "matrix" ? shadeNote(view) : ""));
-  view.scaledRow.hidden = state.panel !== "matrix";
-  view.scaled.checked = state.scaled;
-  view.together.hidden = state.panel !== "lines" || view.record.heads < 2;
-  drawChips(view);
+  const shared = sharingInWords(record, state.head);
+  write(view.panelNote, `Row looks at column${maskNote(record)}${shared && ` · ${shared}`}${shadeNote(view)}`);
+  Object.entries({ scaled: state.scaled, ranked: state.ranked, adding: state.adding }).forEach(([name, on]) => (view[name].checked = on));
 }
 
-// What the strongest shade of a matrix stands for, where that is not 100 %.
+// What the strongest shade of a matrix stands for, where that is not 100%.
 function shadeNote(view) {
   return view.state.scaled ? ` · ${view.paint.dark ? "brightest" : "darkest"} = ${percent(topNow(view))}` : "";
 }
 
-// What the chosen head usually does, and does here.
+// What the chosen head usually does, where no test speaks of it.
 export function drawUsual(view) {
+  const shown = current(view.usual, view.state) && !current(view.evidence, view.state);
+  const words = shown ? view.usual.said.replace(/`([^`]*)`/g, "“$1”") : "";
+  view.root.classList.toggle("tested", Boolean(view.usual)); // the room stays while the next ones are on their way
   view.usualSaid.hidden = !view.usual;
-  view.root.classList.toggle("tested", Boolean(view.usual)); // the room of both stays while the next ones are on their way
-  spokenOnce(view.usualSaid, current(view.usual, view.state) ? view.usual.said.replace(/`([^`]*)`/g, "“$1”") : "");
+  view.usualSaid.title = words;
+  spokenOnce(view.usualSaid, words);
 }
 
-// How often the chosen head is right where such a link was tested.
-function drawEvidence(view, shown) {
-  view.proof.hidden = !shown;
-  if (!shown) return;
-  write(view.evidenceSaid, view.evidence.said);
-  view.evidenceLink.href = view.evidence.href;
+// How often the chosen head is right where such a link was tested, and the one word to change.
+function drawProof(view) {
+  const tested = current(view.evidence, view.state);
+  const twin = view.twin && view.trace.hidden ? view.twin : null;
+  view.evidenceSaid.hidden = view.evidenceLink.hidden = !tested;
+  view.twinLink.hidden = !twin;
+  view.proof.hidden = !tested && !twin;
+  if (tested) {
+    write(view.evidenceSaid, view.evidence.said);
+    view.evidenceLink.href = view.evidence.href;
+  }
+  if (twin && view.twinLink.dataset.of !== twin.href) {
+    write(view.twinLink, twin.said);
+    delete view.twinLink.dataset.to;
+    Object.assign(view.twinLink, { href: twin.href });
+    view.twinLink.dataset.of = twin.href;
+  }
 }

@@ -4,8 +4,7 @@ import { crossSpec, lookers, sources } from "../cross.js";
 import { ghostLinks } from "../ghost.js";
 import { dequantise, largest, mix, STEPS, strongest, strongestLinks } from "../numbers.js";
 import { matrixOf, sinkOf, thumbOf } from "../record.js";
-import { chose, mask, noneSees, unseen } from "../seen.js";
-import { headName } from "../words.js";
+import { mask, noneSees, unseen } from "../seen.js";
 
 const GHOST_SAID = 0.02;
 
@@ -51,8 +50,6 @@ export function shownLinks(view) {
     const row = values.subarray(q * n, (q + 1) * n);
     for (const link of strongest(row, 12, Math.max(0.01, view.state.least), (k) => allowed(q, k))) links.push({ from: q, ...link });
   }
-  const brought = broughtNow(view, from);
-  if (brought) for (const link of links) link.brings = view.brings.rows[from.indexOf(link.from)][link.to];
   links.sort((a, b) => b.weight - a.weight);
   const to = toNow(view);
   const sum = (k) => from.reduce((total, q) => total + values[q * n + k], 0) / from.length;
@@ -60,19 +57,12 @@ export function shownLinks(view) {
   for (const link of links) exact.set(link.to, sum(link.to));
   const blind = (k) => noneSees(view.record, from, k);
   if (blind(to)) exact.delete(to);
-  if (to !== null) for (const q of from) if (!unseen(view.record, q, to) && !links.some((link) => link.from === q && link.to === to)) links.push({ from: q, to, weight: values[q * n + to], brings: brought ? view.brings.rows[from.indexOf(q)][to] : undefined });
+  if (to !== null) for (const q of from) if (!unseen(view.record, q, to) && !links.some((link) => link.from === q && link.to === to)) links.push({ from: q, to, weight: values[q * n + to] });
   links.sort((a, b) => (b.to === to) - (a.to === to)); // only the first few are drawn: what was asked for is among them
   const asked = view.state.to !== null && view.state.to === to ? to : null; // the other arcs step back
   const ghost = ghostNow(view, from);
   for (const [unit, share] of ghost?.shares ?? []) if (share >= GHOST_SAID && !exact.has(unit)) exact.set(unit, sum(unit));
-  return { links, from, to, asked, pointed: view.hovered.unit ?? view.hovered.k, exact, blind: sources(view.record) ? null : blind, ghost, brought };
-}
-
-// What the chosen words are brought, by unit; null where the page has not said it of them.
-function broughtNow(view, from) {
-  const { head, pins, rows } = view.brings ?? {};
-  if (!view.state.brings || !rows || headName(head) !== headName(view.state.head) || pins.join() !== from.join()) return null;
-  return new Map(rows[0].map((_, unit) => [unit, rows.reduce((sum, row) => sum + row[unit], 0) / rows.length]));
+  return { links, from, to, asked, pointed: view.hovered.unit ?? view.hovered.k, exact, blind: sources(view.record) ? null : blind, ghost };
 }
 
 // The links before a word was changed, as long as the reader has not sent them away.
@@ -128,25 +118,4 @@ function withSink(view, spec) {
   const inside = (test) => test && ((q, k) => k < n && test(q, k));
   const hovered = view.hovered.sink ? [view.hovered.q, n] : spec.hovered;
   return { ...spec, columns: [...spec.columns, "(sink)"], values, hovered, absent: inside(spec.absent), hidden: inside(spec.hidden) };
-}
-
-export function linesSpec(view) {
-  const { named: names, specials, n } = view.record;
-  const heads = [view.headNow ?? view.state.head, ...view.state.also.filter((head) => matrixOf(view.record, head))].sort((a, b) => a[1] - b[1]);
-  const from = fromNow(view);
-  const links = new Map();
-  for (const head of heads) {
-    const matrix = heads.length === 1 && view.tween < 1 ? null : matrixOf(view.record, head);
-    const value = matrix ? (q, k) => matrix[q * n + k] / STEPS : ((values) => (q, k) => values[q * n + k])(valuesShown(view));
-    const rows = from.length ? from : strongestLinks(view.matrixNow ?? [], n, 12, (q, k) => !specials[q] && !specials[k] && chose(view.record, q) && view.allowed(q, k)).map((link) => link.from);
-    for (const q of rows) {
-      const row = Float64Array.from({ length: n }, (_, k) => value(q, k));
-      for (const { to, weight } of strongest(row, from.length ? 24 : 1, Math.max(0.01, view.state.least), (k) => view.allowed(q, k) && (from.length || !specials[k]))) {
-        const key = q * n + to;
-        if (!links.has(key)) links.set(key, { from: q, to, parts: [] });
-        links.get(key).parts.push({ head, weight });
-      }
-    }
-  }
-  return { names, keys: sources(view.record), links: [...links.values()], heads, summed: view.state.summed && heads.length > 1, from, to: toNow(view), hovered: [view.hovered.q ?? view.hovered.unit, view.hovered.k], label: view.line.textContent, large: view.present };
 }

@@ -4,13 +4,15 @@ In: the grids before and after. Out: places in the text, and what the picture ne
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from mha_core import AttentionRecord, Grid
 from mha_core.tokens import Tokens
 from pages.parts.explore import export
+from pages.parts.frame import presets
 from pages.parts.frame.carried_selection import Change, change_between, shown_before
-from pages.parts.frame.links import link_to
+from pages.parts.frame.links import link_to, with_params
 from pages.parts.frame.request import Request
 
 MARKS = ".,;:!?\"'()"
@@ -29,6 +31,26 @@ def ghost(request: Request, grid: Grid) -> dict[str, Any] | None:
         "change": {"start": change.start, "old": change.old, "new": change.new},
         "words": list(words_between(was.request, request)),
         "compare": link_to("Compare", link) if one_pair else "",
+    }
+
+
+def twin(request: Request) -> dict[str, str] | None:
+    """Return the one word to change in a sentence that has a minimal pair, and the link that changes it."""
+    text = presets.twin_sentence(request.text)
+    if text == request.text:
+        return None
+    old, new = words_between(request, replace(request, text=text))
+    return {"said": f"Change “{old}” to “{new}”", "href": with_params("", {"text": text})}
+
+
+def first_change(request: Request, grid: Grid, other: Grid, record: str) -> dict[str, Any]:
+    """Return what the picture needs to change one word by itself: the `record` of the changed sentence."""
+    changed = replace(request, text=presets.WIDE)
+    change = change_between(grid.labels, other.labels) or Change(0, len(grid), len(other))
+    return {
+        "of": record,
+        "change": {"start": change.start, "old": change.old, "new": change.new},
+        "words": list(words_between(request, changed)),
     }
 
 

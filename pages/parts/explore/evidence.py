@@ -23,11 +23,11 @@ from pages.parts.frame.links import link_to, model_in_link
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
 
-PRONOUN, EVEN = "antecedent", "antecedent-even"
+PRONOUN = "antecedent"
 FOUND = {
     "role": "Yes, better than every rule",
-    "weak": "A little better than any rule",
-    "tracks": "It tracks it, but a rule does better",
+    "weak": "A little better than a rule",
+    "tracks": "Partly, but a rule does better",
     "rule": "No, it follows a rule",
     "no": "No",
 }
@@ -43,8 +43,14 @@ def of_choice(request: Request, record: AttentionRecord, grid: Grid, chosen: Sel
     answer = asked(table, record, grid, chosen)
     if answer is None:
         return {"usual": usual, "evidence": None}
-    said = " ".join(tested(table, answer, chosen.head))
-    return {"usual": usual, "evidence": {"said": said, "href": _test(request, answer, chosen.head), "of": of}}
+    return {
+        "usual": usual,
+        "evidence": {
+            "said": tested(answer, chosen.head),
+            "href": _test(request, answer, chosen.head),
+            "of": of,
+        },
+    }
 
 
 def usual_said(table: RoleTable, record: AttentionRecord, grid: Grid, chosen: Selection) -> str:
@@ -78,15 +84,10 @@ def asked(table: RoleTable, record: AttentionRecord, grid: Grid, chosen: Selecti
     return None if kind is None else table.by_key[kind]
 
 
-def tested(table: RoleTable, answer: Answer, head: Head) -> list[str]:
-    """Return the question, what came out of it for a head, and what did where the names are equally frequent."""
+def tested(answer: Answer, head: Head) -> str:
+    """Return the question and what came out of it for a head, with n and the baseline."""
     does = answer.question.does.replace("s ", " ", 1)
-    does = "understand the pronoun" if answer.key == PRONOUN else does
-    said = [f"Does head {head_name(head)} {does}?", _outcome(answer, head)]
-    even = table.by_key.get(EVEN) if answer.key == PRONOUN else None
-    if even is not None and even.word[head] == "role":
-        said.append(f"Where both names are equally frequent: {_numbers(even, head)}.")
-    return said
+    return f"Does it {'understand the pronoun' if answer.key == PRONOUN else does}? {_outcome(answer, head)}"
 
 
 def _outcome(answer: Answer, head: Head) -> str:
@@ -102,16 +103,16 @@ def _outcome(answer: Answer, head: Head) -> str:
 
 
 def _numbers(answer: Answer, head: Head) -> str:
-    best = f"{answer.rules[0].score:.0%}"
-    return f"{_right(answer, head)}; {'by chance' if answer.kind in BY_PLACE else 'the best rule'}, {best}"
+    baseline = "chance" if answer.kind in BY_PLACE else "the rule"
+    return f"{_right(answer, head)}, {baseline} {answer.rules[0].score:.0%}"
 
 
 def _right(answer: Answer, head: Head) -> str:
     if answer.kind == "sink" and answer.mass is not None:
         return f"{answer.mass[head]:.0%} of its attention in {answer.n:,} cases"
-    cases = "pronouns" if answer.key in (PRONOUN, EVEN) else "cases"
-    right = "" if answer.kind in BY_PLACE else "right "
-    return f"{right}in {answer.score[head]:.0%} of {answer.n:,} {cases}"
+    cases = "pronouns" if answer.key == PRONOUN else "cases"
+    right = "" if answer.kind in BY_PLACE else "right for "
+    return f"{right}{answer.score[head]:.0%} of {answer.n:,} {cases}"
 
 
 def _test(request: Request, answer: Answer, head: Head) -> str:

@@ -3,15 +3,12 @@
 In: what is asked for and a model. Out: what the picture's switch says; why one is refused is `cache.grid`'s to say.
 """
 
-from dataclasses import replace
 from typing import Any
 
 from mha_core import AttentionRecord, Grid, Model
 from mha_core.heads import measures
 from mha_core.heads.notices import differing_rows
 from pages.parts.frame.request import Request
-from pages.parts.frame.selection import Selection
-from pages.parts.serve import cache
 
 
 def offered(record: AttentionRecord, used: Model, *others: Model) -> list[tuple[str, str]]:
@@ -19,20 +16,6 @@ def offered(record: AttentionRecord, used: Model, *others: Model) -> list[tuple[
     keys = [{each.key for each in measures.available(used, record.tokens)}]
     keys += [{each.key for each in measures.available(model)} for model in others]
     return [(each.key, each.label) for each in measures.MEASURES if all(each.key in have for have in keys)]
-
-
-def brought(
-    request: Request, used: Model, record: AttentionRecord, chosen: Selection
-) -> dict[str, Any] | None:
-    """What the chosen words are brought through the chosen head, shares of their rows; None unless the reader asked."""
-    asked = dict(chosen.look).get("brings") == "1" and chosen.pins
-    if not asked or not request.raw or measures.VALUE.flaw(used) is not None:
-        return None
-    weights = cache.grid(replace(request, measure=measures.VALUE.key), record, quiet=True).weights[
-        chosen.head
-    ]
-    rows = weights[list(chosen.pins)].round(6).tolist()
-    return {"head": list(chosen.head), "pins": list(chosen.pins), "rows": rows}
 
 
 def switch(

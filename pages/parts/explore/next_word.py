@@ -1,294 +1,271 @@
-"""What would it say next? The likeliest tokens under the sentence, a click that takes one, going on word by word.
+"""What the model predicts next: its ten likeliest tokens to click, and text generated token by token.
 
-In: a request and what is pinned. Out: what the picture draws there; and, from what a reader asks for, a longer text in
-the box. Drawn by assets/js/next.js.
+In: a request, its record and what is pinned. Out: Streamlit's own widgets under the picture; a click or a generated
+token puts a longer text into the sentence box.
 """
 
-import math
-import time
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any
+from typing import NamedTuple
 
 import streamlit as st
 
-from mha_core import AttentionRecord, Grid, HeadScopeError, InputError, Model
-from mha_core.extended_record import check_choice
-from mha_core.model_list import DECODER
+from mha_core import AttentionRecord, Grid, HeadScopeError, Model
 from mha_core.picture.text import visible
 from mha_core.tokens import Piece
-from pages.parts.explore import speech
+from mha_core.wording import counted, percent
+from pages.parts.explore import predictions
 from pages.parts.frame import loading, state
-from pages.parts.frame.mounts import heard_from
+from pages.parts.frame.page_text import heading, say
 from pages.parts.frame.request import Request
-from pages.parts.frame.selection import Selection
 from pages.parts.serve import cache
 
-Payload = dict[str, Any]
-
-MOST = 40  # tokens that one press of "Go on" says
-SILENCE = 15.0  # seconds without the browser asking on: its page was left
-END, PIN = "end", "pin"
+MOST = 40  # tokens of one "Generate"
+PACE = 0.2  # seconds that a reader sees a token before the next is asked for
+WARMEST = 1.5
+PROBLEM = "next-problem"  # why the last click was not taken
+NEXT_TEXT = "generated-text"  # waits for the next run, in which the sentence box is not yet drawn
 
 
 @dataclass
-class Talk:
-    """How one reader lets a model go on. `turn` counts what was said; `text` is what was said last, `by` the model
-    that is asked and whether its weights are trained."""
+class Generation:
+    """One reader's generating: whether it runs, how many tokens are left, `text` as it was generated last, `model` and
+    whether its weights are trained, and what is said of how it ended."""
 
-    place: str = END
-    temperature: float = 0.0
-    seed: int = 0
     running: bool = False
     left: int = 0
-    turn: int = 0
     text: str = ""
+    model: tuple[str, bool] | None = None
     note: str = ""
-    heard: float = 0.0
-    by: tuple[str, bool] | None = None
+    drawn: bool = False
 
     def stop(self, note: str = "") -> None:
         self.running, self.note = False, note
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where the next token is asked for: at the end, after a pinned word, or in a mask; `position` is a piece's."""
+class Place(NamedTuple):
+    """Where the next token is asked for: a piece's position, named as the reader sees it."""
 
-    value: str
     label: str
     position: int
 
 
-def under(
-    request: Request, record: AttentionRecord, grid: Grid, key: str, now: Selection
-) -> tuple[Payload | None, Callable[[], None]]:
-    """What the picture of that key draws under the sentence (nothing for a model that predicts no word), and its
-    callback for what a reader asks for there."""
+def put_generated() -> None:
+    """Put the text that was generated into the box; before the box is drawn."""
+    text = st.session_state.pop(NEXT_TEXT, None)
+    if text is not None:
+        state.put(text)
+
+
+def draw(request: Request, record: AttentionRecord, grid: Grid, pins: Sequence[int]) -> None:
+    """Draw the predictions of the model under the picture; nothing for one that predicts no word."""
     used = loading.model(request)
-    offered = places(record, grid, now.pins)
-    shown = panel(request, used, record, offered, my_talk())
-    if shown is not None:
-        shown["pins"] = list(now.pins)
-    return shown, partial(_heard, key, request, offered)
-
-
-def panel(
-    request: Request, used: Model, record: AttentionRecord, offered: Sequence[Place], talk: Talk
-) -> Payload | None:
-    """What is drawn under the sentence; None for a model that predicts no word."""
-    by = request.model, request.trained
-    if talk.by not in (None, by):
-        talk.stop("Stopped, because the model was changed." if talk.running else "")
-    talk.by = by
     if used.next_head is not None:
-        return _next(request, used, record, offered, talk)
-    if used.masked_head is not None and used.tokenizer.mask_name:
-        return _masked(request, used, talk)
-    return None
-
-
-def my_talk() -> Talk:
-    talk: Talk = st.session_state.setdefault("talk", Talk())
-    return talk
+        _next(request, used, record, places(record, grid, pins))
+    elif used.masked_head is not None and used.tokenizer.mask_name:
+        _masked(request, used)
 
 
 def places(record: AttentionRecord, grid: Grid, pins: Sequence[int]) -> list[Place]:
-    """The end, and the last pinned word unless it is the end."""
+    """The end of the text, and after the last pinned word unless it is the end."""
     end = len(record.tokens) - 1
-    found = [Place(END, "At the end", end)]
+    found = [Place("At the end", end)]
     if pins and (after := grid.units[pins[-1]].pieces[-1]) < end:
-        found.append(Place(PIN, f"After “{visible(grid.units[pins[-1]].bare)}”", after))
+        found.append(Place(f"After “{visible(grid.units[pins[-1]].bare)}”", after))
     return found
 
 
-def _next(
-    request: Request, used: Model, record: AttentionRecord, offered: Sequence[Place], talk: Talk
-) -> Payload:
-    if talk.text != request.text:
-        talk.stop("Stopped, because the text was changed." if talk.running else "")
-        talk.text = request.text
-    elif talk.running and time.monotonic() - talk.heard > SILENCE:
-        talk.stop()
-    place = _chosen(offered, talk) or offered[0]
-    tokens = speech.following(request, used, place.position)
-    following = record.tokens.pieces[place.position + 1 :]
-    stands = following[0] if following else None
-    rows = [
-        {"id": token.id, "p": token.probability, "stands": stands is not None and token.id == stands.id}
-        | _spelled(token.text, "Append" if stands is None else "Go on from there with")
-        for token in tokens
-    ]
-    note = talk.note
-    if stands is not None and not any(row["stands"] for row in rows):
-        note = f"The text goes on with “{visible(stands.text, spaces=True)}”, which is not among these ten."
-    return {
-        "title": "What would it say next?",
-        "caption": _caption(used, stands),
-        "note": note,
-        "rows": rows,
-        "places": [{"value": each.value, "label": each.label} for each in offered],
-        "place": place.value,
-        "talk": {
-            "running": talk.running,
-            "turn": talk.turn,
-            "temperature": talk.temperature,
-            "seed": talk.seed,
-        },
-    }
-
-
-def _caption(used: Model, stands: Piece | None) -> str:
-    click = "A click appends a token." if stands is None else "A click replaces all that follows there."
-    if not used.trained:
-        return f"{click} The weights of {used.title} are random: these probabilities know nothing."
-    size = f"{used.title.partition(',')[0]}, a small model with its weights cut to 4 bits"
-    whose = size if used.name == DECODER else used.title
-    return f"{click} These are the probabilities of {whose}: what it would say, not what is true."
-
-
-def _masked(request: Request, used: Model, talk: Talk) -> Payload:
-    found = speech.masks(request, used)
-    offered = [Place(str(i), f"{used.tokenizer.mask_name} {i + 1}", i) for i in range(len(found))]
-    place = _chosen(offered, talk)
-    rows: list[Payload] = []
-    if place is not None:
-        guesses = speech.hidden_words(request, used)[place.position]
-        rows = [
-            {"id": number, "p": p, "stands": False} | _spelled(name, "Put in")
-            for number, (name, p) in enumerate(guesses)
-        ]
-    name = used.tokenizer.mask_name
-    caption = (
-        f"A click puts the piece in place of {name}. These are the probabilities of {used.title}, not truth."
+# ---- a decoder
+def _next(request: Request, used: Model, record: AttentionRecord, offered: Sequence[Place]) -> None:
+    generation = my_generation(request)
+    heading("Next token")
+    place = offered[_one_of([place.label for place in offered])]
+    tokens = predictions.following(request, used, place.position)
+    rest = record.tokens.pieces[place.position + 1 :]
+    cut = record.tokens.text[: record.tokens.pieces[place.position].end]
+    kept = replace(request, text=cut) if rest else request
+    _choices(
+        "Click a token to append it" if not rest else "Click a token to go on from there",
+        [(token.text, token.probability) for token in tokens],
+        lambda number: replace(kept, text=predictions.append(kept, used, tokens[number].id).text),
+        of=(request.text, place.position),
+        help=_about(used),
     )
-    return {
-        "title": f"What would it put for {name}?",
-        "caption": caption if rows else f"Type {name} in place of a word to see what {used.title} would put.",
-        "note": talk.note if talk.text == request.text else "",
-        "rows": rows,
-        "places": [{"value": each.value, "label": each.label} for each in offered],
-        "place": "" if place is None else place.value,
-        "talk": None,
-    }
+    if rest:
+        say(f"The text goes on with “{visible(rest[0].text, spaces=True)}”.")
+    _generate(request, used, generation)
+    if generation.note and generation.text == request.text:
+        say(generation.note, "notice")
 
 
-def _spelled(text: str, does: str) -> Payload:
-    """A token as it is typed: the space before it as a mark, other invisible characters as signs."""
+def _one_of(labels: Sequence[str]) -> int:
+    """Which of these places the reader chose; not asked where there is one."""
+    if len(labels) < 2:
+        return 0
+    chosen = st.segmented_control(
+        "Where", labels, default=labels[0], required=True, label_visibility="collapsed"
+    )
+    return labels.index(chosen or labels[0])
+
+
+def _about(used: Model) -> str:
+    weights = "" if used.trained else " with random weights"
+    return f"Predictions of {used.title}{weights}: likely, not true."
+
+
+def _choices(
+    label: str,
+    offered: Sequence[tuple[str, float]],
+    taken: Callable[[int], Request],
+    *,
+    of: tuple[str, int],
+    help: str,
+) -> None:
+    """Tokens with their probabilities as buttons in a row; one that is pressed makes another text."""
+    key = f"next-{hash(of)}"
+
+    def take() -> None:
+        number = st.session_state.get(key)
+        if not isinstance(number, int) or not 0 <= number < len(offered):
+            return
+        st.session_state[key] = None
+        try:
+            longer = taken(number)
+            state.put(longer.text, longer.pair or "")
+        except HeadScopeError as error:
+            st.session_state[PROBLEM] = str(error)
+
+    st.pills(
+        label,
+        range(len(offered)),
+        format_func=lambda number: f"{_spelled(offered[number][0])} {chance(offered[number][1])}",
+        key=key,
+        help=help,
+        on_change=take,
+    )
+    if problem := st.session_state.pop(PROBLEM, ""):
+        say(problem, "problem")
+
+
+def chance(probability: float) -> str:
+    """A probability in percent; one that is too small for its decimal is not called none."""
+    return "<0.1%" if 0 < probability < 0.0005 else percent(probability)
+
+
+def _spelled(text: str) -> str:
+    """A token as it is typed, the space before it as a mark; safe as Markdown."""
     bare = text.lstrip(" ")
-    shown = visible(bare) if bare else ""
-    return {
-        "mark": "␣" * (len(text) - len(bare)),
-        "text": shown,
-        "does": f"{does} “{' ' * (bare != text)}{shown}”",
-    }
+    shown = "␣" * (len(text) - len(bare)) + (visible(bare) if bare else "")
+    return re.sub(r"([^\w\s␣]|_)", r"\\\1", shown)
 
 
-def _heard(key: str, request: Request, offered: Sequence[Place]) -> None:
-    ask = heard_from(key, "ask")
-    used = loading.at_hand(request.model, request.trained)
-    if not isinstance(ask, Mapping) or used is None:
+# ---- generating
+def my_generation(request: Request) -> Generation:
+    """This reader's generating; stopped where its model or its text was changed."""
+    generation: Generation = st.session_state.setdefault("generation", Generation())
+    model = request.model, request.trained
+    if generation.model not in (None, model):
+        generation.stop()
+    elif generation.running and generation.text != request.text:
+        generation.stop("Stopped: the text was changed.")
+        generation.text = request.text
+    generation.model = model
+    return generation
+
+
+def _generate(request: Request, used: Model, generation: Generation) -> None:
+    with st.container(horizontal=True, vertical_alignment="bottom", key="generate"):
+        st.button(
+            "Stop" if generation.running else "Generate",
+            key="generate-go",
+            on_click=_stop if generation.running else _start,
+            args=(request.text,),
+        )
+        temperature = st.slider(
+            "Temperature",
+            0.0,
+            WARMEST,
+            0.0,
+            0.1,
+            key="temperature",
+            width=180,
+            help="0: always the likeliest",
+        )
+        seed = 0
+        if temperature:
+            seed = int(st.number_input("Seed", 0, 9999, 0, key="seed", width=120))
+    if generation.running:
+        generation.drawn = False
+        st.fragment(_advance, run_every=PACE)(request, used, temperature, seed)
+
+
+def _start(text: str) -> None:
+    st.session_state["generation"].__dict__.update(running=True, left=MOST, text=text, note="")
+
+
+def _stop(_text: str) -> None:
+    generation = st.session_state["generation"]
+    generation.stop(f"Stopped after {counted(MOST - generation.left, 'token')}.")
+
+
+def _advance(request: Request, used: Model, temperature: float, seed: int) -> None:
+    """One token more. The run in which the text is drawn comes first; those after it go on."""
+    generation = my_generation(request)
+    if not generation.drawn:
+        generation.drawn = True
         return
-    talk = my_talk()
+    if not generation.running:
+        return
     try:
-        longer = answer(ask, request, used, offered, talk)
+        st.session_state[NEXT_TEXT] = one_more(request, used, generation, temperature, seed)
     except HeadScopeError as error:
-        talk.text = request.text
-        talk.stop(str(error))
-        return
-    if longer is None:
-        return
-    state.put(longer.text, longer.pair or "")
+        generation.stop(str(error))
+    st.rerun()
 
 
-def answer(
-    ask: Mapping[str, Any], request: Request, used: Model, offered: Sequence[Place], talk: Talk
-) -> Request | None:
-    """Do what a browser asks for, which may be anything; the request with the new text, or None if it stays.
-
-    Raises HeadScopeError where it cannot be done.
-    """
-    does, talk.heard = ask.get("do"), time.monotonic()
-    if does == "place":
-        talk.place = str(ask.get("value"))
-    elif does == "stop" and talk.running:
-        talk.stop(f"Stopped after {_tokens(MOST - talk.left)}.")
-        return replace(request, text=talk.text)  # the browser may not have heard of the last of it
-    elif does == "append":
-        return _taken(_number(ask, "id"), request, used, offered, talk)
-    elif does == "go" and used.next_head is not None:
-        return _begun(_number(ask, "temperature"), int(_number(ask, "seed")), request, used, talk)
-    elif does == "on" and talk.running and ask.get("turn") == talk.turn and talk.text == request.text:
-        return _one_more(request, used, talk)
-    return None
-
-
-def _number(ask: Mapping[str, Any], name: str) -> float:
-    value = ask.get(name)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise InputError(f"The browser sent no number for {name}.")
-    return value
-
-
-def _begun(temperature: float, seed: int, request: Request, used: Model, talk: Talk) -> Request:
-    check_choice(temperature, seed)
-    talk.temperature, talk.seed, talk.place = temperature, seed, END
-    talk.running, talk.left, talk.note = True, MOST, ""
-    return _one_more(request, used, talk)
-
-
-def _one_more(request: Request, used: Model, talk: Talk) -> Request:
-    identity = speech.chosen(request, used, talk.temperature, talk.seed)
-    talk.turn, talk.text = talk.turn + 1, request.text
+def one_more(request: Request, used: Model, generation: Generation, temperature: float, seed: int) -> str:
+    """Return the text with the next token; the same where the model ends it there."""
+    identity = predictions.chosen(request, used, temperature, seed)
+    generation.text = request.text
     if used.tokenizer.is_special(identity):
-        name, said = used.tokenizer.typed(identity), _tokens(MOST - talk.left)
-        talk.stop(f"After {said} it ends its text here, with {name}.")
-        return request
-    said_on = speech.append(request, used, identity)
-    talk.text, talk.left = said_on.text, talk.left - said_on.n
-    if talk.left <= 0:
-        talk.stop(f"It said {_tokens(MOST - talk.left)}.")
-    return replace(request, text=said_on.text)
+        name = used.tokenizer.typed(identity)
+        generation.stop(f"The text ends here, with {name}, after {counted(MOST - generation.left, 'token')}.")
+        return request.text
+    longer = predictions.append(request, used, identity)
+    generation.text, generation.left = longer.text, generation.left - longer.n
+    if generation.left <= 0:
+        generation.stop(f"Stopped after {counted(MOST - generation.left, 'token')}.")
+    return longer.text
 
 
-def _tokens(n: int) -> str:
-    return f"{n} token{'s' * (n != 1)}"
+# ---- a masked model
+def _masked(request: Request, used: Model) -> None:
+    """Draw what the model would put in the place of a mask, or how to mask a word."""
+    name = str(used.tokenizer.mask_name)
+    heading("Masked words")
+    found = predictions.masks(request, used)
+    if not found:
+        say(f"Type {name} in place of a word to see what {used.title} predicts there.")
+        return
+    number = _one_of([f"{name} {number + 1}" for number in range(len(found))])
+    guesses = predictions.hidden_words(request, used)[number]
+    _choices(
+        f"Click a word to put it in place of {name}",
+        guesses,
+        lambda guess: with_word(request, used, found[number], guesses[guess][0]),
+        of=(f"{request.text}\n{request.pair}", number),
+        help=_about(used),
+    )
 
 
-def _taken(
-    number: float, request: Request, used: Model, offered: Sequence[Place], talk: Talk
-) -> Request | None:
-    talk.stop()
-    if used.next_head is None:
-        changed = _unmasked(int(number), request, used, talk)
-        talk.text = changed.text
-        return changed
-    place = _chosen(offered, talk)
+def with_word(request: Request, used: Model, piece: Piece, name: str) -> Request:
+    """Return the request with a word in place of a masked piece."""
     tokens = cache.record_of(request.run, used).tokens
-    if place is not None and place.value != END:
-        request = replace(request, text=tokens.text[: tokens.pieces[place.position].end])
-    said = speech.append(request, used, int(number))
-    talk.text, talk.place, talk.turn = said.text, END, talk.turn + 1
-    return replace(request, text=said.text)
-
-
-def _chosen(offered: Sequence[Place], talk: Talk) -> Place | None:
-    return next((place for place in offered if place.value == talk.place), offered[0] if offered else None)
-
-
-def _unmasked(number: int, request: Request, used: Model, talk: Talk) -> Request:
-    found, tokens = speech.masks(request, used), cache.record_of(request.run, used).tokens
-    which = int(talk.place) if talk.place.isdecimal() and int(talk.place) < len(found) else 0
-    guesses = speech.hidden_words(request, used)[which]
-    if not 0 <= number < len(guesses):
-        raise InputError(f"There is no guess {number + 1}; there are {len(guesses)}.")
-    piece, (name, _) = found[which], guesses[number]
     before, after = tokens.text_of(piece.segment)[: piece.start], tokens.text_of(piece.segment)[piece.end :]
     mark = used.tokenizer.continuation
     if mark and name.startswith(mark):
         before, name = before.rstrip(), name.removeprefix(mark)
-    filled = before + name + after
     if piece.segment:
-        return replace(request, text=tokens.text, pair=filled)
-    return replace(request, text=filled, pair=tokens.pair)
+        return replace(request, text=tokens.text, pair=before + name + after)
+    return replace(request, text=before + name + after, pair=tokens.pair)

@@ -41,6 +41,8 @@ def reason(request: Request, record: AttentionRecord, grid: Grid, chosen: Select
     left_out = list(record.tokens.special_names) if request.specials == "shown" else []
     if grid.is_causal and not grid.units[0].special:
         left_out.append("the first token")
-    but = f", {listed(left_out)} left out" if left_out else ""
-    place = place_name(chosen.head, request.per)
-    return {"said": f"This is the strongest link between two words in {place}{but}.", "of": chosen.as_json()}
+    but = f", ignoring {listed(left_out)}" if left_out else ""
+    return {
+        "said": f"Strongest link in {place_name(chosen.head, request.per)}{but}.",
+        "of": chosen.as_json(),
+    }

@@ -3,7 +3,7 @@
 Each is bound to the address. In: what the reader types and clicks. Out: a `Request`, every value checked once more.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -11,14 +11,13 @@ from typing import Any, cast
 import streamlit as st
 
 from mha_core.grid import Specials
-from mha_core.heads import measures
 from mha_core.hf import TransformersModel
 from mha_core.hf_layers import Part
 from mha_core.model import Model
 from mha_core.tokens import Tokenizer
 from pages.parts.frame import examples, fetching, loading, presets, state
 from pages.parts.frame.links import NEW_LINE
-from pages.parts.frame.page_text import say, together
+from pages.parts.frame.page_text import say
 from pages.parts.frame.pages import Page, first_of
 from pages.parts.frame.request import (
     AGAINST,
@@ -35,25 +34,9 @@ from pages.parts.frame.request import (
     title_of,
 )
 
-SPECIALS_LABELS = {
-    "shown": "{} shown",
-    "hidden": "{} hidden, not renormalised",
-    "renormalised": "{} hidden, renormalised",
-}
-OPTIONS_HELP = (
-    "Untrained is the same model with random weights. “Words” merges the pieces of a word: summed "
-    "where it is looked at, averaged where it looks."
-)
-AS_READ_HELP = (
-    "Untrained is the same model with random weights. This page shows the pieces that the model reads, all of them; "
-    "whole words and hidden special tokens are a matter of the other pages."
-)
-OWN_UNITS_HELP = (
-    "Untrained is the same model with random weights. This page reads texts of its own, in the units that each "
-    "question needs; whole words, hidden special tokens and a second sentence are a matter of the pages that show a "
-    "sentence."
-)
-HIDDEN_SAID = " With {} hidden, rows sum to less than 100 %, unless renormalised."
+UNIT_HELP = "Words merges the pieces of a word: columns summed, rows averaged."
+SPECIALS_HELP = "Hidden: rows no longer sum to 100%."
+WEIGHTS_HELP = "Untrained is the same model with random weights."
 
 
 @dataclass(frozen=True)
@@ -67,9 +50,9 @@ class Shown:
     as_read: bool = False
 
     @property
-    def fixed(self) -> str:
-        """Why units and special tokens are no choice here; empty where they are."""
-        return (AS_READ_HELP if self.as_read else "") if self.sentence else OWN_UNITS_HELP
+    def fixed(self) -> bool:
+        """Whether units and special tokens are no choice here."""
+        return self.as_read or not self.sentence
 
 
 def draw(page: Page, shown: Shown, present: bool) -> Request:
@@ -77,15 +60,16 @@ def draw(page: Page, shown: Shown, present: bool) -> Request:
     address goes along whole."""
     with st.container(key="controls" if shown.sentence else "controls-kept", gap="xsmall"):
         text = _sentence(
-            "Sentence A" if shown.comparison else "Your sentence", "text", first_of("text", page)
+            "Sentence A" if shown.comparison else "Your sentence",
+            "text",
+            first_of("text", page),
+            label_shown=shown.comparison,
         )
         other = st.container(key="other") if shown.comparison else None
         with st.container(key="beneath", horizontal=True, vertical_alignment="center", gap="xsmall"):
             against = _against() if shown.comparison else AGAINST[0]
-            pressed = st.container(width="content")
+            _offer(shown)
             request, readers = _options(Request(text, present=present), page, shown, against)
-        with pressed:
-            _offer(shown, request, readers)
         request = _sequence(request) if shown.sentence else request
         if other is not None:
             with other:
@@ -93,9 +77,6 @@ def draw(page: Page, shown: Shown, present: bool) -> Request:
         fetching.ask("model", *(["model2"] if against == "model" else []))
         if shown.sentence:
             _known_words([model.tokenizer for model in readers])
-        opened = presets.opening(request.text, request.pair or "")
-        if shown.examples and opened:
-            say(opened.look(request.model), "look")
     return request
 
 
@@ -106,9 +87,14 @@ def _known_words(readers: Sequence[Tokenizer]) -> None:
             say(" ".join(words))
 
 
-def _sentence(label: str, key: str, first: str) -> str:
+def _sentence(label: str, key: str, first: str, *, label_shown: bool = True) -> str:
     typed = st.text_input(
-        label, first, key=key, bind="query-params", placeholder="Type a sentence and press Enter"
+        label,
+        first,
+        key=key,
+        bind="query-params",
+        placeholder="Type a sentence and press Enter",
+        label_visibility="visible" if label_shown else "collapsed",
     )
     return (typed or "").replace(NEW_LINE, "\n")
 
@@ -122,36 +108,40 @@ def _against() -> str:
 
 
 def _options(asked: Request, page: Page, shown: Shown, against: str) -> tuple[Request, list[Model]]:
-    """The request with what is chosen in the menu, and the models that are there."""
-    with st.container(key="options", horizontal=True, vertical_alignment="center", gap="xsmall"):
-        said, menu = st.container(width="content"), st.popover("Options", type="tertiary")
-        with menu:
-            model = _model("Model", "model", first_of("model", page))
-            trained = _switch("Weights", "weights", WEIGHTS) == WEIGHTS[0]
-        second = [state.own("model2", models()[0])] if against == "model" else []
-        there = _there(model, *second, trained=trained)  # a model that arrives says so beside the menu
-        readers = [each.tokenizer for each in there]
-        names = tuple(dict.fromkeys(name for reader in readers for name in reader.special_names))
-        with menu:
-            pair = _pair(readers) if shown.sentence else state.own("pair", "")
-            unit, specials = _reading(names, shown.fixed)
-            with together():
-                _digest(there[0] if there else None)
-                say(shown.fixed or OPTIONS_HELP + (HIDDEN_SAID.format(" and ".join(names)) if names else ""))
-                if shown.examples or shown.comparison:
-                    say(measures.HELP)
-        request = replace(
-            asked,
-            pair=pair or None,
-            model=model,
-            trained=trained,
-            unit=unit,
-            specials=cast(Specials, specials),
-            measure=state.own_part("measure", MEASURES),
-        )
-        with said:
-            _summary(request, there, names, shown)
+    """The request with what is chosen in the menu, which is named after the model, and the models that are there."""
+    with st.container(key="options", width="content"):
+        menu = st.popover(_named(state.own("model", first_of("model", page))), type="tertiary")
+    with menu:
+        model = _model("Model", "model", first_of("model", page))
+        trained = _switch("Weights", "weights", WEIGHTS, help=WEIGHTS_HELP) == WEIGHTS[0]
+    second = [state.own("model2", models()[0])] if against == "model" else []
+    there = _there(model, *second, trained=trained)  # a model that arrives says so beside the menu
+    readers = [each.tokenizer for each in there]
+    names = tuple(dict.fromkeys(name for reader in readers for name in reader.special_names))
+    with menu:
+        pair = _pair(readers) if shown.sentence else state.own("pair", "")
+        unit, specials = _reading(names, shown.fixed)
+        if there and isinstance(there[0], TransformersModel):
+            say("Computed by transformers.")
+    request = replace(
+        asked,
+        pair=pair or None,
+        model=model,
+        trained=trained,
+        unit=unit,
+        specials=cast(Specials, specials),
+        measure=state.own_part("measure", MEASURES),
+    )
     return request, there
+
+
+def _named(model: str) -> str:
+    """What the menu says of what is chosen in it: the model, and what is not as it is at first."""
+    name = title_of(model if refusal("model", model) is None else models()[0])
+    said = [name]
+    if state.own_part("weights", WEIGHTS) != WEIGHTS[0]:
+        said.append(WEIGHTS[1])
+    return ", ".join(said)
 
 
 def _there(*names: str, trained: bool) -> list[Model]:
@@ -161,35 +151,16 @@ def _there(*names: str, trained: bool) -> list[Model]:
     return [model for model in found if model is not None]
 
 
-def _summary(request: Request, there: Sequence[Model], names: Sequence[str], shown: Shown) -> None:
-    """What is chosen in the menu, in one line."""
-    units = "whole words" if request.words and not shown.as_read else "word pieces"
-    specials = SPECIALS[0] if shown.as_read else request.specials
-    framed = f" · {SPECIALS_LABELS[specials].format(', '.join(names))}" if names else ""
-    read = f" · {units}{framed}" if shown.sentence else ""
-    by = ", computed by transformers" if there and isinstance(there[0], TransformersModel) else ""
-    say(f"{title_of(request.model)}, {'trained' if request.trained else 'untrained'}{by}{read}", "summary")
-
-
-def _reading(names: Sequence[str], fixed: str) -> tuple[str, str]:
-    """Units and special tokens: the reader's choice, or as the address has them where `fixed` says why they are none;
-    where a model has no special tokens, none are hidden."""
+def _reading(names: Sequence[str], fixed: bool) -> tuple[str, str]:
+    """Units and special tokens: the reader's choice, or as the address has them where they are `fixed`; where a model
+    has no special tokens, none are hidden."""
     if fixed:
         return state.own_part("unit", UNITS), state.own_part("specials", SPECIALS)
-    unit = _switch("Units", "unit", UNITS)
+    unit = _switch("Units", "unit", UNITS, help=UNIT_HELP)
     with _seen(bool(names), "specials"):
-        specials = _switch(" and ".join(names) or "Special tokens", "specials", SPECIALS)
+        specials = _switch(" and ".join(names) or "Special tokens", "specials", SPECIALS, help=SPECIALS_HELP)
     specials = specials if names else SPECIALS[0]
     return unit, specials
-
-
-def _digest(model: Model | None) -> None:
-    """The one digest of the model's files, and whether they were compared with one that was known."""
-    if model is not None:
-        compared = (
-            "as expected" if model.pinned else "compared with none; --sha256 of the command line pins them"
-        )
-        say(f"Files of {model.title}: SHA-256 {model.files_digest[:16]}…, {compared}.")
 
 
 def _pair(readers: Sequence[Tokenizer]) -> str:
@@ -199,7 +170,7 @@ def _pair(readers: Sequence[Tokenizer]) -> str:
         return asked
     if all(not reader.takes_pairs for reader in readers) and readers and not asked:
         return ""
-    return st.text_input("Second sentence (optional)", key="pair", bind="query-params") or ""
+    return st.text_input("Second sentence", key="pair", bind="query-params") or ""
 
 
 def _sequence(request: Request) -> Request:
@@ -239,34 +210,18 @@ def _seen(seen: bool, key: str) -> Any:
     return nullcontext() if seen else st.container(key=f"unseen-{key}")
 
 
-def _offer(shown: Shown, request: Request, there: Sequence[Model]) -> None:
-    """Sentences or pairs worth a look, as links."""
-    few = any(model.tokenizer.known_words is not None for model in there)
+def _offer(shown: Shown) -> None:
+    """Sentences or pairs worth a look, as links, each with the model that it opens in."""
     if shown.examples:
-        pairs = any(model.tokenizer.takes_pairs for model in there) or not there
-        offered = {
-            one.name: {"text": one.text, "pair": one.pair}
-            for one in presets.SENTENCES
-            if pairs or not one.pair
-        }
-        examples.row("Examples", {name: to | _brought(request, few, to) for name, to in offered.items()})
+        first = {"model": "", "weights": ""}
+        offered = {one.name: {"text": one.text, "pair": one.pair, **first} for one in presets.SENTENCES}
+        examples.row("Try", offered, presets.IN_VIEW)
     elif shown.comparison:
-        offered = {one.name: {"text": one.a, "text2": one.b, "against": ""} for one in presets.PAIRS}
-        own = {one.name: {"model": one.model, "weights": ""} for one in presets.PAIRS if one.model}
-        examples.row(
-            "Minimal pairs",
-            {name: to | (own.get(name) or _brought(request, few, to)) for name, to in offered.items()},
-        )
-
-
-def _brought(request: Request, few: bool, texts: Mapping[str, str]) -> dict[str, str]:
-    """The model that an example without one of its own opens in, where the reader's was brought by another or knows
-    few words and not these: the first one."""
-    brought = request.model in {pair.model for pair in presets.PAIRS}
-    unknown = few and not all(
-        loading.reads(request.model, request.trained, text, "") for text in texts.values() if text
-    )
-    return {"model": models()[0], "weights": ""} if brought or unknown else {}
+        pairs = {
+            one.name: {"text": one.a, "text2": one.b, "against": "", "model": one.model, "weights": ""}
+            for one in presets.PAIRS
+        }
+        examples.row("Try", pairs)
 
 
 def _model(label: str, key: str, first: str) -> str:
@@ -284,11 +239,20 @@ def _model(label: str, key: str, first: str) -> str:
         key=key,
         bind="query-params",
         accept_new_options=any_model,
+        on_change=_own_head if key == "model" else None,
     )
     return fetching.settled(_checked(key, chosen, first))
 
 
-def _switch(label: str, key: str, options: tuple[str, ...], label_shown: bool = True) -> str:
+def _own_head() -> None:
+    """Another model opens on its own head."""
+    if "head" in st.query_params:
+        state.change({"head": None})
+
+
+def _switch(
+    label: str, key: str, options: tuple[str, ...], *, label_shown: bool = True, help: str | None = None
+) -> str:
     if problem := refusal(key, state.own(key, options[0])):
         say(problem, "notice")
     chosen = st.segmented_control(
@@ -298,6 +262,7 @@ def _switch(label: str, key: str, options: tuple[str, ...], label_shown: bool = 
         required=True,
         key=key,
         bind="query-params",
+        help=help,
         label_visibility="visible" if label_shown else "collapsed",
     )
     return _checked(key, chosen, options[0])

@@ -46,7 +46,7 @@ def prose(text: str) -> str:
 
 def whole(escaped: str) -> str:
     """Escaped HTML in which no line ends between a number and its percent sign, or within a head's name."""
-    return re.sub(r"[+−]?\d[\d.,]* %|\b\d+-\d+\b", r'<span class="hs-whole">\g<0></span>', escaped)
+    return re.sub(r"[+−]?\d[\d.,]* ?%|\b\d+-\d+\b", r'<span class="hs-whole">\g<0></span>', escaped)
 
 
 def lowered(escaped: str) -> str:

@@ -1,4 +1,4 @@
-"""Sentences worth a look, each with what to look for, and the view a known sentence opens with.
+"""Sentences worth a look, and the view a known sentence opens with.
 
 In: nothing. Out: `SENTENCES` for Explore, `PAIRS` for Compare; heads are (layer, head) from 0, by model.
 """
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from mha_core.model_list import CLASSROOM, DECODER, EMBEDDED
-from mha_core.wording import Head, head_name
+from mha_core.wording import Head
 
 # The head a model opens with, where nothing says another: `it` looks at `animal` in both of these.
 OPENING: Mapping[str, Head] = MappingProxyType({EMBEDDED: (3, 1), DECODER: (13, 8), CLASSROOM: (1, 1)})
@@ -17,23 +17,13 @@ FIRST: Head = (3, 1)  # of any other model
 
 @dataclass(frozen=True)
 class Preset:
-    """A sentence, what to look for in it, and where the view opens: the word that is looked from, and by model the
-    head to start with, where it is worth naming."""
+    """A sentence, named by what it shows, and where it opens: the word looked from and, by model, the head."""
 
     name: str
     text: str
-    look_for: str
     pair: str = ""
     word: str = ""
     heads: Mapping[str, Head] = field(default_factory=dict)
-
-    def look(self, model: str) -> str:
-        """What to look for, with the head to start with if this model has one for it."""
-        head = self.heads.get(model)
-        if head is None:
-            return self.look_for
-        where = f"layer {head[0] + 1}, head {head[1] + 1}"
-        return f"{self.look_for} Start with head {head_name(head)} ({where})."
 
 
 @dataclass(frozen=True)
@@ -65,51 +55,25 @@ FOLLOWED: Mapping[str, tuple[str, str]] = MappingProxyType({
 })  # fmt: skip
 
 SENTENCES = (
-    Preset("tired", TIRED, "Which heads send `it` to `animal`?", word="it", heads=OPENING),
+    Preset("pronoun", TIRED, word="it", heads=OPENING),
+    Preset("long-distance verb", "The keys to the old wooden cabinet are on the table.", word="are"),
     Preset(
-        "wide",
-        WIDE,
-        "One word changed, and `it` should now mean the street. Do the same heads move?",
-        word="it",
-    ),
-    Preset(
-        "trophy",
-        "The trophy didn't fit in the suitcase because it was too big.",
-        "A riddle from the Winograd schemas: too big is the trophy. Does any head know?",
-        word="it",
-    ),
-    Preset(
-        "suitcase",
-        "The trophy didn't fit in the suitcase because it was too small.",
-        "Too small is the suitcase. Compare it with the sentence before.",
-        word="it",
-    ),
-    Preset(
-        "cat",
-        "The cat sat on the mat because it was tired.",
-        "Short enough to read a whole matrix: find a head with a clean diagonal.",
-        word="it",
-    ),
-    Preset(
-        "agreement",
-        "The keys to the old wooden cabinet are on the table.",
-        "The verb `are` agrees with `keys`, six words back. Who looks that far?",
-        word="are",
-    ),
-    Preset(
-        "rare name",
+        "repeated name",
         "Zbigniew called and said that Zbigniew would be late.",
-        "A rare name falls into pieces and comes twice. Which heads tie the second to the first?",
         word="Zbigniew",
+        heads={EMBEDDED: (2, 9)},
     ),
+    Preset("Winograd schema", "The trophy didn't fit in the suitcase because it was too big.", word="it"),
+    Preset("short sentence", "The cat sat on the mat because it was tired.", word="it"),
     Preset(
         "two sentences",
         "Maria gave the book to her sister.",
-        "Two texts with a separator between them: which heads cross the border?",
         pair="She had already read it twice.",
         word="She",
+        heads={EMBEDDED: (5, 5)},
     ),
 )
+IN_VIEW = 3  # of these; the others stand behind "More"
 
 PAIRS = (
     MinimalPair(

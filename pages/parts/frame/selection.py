@@ -19,15 +19,13 @@ from pages.parts.frame.request import Request
 __all__ = ["LOOK", "PARAMS", "Selection", "from_params", "parse_head"]
 # The parameters of a link that belong to the picture.
 CHOICES = ("head", "pin", "to")
-# How it is shown: tab, heads drawn together, threshold in percent, order, which of two sentences looks at which, arcs
-# with what they bring, and shades up to the largest weight.
+# How it is shown: threshold in percent, order of the heads, which of two sentences looks at which, the ranking without
+# a second word, and shades up to the largest weight.
 LOOK = {
-    "tab": "lines",
-    "also": r"[1-9][0-9]{0,2}-[1-9][0-9]{0,2}(,[1-9][0-9]{0,2}-[1-9][0-9]{0,2}){0,31}",
     "least": r"[1-9]|[1-4][0-9]|50",
-    "sort": r"weight|role",
+    "sort": "weight",
     "between": r"AA|AB|BA|BB",
-    "brings": "1",
+    "rank": "1",
     "scale": "largest",
 }
 PARAMS = (*CHOICES, *LOOK)

@@ -3,7 +3,7 @@
 In: the address and what the reader types. Out: one frozen `Request`, each value checked; what was refused is
 said in one sentence.
 
-    request = shell.page("Explore", question="What does each head look at?")
+    request = shell.page("Explore", question="Where does each attention head look?")
     record = shell.read(request)
     if record: ...
 """
@@ -22,6 +22,7 @@ from mha_core.picture.bundle import ASSETS
 from mha_core.wording import Head
 from pages.parts.frame import controls, loading, menu, state
 from pages.parts.frame.controls import Shown as Shown  # for pages
+from pages.parts.frame.links import link_to
 from pages.parts.frame.page_text import markup, prose, say, whole
 from pages.parts.frame.pages import page_called
 from pages.parts.frame.request import Request
@@ -35,11 +36,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 CSS = ASSETS / "css"
-CAVEAT = (
-    "Attention is not explanation: a large weight shows where a head looks, not why the model decides as it does. "
-    "Other weights can give the same output (Jain & Wallace 2019); whether that makes them useless is debated "
-    "(Wiegreffe & Pinter 2019)."
-)
+REASONS = "tells"  # the step of the lesson "What attention does not tell"
 
 
 def page(title: str, *, question: str, lead: str = "", shown: Shown = Shown()) -> Request:  # noqa: B008 - frozen
@@ -67,8 +64,16 @@ def top(title: str, question: str, lead: str, shown: Shown) -> None:
 def asked(title: str, shown: Shown) -> Request:
     """The controls, and what they ask for."""
     request = controls.draw(page_called(title), shown, _presented())
-    markup('<h2 id="picture" class="hs-aloud" tabindex="-1">The picture</h2>')
+    markup('<h2 id="picture" class="hs-aloud" tabindex="-1" data-uncounted>The picture</h2>')
     return request
+
+
+def foot() -> None:
+    """The last line of every page: the one caveat, with the step of the lesson that gives its reasons."""
+    markup(
+        '<footer class="hs-foot">Attention shows where a head looks, not why the model answers. '
+        f'<a href="{link_to("Learn", {"step": REASONS})}" target="_self">Why not?</a></footer>'
+    )
 
 
 def _presented() -> bool:

@@ -36,7 +36,6 @@ from pages.parts.frame.selection import PARAMS, Selection
 from pages.parts.picture.sealed import sealed
 from pages.parts.picture.shared import files, library_address
 
-Change = Callable[[], None]
 KEEP, MOUNT = "open", "take"
 # What the mounts say in the browser: one fetches the library, once a tab; the others tell it what to do.
 # Where it cannot be had, it tries again.
@@ -69,26 +68,25 @@ def explore_view(
     present: bool = False,
     key: str,
     keep: Keep = made_now,
-    following: tuple[Payload | None, Change] | None = None,
     about: Payload | None = None,
     more: Payload | None = None,
     moved: Mapping[str, str] | None = None,
     made: Payload | None = None,
+    kept: Sequence[Payload] = (),
 ) -> str:
     """Draw one text with every head, with `selection` chosen; returns the record's name in the browser.
 
-    `keep`: see `record_payload`. `following`: what stands under the sentence, and the callback of what is asked
-    for there. `about`: what the numbers are, see `record_payload`. `more`: what else the view says, `measures` (the
-    switch), `opening` (why this was chosen), `usual` (what the head usually does), `evidence` (how often it is right),
-    `ghost` (what was drawn before a word was changed) and `typed` (where its words stand in the text). `moved`: see
-    `moving.settle`. `made`: the record as it travels, where it is made already (cross-attention, whose units are those
-    of both texts, source first).
+    `keep`: see `record_payload`. `about`: what the numbers are, see `record_payload`. `more`: what else the view says:
+    `measures` (the switch), `opening` (why this was chosen), `usual` (what the head usually does), `evidence` (how
+    often it is right), `twin` (the word to change), `ghost` (what was drawn before a word was changed) and `typed`
+    (where its words stand in the text). `moved`: see `carried_selection.settle`. `made`: the record as it travels, where
+    it is made already (cross-attention, whose units are those of both texts, source first). `kept`: other records that the browser
+    needs.
     """
     record = made or record_payload(grid, tokens, model_title, roles, keep, about)
     view = explore_view_payload(grid, record, selection=selection, present=present)
-    under, on_ask = following or (None, None)
-    view |= {"next": under} | (more or {})
-    _mount([record], view, selection, key, moved, on_ask)
+    view |= more or {}
+    _mount([record, *kept], view, selection, key, moved)
     return str(record["id"])
 
 
@@ -138,7 +136,6 @@ def _mount(
     selection: Selection,
     key: str,
     moved: Mapping[str, str] | None = None,
-    on_ask: Change | None = None,
 ) -> None:
     """`asked` is what the address said: the browser, whose address may be further by now, shows its own then."""
     asked = {name: value for name, value in state.params().items() if name in (*PARAMS, "measure")}
@@ -150,11 +147,7 @@ def _mount(
     }
     for number, record in enumerate(records):
         component("record", KEEP)(data=sealed(record), key=f"{key}-record-{number}")
-    component("view", MOUNT)(data=packed(data), key=key, on_ask_change=on_ask or _nothing)
-
-
-def _nothing() -> None:
-    """Leaves everything to the run that follows it."""
+    component("view", MOUNT)(data=packed(data), key=key)
 
 
 @cache

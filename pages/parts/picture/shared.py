@@ -31,7 +31,7 @@ def font_addresses() -> dict[str, str]:
 @cache
 def library() -> bytes:
     """The picture's code with its style, which begins as soon as it is there."""
-    begin = {"css": style() + style("next") + style("experiment")}
+    begin = {"css": style() + style("experiment")}
     return (bundle("library") + f"module_js_library.default({json.dumps(begin)});\n").encode()
 
 

@@ -1,4 +1,4 @@
-"""What a model says next, for all readers: the likeliest tokens of a place, and the text that is longer by one of them.
+"""What a model predicts next, for all readers: the likeliest tokens of a place, and the text longer by one of them.
 
 In: a request, a place or a token. Out: tokens with their probabilities, or the longer text, whose record is kept by
 then: it cost one cached step. No Streamlit here; models are those that are loaded.
@@ -20,7 +20,7 @@ SHOWN = 10
 
 
 @dataclass(frozen=True)
-class Said:
+class Continuation:
     """A text that grew: `text` now, `spelled` what was added, and how many tokens that took."""
 
     text: str
@@ -58,7 +58,7 @@ def following(request: Request, used: Model, position: int) -> tuple[NextToken, 
     return cache.of_run(request.run, used, ("next", position), make)
 
 
-def append(request: Request, used: Model, identity: int) -> Said:
+def append(request: Request, used: Model, identity: int) -> Continuation:
     """The text with one token more. Raises InputError where there is no room, or no such token."""
     record, run = cache.record_of(request.run, used), request.run
     if not used.tokenizer.has(identity):
@@ -78,7 +78,7 @@ def append(request: Request, used: Model, identity: int) -> Said:
     if tokens.ids == state.ids:
         cache.of_run(longer, used, "record", lambda: extended(record, tokens, rows))
         keep_state(longer, used, state)
-    return Said(longer.text, spelled, len(rows))
+    return Continuation(longer.text, spelled, len(rows))
 
 
 def chosen(request: Request, used: Model, temperature: float, seed: int) -> int:
