@@ -52,7 +52,7 @@ def test_a_link_opens_exactly_what_it_says():
     )
     assert at.text_input(key="text").value == "The cat sat on the mat."
     assert picture(at)["selection"] == {"head": [5, 10], "pins": [2, 5], "to": 1}
-    assert at.get("popover")[0].proto.label == "MiniLM, untrained"
+    assert at.get("popover")[0].proto.popover.label == "MiniLM, untrained"
     assert any("weights are random" in line for line in said(at, "note"))
 
 
@@ -186,7 +186,7 @@ def test_a_forged_control_is_not_believed(monkeypatch):
     at = open_page()
     at.session_state["weights"] = "../../etc/passwd"
     at.run()
-    assert at.get("popover")[0].proto.label == "MiniLM"
+    assert at.get("popover")[0].proto.popover.label == "MiniLM"
 
 
 def test_a_measure_that_this_model_lacks_is_one_sentence_and_the_weights_stay():

@@ -152,7 +152,7 @@ def test_comparing_sends_both_texts_and_their_alignment():
     assert [0, 0] in packed["view"]["pairs"]
 
 
-def test_long_texts_compare_by_small_differences_and_exact_masses():
+def test_long_texts_compare_by_small_differences():
     words = [f"w{i}" for i in range(150)]
     other = [*words[:70], "new", *words[71:]]
     a, b = (grid_of(" ".join(w), layers=4, heads=4, seed=s) for s, w in enumerate((words, other)))
@@ -165,10 +165,6 @@ def test_long_texts_compare_by_small_differences_and_exact_masses():
         "none",
         "change",
     ]
-    cells = packed["view"]["move_cells"].reshape(4, 4, 4) / 65535 * packed["view"]["moves"]["scale"]
-    rows = [grid.weights[:, :, [71, 72]].sum(axis=2, dtype=np.float64) for grid in (a, b)]
-    assert np.abs(cells[..., 0] - np.abs(rows[0] - rows[1]).sum(-1) / 2).max() < 2e-5
-    assert np.abs(cells[..., 2] - rows[0][..., 3]).max() <= 2 * WITHIN
 
 
 def long_pair():
@@ -223,34 +219,6 @@ def test_what_one_of_two_long_texts_cannot_see_is_no_difference(side):
     )
     assert not cells[..., np.triu(np.ones((64, 64), dtype=bool), 1)].any()
     assert np.abs(cells).max() == pytest.approx(np.abs(apart[..., ~later]).max(), abs=0.5 / 127 + 1e-6)
-
-
-@pytest.mark.parametrize("pins", [(30,), (21, 72, 80)])
-@pytest.mark.parametrize("to", [None, 60, 0, 100])
-def test_what_moved_in_long_texts_is_read_at_each_sides_own_places(pins, to):
-    (a, b), beside, packed = compared(Selection((1, 2), pins, to))
-    there = dict(beside)
-    n_a, n_b = len(a), len(b)
-    row_a = a.weights[:, :, [pin for pin in pins if pin in there]].astype(float).sum(axis=2)
-    row_b = b.weights[:, :, [there[pin] for pin in pins if pin in there]].astype(float).sum(axis=2)
-    columns = [*beside, (21, None), *((None, j) for j in set(range(n_b)) - set(there.values()))]
-    assert {i for i, _ in columns if i is not None} == set(range(n_a))
-    before = np.stack([0 * row_a[..., 0] if i is None else row_a[..., i] for i, _ in columns], axis=-1)
-    after = np.stack([0 * row_b[..., 0] if j is None else row_b[..., j] for _, j in columns], axis=-1)
-    view = packed["view"]
-    shared = [pin for pin in pins if pin in there]  # a word that only A has has no row of B beside it
-    assert view["moves"] == {"pins": list(pins), "to": to, "scale": len(shared)}
-    cells = view["move_cells"].reshape(4, 4, 4)
-    scale = len(shared)
-    assert np.abs(cells[..., 0] / 65535 * scale - np.abs(before - after).sum(-1) / 2).max() <= scale * WITHIN
-    pairs = [tuple(pair) for pair in view["pairs"]]
-    assert set(pairs) == set(columns)
-    for place in np.ndindex(4, 4):
-        change = np.abs(before[place] - after[place])
-        most = change.argmax() if to is None else columns.index((to, there[to]))
-        assert pairs[cells[(*place, 1)]] == columns[most]
-        for number, row in ((2, before), (3, after)):
-            assert abs(cells[(*place, number)] / 65535 * scale - row[place][most]) <= scale * WITHIN
 
 
 def test_long_texts_bring_the_chosen_head_of_both():

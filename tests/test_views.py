@@ -23,7 +23,7 @@ def test_the_strongest_links_are_those_between_two_words(record):
         for la, h, q, k in np.ndindex(*grid.weights.shape)
         if q != k and not special & {q, k}
     )
-    assert f"strongest links: {best[1]} {100 * best[0]:.1f} %" in repr(record)
+    assert f"strongest links: {best[1]} {best[0]:.0%}" in repr(record)
 
 
 @pytest.mark.parametrize("way", ["pickle", "deepcopy", "copy"])

@@ -66,7 +66,7 @@ def said(card: Mapping[str, Any] | None) -> str:
     share = percent(card["pass"])
     return (
         f"After {card['step']:,} steps its best head, {card['head']}, passes {share} of {card['pairs']} pairs of words "
-        f"it never saw together: in both texts 60 % or more on the noun that `it` means, 15 % or less on the other. "
+        f"it never saw together: in both texts 60% or more on the noun that `it` means, 15% or less on the other. "
         f"Where `it` is hidden it names the noun in {percent(card['answers']['exact'])}."
     )
 
