@@ -247,6 +247,9 @@ class Picture:
         share = (float(shares(stroke.colour, self.paper)) - STRENGTH) / (1 - STRENGTH)
         return share, stroke.width
 
+    def strength(self, stroke: Stroke) -> float:
+        return self._strength(stroke)[0]
+
     # ---- words and rows
     def said(self) -> str:
         return self.root.locator("p.inwords").first.get_attribute("data-said")

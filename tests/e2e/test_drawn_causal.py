@@ -89,10 +89,10 @@ def test_a_zero_of_an_encoder_is_a_cell_of_paper(draw, record):
     grid = encoder.grid()
     picture = draw(page_of(grid, record.tokens, HEAD, (IT,), LATE))
     assert np.abs(picture.weights(len(grid)) - grid.weights[HEAD]).max() < SHADE
-    assert picture.labels()[LATE] == "0.0 %"
-    assert len(picture.ranking()) == 12
+    assert picture.labels()[LATE] == "0%"
+    assert len(picture.all_ranked()) == 12
     picture.point(IT, LATE, len(grid))
-    assert picture.tip() == "it looks at late: 0.0 %"
+    assert picture.tip() == "it looks at late: 0%"
     assert not picture.root.locator(".bracket").count()
 
 

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 from alone import FRAME, own_page
-from drawn import Picture
+from drawn import Picture, percent
 
 from mha_core import record_of
 from mha_core.figures.colours import page as page_colours
@@ -77,10 +77,10 @@ def test_what_is_clicked_is_in_python_and_what_python_sets_is_shown(tab, keys):
     picture.settle()
     assert (widget.query, widget.key) == (3, 1)
     weight = record.grid()["2-3"].weights[3, 1]
-    assert f"{100 * weight:.1f} %" in picture.said()
+    assert percent(weight) in picture.said()
     tab.evaluate("() => { model.set('head', '1-2'); model.set('key', null); model.set('query', 4); }")
     picture.settle()
-    assert picture.said().startswith("Head 1-2: “there”")
+    assert picture.said().startswith("Head 1-2 looks from “there” to ")
     assert picture.pressed() == [offset + 4]
     tab.evaluate("unmount()")
 
