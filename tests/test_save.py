@@ -60,6 +60,17 @@ def test_the_boxes_of_explore_hold_the_weights_of_the_chosen_head():
     assert 'record.plot("matrix", "4-2", [\'it\']' in python
 
 
+def test_heads_that_are_added_are_drawn_beside_the_chosen_one_also_by_the_lines_of_python():
+    at = with_boxes(chosen={"figure-heads": ["3-1", "1-3"]})
+    weights = trace(TIRED, load_model()).weights
+    panels = [array_of(trace["z"]) for trace in figure_of(at)["data"] if trace["type"] == "heatmap"]
+    for panel, head in zip(panels, (HEAD, (2, 0), (0, 2)), strict=True):
+        np.testing.assert_array_equal(panel, weights[head])
+    space: dict[str, object] = {}
+    exec(compile(at.code[1].value, "shown", "exec"), space)  # noqa: S102 - our own lines
+    assert len([trace for trace in space["picture"].data if trace.type == "heatmap"]) == 3
+
+
 @pytest.mark.parametrize("kind", ["heads", "arcs", "lines", "bars"])
 def test_every_kind_of_figure_is_drawn_as_wide_as_was_asked_for(kind):
     at = with_boxes(chosen={"figure-kind": kind, "figure-width": 20.0})

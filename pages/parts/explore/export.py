@@ -59,16 +59,26 @@ def json_of(
     return weights_json(record, grid, layers, columns, **chosen)
 
 
-def python_of(grid: Grid, request: Request, selection: Selection, link: str, kind: str, width: float) -> str:
-    """Return lines that print the rows on the screen and draw the figure, from mha_core alone."""
+def python_of(
+    grid: Grid,
+    request: Request,
+    selection: Selection,
+    link: str,
+    kind: str,
+    width: float,
+    also: Sequence[Head] = (),
+) -> str:
+    """Return lines that print the rows on the screen and draw the figure, from mha_core alone; the figure has the heads
+    `also` beside the chosen one."""
+    heads = [selection.head, *also]
     layer, head = selection.head
     place = place_name(selection.head, request.per)
     words = [_word(grid, pin) for pin in selection.pins]
     plotted = request.raw and None not in words
     drawn = (
-        plot_line(request, kind, selection.head, words, width)
+        plot_line(request, kind, heads, words, width)
         if plotted
-        else figure_line("grid", kind, selection.head, selection.pins, width)
+        else figure_line("grid", kind, heads, selection.pins, width)
     )
     return f"""{heading(request, selection, link)}
 {LINE.join(imports(request) + ([] if plotted else [FIGURE]))}
@@ -94,9 +104,17 @@ def _word(grid: Grid, at: int) -> str | None:
     return spelt if len(places) == 1 and "#" not in spelt else f"{spelt}#{places.index(at) + 1}"
 
 
-def plot_line(request: Request, kind: str, head: Head, words: Sequence[str | None], width: float) -> str:
+def plot_line(
+    request: Request, kind: str, heads: Sequence[Head], words: Sequence[str | None], width: float
+) -> str:
     """Return the lines that draw a figure of raw weights."""
-    options = [f'"{kind}"', f'"{head_name(head)}"', *([ascii(words)] if words else []), f"width_cm={width:g}"]
+    names = ", ".join(f'"{head_name(head)}"' for head in heads)
+    options = [
+        f'"{kind}"',
+        names if len(heads) == 1 else f"[{names}]",
+        *([ascii(words)] if words else []),
+        f"width_cm={width:g}",
+    ]
     options += ['unit="words"'] if request.words else []
     options += [] if request.specials == "shown" else [f'specials="{request.specials}"']
     return f"picture = record.plot({', '.join(options)})\n{SHOW}"
@@ -151,10 +169,10 @@ def grid_lines(request: Request, name: str) -> list[str]:
 
 
 def figure_line(
-    grid: str, kind: str, head: Head, queries: Sequence[int], width: float, more: str = ""
+    grid: str, kind: str, heads: Sequence[Head], queries: Sequence[int], width: float, more: str = ""
 ) -> str:
     """Return the line that draws a figure of the grid of that name."""
-    given = f'"{kind}", heads=[{head}], queries={list(queries)}, width_cm={width:g}{more}'
+    given = f'"{kind}", heads={list(heads)}, queries={list(queries)}, width_cm={width:g}{more}'
     return f"picture = figure({grid}, {given})\n{SHOW}"
 
 

@@ -164,7 +164,7 @@ def python_of(runs: Comparison, side: str, kind: str, width: float) -> str:
             "    query, key = divmod(int(at), len(change))",
             '    print(f"{change.labels[query]} to {change.labels[key]}: {weights[query, key]:+.1%}")',
             "",
-            export.figure_line(grid, kind, runs.selection.head, runs.chosen_in(side), width, signed),
+            export.figure_line(grid, kind, [runs.selection.head], runs.chosen_in(side), width, signed),
             "",
         ]
     )

@@ -19,7 +19,7 @@ from mha_core.heads import measures
 from mha_core.picture.crossed import cross_payload
 from mha_core.picture.payload import compare_payload, explore_payload
 from mha_core.picture.standalone import standalone_html
-from mha_core.wording import Head, place_name
+from mha_core.wording import Head, head_name, place_name
 from pages.parts.explore import export, export_both
 from pages.parts.explore.tables import box
 from pages.parts.frame import head_facts
@@ -39,6 +39,7 @@ KINDS = {
 }
 MIME = {"csv": "text/csv", "json": "application/json", "html": "text/html"}
 OFFLINE = "HTML, works offline"
+MORE_HEADS = 5
 WIDTH = 16.0  # centimetres: a column of text on A4
 
 
@@ -57,11 +58,13 @@ def of_one(record: AttentionRecord, grid: Grid, chosen: Selection, request: Requ
         return
     with opened:
         kind, width, form = _options()
-        title = _title(record, request, kind, chosen.head)
+        also = _more_heads(grid, chosen.head) if request.per == "head" and kind != "heads" else []
+        heads = [chosen.head, *also]
+        title = _title(record, request, kind, heads)
         name = f"{kind} {place_name(chosen.head, request.per)} {export.stem(request)}"
-        _draw(partial(_figure, grid, kind, width, chosen.head, chosen.pins, title), name, form)
+        _draw(partial(_figure, grid, kind, width, heads, chosen.pins, title), name, form)
         _buttons(_files(record, grid, chosen, request, link))
-        _code(link, export.python_of(grid, request, chosen, link, kind, width))
+        _code(link, export.python_of(grid, request, chosen, link, kind, width, also))
 
 
 def of_both(runs: export_both.Comparison) -> None:
@@ -74,7 +77,7 @@ def of_both(runs: export_both.Comparison) -> None:
         side = st.segmented_control("Of", sides, default=change, required=True, key="figure-of") or change
         kind, width, form = _options()
         grids = dict(zip(sides, (*runs.grids, difference(*runs.grids)), strict=True))
-        make = partial(_figure, grids[side], kind, width, runs.selection.head, runs.chosen_in(side))
+        make = partial(_figure, grids[side], kind, width, [runs.selection.head], runs.chosen_in(side))
         _draw(
             partial(make, _title_of_both(runs, side, kind), signed=side == change),
             f"{kind} {side} {runs.stem}",
@@ -110,18 +113,28 @@ def _options() -> tuple[str, float, str]:
     return kind, width, form or "svg"
 
 
+def _more_heads(grid: Grid, chosen: Head) -> list[Head]:
+    """Heads to draw beside the chosen one, in the order they were picked."""
+    there = [head for head in np.ndindex(*grid.weights.shape[:2]) if head != chosen and grid.has(head)]
+    names = {head_name((layer, head)): (layer, head) for layer, head in there}
+    picked = st.multiselect(
+        "More heads", names, max_selections=MORE_HEADS, key="figure-heads", placeholder="none", width=480
+    )
+    return [names[name] for name in picked]
+
+
 def _figure(
     grid: Grid,
     kind: str,
     width: float,
-    head: Head,
+    heads: Sequence[Head],
     queries: Sequence[int],
     title: str,
     *,
     signed: bool = False,
 ) -> go.Figure:
     return figure(
-        grid, kind, heads=[head], queries=queries, width_cm=width, title=title, signed=signed, dark=is_dark()
+        grid, kind, heads=heads, queries=queries, width_cm=width, title=title, signed=signed, dark=is_dark()
     )
 
 
@@ -142,11 +155,13 @@ def _draw(make: Callable[[], go.Figure], stem: str, form: str) -> None:
         st.plotly_chart(drawn, key="figure", theme=None, width="content", config=config, alt=title)
 
 
-def _title(record: AttentionRecord, request: Request, kind: str, head: Head) -> str:
+def _title(record: AttentionRecord, request: Request, kind: str, heads: Sequence[Head]) -> str:
     """What a figure says of itself: as `record.plot` does, and the measure where it is not raw weights."""
     if request.raw:
-        return captioned(record, kind, [head])
-    place = place_name(head, request.per)
+        return captioned(record, kind, heads)
+    place = place_name(heads[0], request.per)
+    if len(heads) > 1:
+        place = "heads " + ", ".join(map(head_name, heads))
     what = f"{place[0].upper()}{place[1:]}" if kind != "heads" else "All heads"
     return f"{what} of {record.model.title}, {measures.BY_KEY[request.measure].label.lower()}: {_shortened(record)}"
 
@@ -154,7 +169,7 @@ def _title(record: AttentionRecord, request: Request, kind: str, head: Head) -> 
 def _title_of_both(runs: export_both.Comparison, side: str, kind: str) -> str:
     if side in "AB":
         at = "AB".index(side)
-        return f"{side}: {_title(runs.records[at], runs.sides[at], kind, runs.selection.head)}"
+        return f"{side}: {_title(runs.records[at], runs.sides[at], kind, [runs.selection.head])}"
     place = "all heads" if kind == "heads" else runs.place
     a, b = map(_shortened, runs.records)
     return (
