@@ -13,7 +13,7 @@ from mha_core.layer_run import LayerRun, Projections
 from mha_core.load import load_model
 from mha_core.logit_attribution import logit_attribution
 from mha_core.model import Model
-from mha_core.model_list import ShelfEntry, shelf
+from mha_core.model_list import ListedModel, listed_models
 from mha_core.multihead import AttentionDetails, MultiHeadAttention
 from mha_core.picture.notebook import Shown, show
 from mha_core.prediction import NextToken, predict_masked, predict_next
@@ -46,6 +46,7 @@ __all__ = [
     "HeadWeights",
     "InputError",
     "LayerRun",
+    "ListedModel",
     "MaskedHead",
     "Model",
     "ModelError",
@@ -55,7 +56,6 @@ __all__ = [
     "Piece",
     "Projections",
     "SequenceRecords",
-    "ShelfEntry",
     "Shown",
     "SizeError",
     "Stack",
@@ -78,6 +78,7 @@ __all__ = [
     "grid_of",
     "hidden_states",
     "layer_details",
+    "listed_models",
     "load_model",
     "logit_attribution",
     "masked_softmax",
@@ -86,7 +87,6 @@ __all__ = [
     "projections_of",
     "record_of",
     "scaled_dot_product_attention",
-    "shelf",
     "show",
     "trace",
     "trace_many",

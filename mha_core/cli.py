@@ -18,7 +18,7 @@ from mha_core.console import guarded
 from mha_core.experiments.cli import add_experiment_parsers
 from mha_core.heads.cli import add_roles_parsers
 from mha_core.learning.cli import add_learn_parser
-from mha_core.model_list import shelf
+from mha_core.model_list import listed_models
 from mha_core.next_command import add_next_parser
 from mha_core.trace_command import add_trace_parser
 from mha_core.why_command import add_why_parser
@@ -85,7 +85,7 @@ def _run_models(options: argparse.Namespace) -> int:
 
     frame = pd.DataFrame(
         {"name": one.name, "title": one.title, "embedded": one.embedded, "description": one.description}
-        for one in shelf()
+        for one in listed_models()
     )
     give(options, Answer(frame, {}, f"{ALSO}\n\n"))
     return 0

@@ -75,7 +75,7 @@ def load_model(
     attention weights and nothing of its inside.
 
     Args:
-        name: one on the shelf, "classroom@400" (the classroom's model after 400 steps), a hub id, a folder, or a GGUF
+        name: one on the list, "classroom@400" (the classroom's model after 400 steps), a hub id, a folder, or a GGUF
             file. A folder or file that has changed since is loaded anew.
         trained: False gives the untrained twin, the same shape with random weights from `seed`.
         device, dtype: as in `choose_device` and `choose_precision` (a name such as "bfloat16").

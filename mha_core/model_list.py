@@ -31,7 +31,7 @@ SHIPPED = (EMBEDDED, DECODER, *CLASSROOM_FOLDERS)
 
 
 @dataclass(frozen=True)
-class ShelfEntry:
+class ListedModel:
     """A model to choose: its name for `load_model`, words about it, and the megabytes of a hub model's weights."""
 
     name: str
@@ -41,36 +41,36 @@ class ShelfEntry:
     megabytes: int = 0
 
 
-SHELF = (
-    ShelfEntry(EMBEDDED, "MiniLM", "all-MiniLM-L6-v2: 6 layers x 12 heads, English; built in.", True),
-    ShelfEntry(
+LIST = (
+    ListedModel(EMBEDDED, "MiniLM", "all-MiniLM-L6-v2: 6 layers x 12 heads, English; built in.", True),
+    ListedModel(
         DECODER,
         "SmolLM2 135M, 4-bit",
         "SmolLM2-135M-Instruct: 30 layers x 9 heads on 3 key-value heads, English; predicts the next token.",
         True,
     ),
-    ShelfEntry(
+    ListedModel(
         CLASSROOM,
         "Classroom",
         "2 layers x 4 heads, trained by this project on a small English; predicts [MASK]; `it` moves with its meaning.",
         True,
     ),
-    ShelfEntry(
+    ListedModel(
         TWIN,
         "Classroom, twin",
         "The same task without the window of layer 1: the same answers, and no head that shows them.",
         True,
     ),
-    ShelfEntry(
+    ListedModel(
         "bert-base-uncased", "BERT base", "12 layers x 12 heads, English; predicts [MASK].", False, 440
     ),
-    ShelfEntry(
+    ListedModel(
         "bert-large-uncased", "BERT large", "24 layers x 16 heads, English; predicts [MASK].", False, 1340
     ),
-    ShelfEntry(
+    ListedModel(
         "bert-base-cased", "BERT base, cased", "12 layers x 12 heads, English with capitals.", False, 436
     ),
-    ShelfEntry(
+    ListedModel(
         "bert-base-multilingual-cased",
         "BERT multilingual",
         "12 layers x 12 heads, 104 languages.",
@@ -80,9 +80,9 @@ SHELF = (
 )
 
 
-def shelf() -> tuple[ShelfEntry, ...]:
+def listed_models() -> tuple[ListedModel, ...]:
     """List the models to choose from, the embedded one first; of the classroom's those that have been trained."""
-    return tuple(entry for entry in SHELF if entry.name not in CLASSROOM_FOLDERS or _is_trained(entry.name))
+    return tuple(entry for entry in LIST if entry.name not in CLASSROOM_FOLDERS or _is_trained(entry.name))
 
 
 def step_of(name: str) -> int | None:

@@ -230,7 +230,7 @@ def test_the_weights_that_the_reader_chose_are_a_and_the_others_b(weights):
 
 @pytest.fixture
 def small(monkeypatch, tmp_path):
-    """A model of 2 layers of 3 heads, which stands for every other on the shelf."""
+    """A model of 2 layers of 3 heads, which stands for every other on the list."""
     write(tmp_path, random_bert(num_hidden_layers=2, num_attention_heads=3))
     found = load_model(str(tmp_path))
     monkeypatch.setattr(

@@ -36,7 +36,7 @@ def report() -> dict[str, Any]:
 
 
 def save_model(stack: Stack, folder: Path) -> None:
-    """A model as a folder that the shelf's loader reads: weights in half precision, the sizes, the words."""
+    """A model as a folder that the loader reads: weights in half precision, the sizes, the words."""
     folder.mkdir(parents=True, exist_ok=True)
     tensors = {name: tensor.to(torch.float16).contiguous() for name, tensor in stack.state_dict().items()}
     save_file(tensors, folder / "model.safetensors")

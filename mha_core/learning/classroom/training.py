@@ -18,7 +18,7 @@ from mha_core.weights import untrained_encoder
 
 class Training:
     """One run of the training. `stack` is the model as it is now; before the first step it is the untrained one
-    that the shelf gives for the same seed."""
+    that the list gives for the same seed."""
 
     def __init__(self, seed: int, recipe: Recipe = CLASSROOM) -> None:
         self.seed, self.recipe = seed, recipe

@@ -229,7 +229,7 @@ def _model(label: str, key: str, first: str) -> str:
     asked = state.own(key, first)
     if problem := refusal(key, asked):
         say(problem, "notice")
-    # A link may name one that is not on the shelf.
+    # A link may name one that is not on the list.
     offered = tuple(dict.fromkeys((*models(), *([asked] if model_allowed(asked) else []))))
     any_model = allowed("ANY_MODEL") or allowed("FOLDERS")
     chosen = st.selectbox(

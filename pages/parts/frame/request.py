@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
-from mha_core import shelf
+from mha_core import listed_models
 from mha_core.grid import Specials
 from mha_core.heads import measures
 from mha_core.hf_layers import Part
@@ -84,16 +84,16 @@ def models() -> tuple[str, ...]:
 @cache
 def _names(hub: bool) -> tuple[str, ...]:
     """Asked dozens of times a run; what lies on the disk does not change while the program runs."""
-    return tuple(entry.name for entry in shelf() if entry.embedded or hub)
+    return tuple(entry.name for entry in listed_models() if entry.embedded or hub)
 
 
 @lru_cache(256)
 def title_of(model: str) -> str:
-    return next((entry.title for entry in shelf() if entry.name == model), model)
+    return next((entry.title for entry in listed_models() if entry.name == model), model)
 
 
 def allowed(what: str, default: str = "0") -> bool:
-    """What the server's owner lets readers open: HUB (the shelf's), ANY_MODEL (any hub id), FOLDERS."""
+    """What the server's owner lets readers open: HUB (the list's), ANY_MODEL (any hub id), FOLDERS."""
     return (os.environ.get(f"HEADSCOPE_ALLOW_{what}", "").strip() or default) == "1"
 
 
