@@ -34,7 +34,7 @@ from mha_core.model_list import (
     DECODER_FILE,
     EMBEDDED,
     EMBEDDED_DIGESTS,
-    SHELF,
+    LIST,
     SHIPPED,
     classroom_folder,
     decoder_file,
@@ -207,7 +207,7 @@ def _load(
     files = dict(known) or source.digests(weights=trained)
     check_fetched(place, files)
     digest = "+".join(digest for file, digest in files.items() if file.endswith((".safetensors", ".gguf")))
-    title = next((entry.title for entry in SHELF if entry.name == name), source.title)
+    title = next((entry.title for entry in LIST if entry.name == name), source.title)
     if step is not None:
         digest, title = f"{digest}@{step}", f"Classroom after {step:,} steps"
     if not trained:

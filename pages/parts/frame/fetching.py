@@ -11,13 +11,13 @@ import streamlit as st
 from mha_core.errors import Unavailable
 from mha_core.hub import size_of
 from mha_core.load import must_be_fetched
-from mha_core.model_list import EMBEDDED, SHELF
+from mha_core.model_list import EMBEDDED, LIST
 from pages.parts.frame import state
 from pages.parts.frame.page_text import say
 from pages.parts.frame.request import allowed, model_allowed, title_of
 
 AGREED = "agreed"
-MEGABYTES = {entry.name: entry.megabytes for entry in SHELF if entry.megabytes}
+MEGABYTES = {entry.name: entry.megabytes for entry in LIST if entry.megabytes}
 
 
 def settled(name: str) -> str:
