@@ -5,11 +5,11 @@ In: a scene. Out: words and two charts on the page.
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from mha_core.figures import charts
 from mha_core.inside import Outside, distance_to_hull, plane, sum_of_heads
@@ -49,7 +49,7 @@ def hulls(scene: Scene) -> None:
     draw_hulls(scene, rest)
 
 
-def draw_hulls(scene: Scene, columns: Sequence[DeltaGenerator] = (), height: int = 380) -> None:
+def draw_hulls(scene: Scene, columns: Sequence[Any] = (), height: int = 380) -> None:
     """Draw one head's mean inside the hull of its values, and the sum of all heads outside, in two columns.
 
     `height` in pixels.

@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from pages.parts.frame import state
 from pages.parts.frame.mounts import heard_from
@@ -67,7 +66,7 @@ def go(screen: str) -> None:
     state.change({"at": screen, "cell": None})
 
 
-def beside(key: str, *words: Block) -> DeltaGenerator:
+def beside(key: str, *words: Block) -> Any:
     """Draw words on the left; return the place to their right."""
     left, right = st.columns([2, 3], gap="large")
     board = Board()
