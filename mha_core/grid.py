@@ -298,7 +298,7 @@ def head_from(name: object, n_layers: int, n_heads: int) -> Head:
         )
     layer, head = int(found[1]) - 1, int(found[2]) - 1
     if not (0 <= layer < n_layers and 0 <= head < n_heads):
-        there = "there is" if n_layers == 1 else "there are"
+        there = "There is" if n_layers == 1 else "There are"
         raise InputError(f"Unknown head {name}. {there} {size_in_words(n_layers, n_heads)}.")
     return layer, head
 

@@ -42,7 +42,7 @@ def test_a_hybrid_opens_in_a_layer_that_attends_and_names_the_others(folders):
     assert sorted({name.split("-")[0] for name in record["absent"]}) == ["1", "2", "3"]
     assert "layers 1 to 3" in record["without"]
     assert visit.picture(at)["selection"]["head"][0] == 3
-    assert any("computed by transformers" in line for line in visit.said(at, "summary"))
+    assert "Computed by transformers." in visit.said(at, "note")
 
 
 def test_a_sink_and_windows_reach_the_picture(folders):

@@ -102,7 +102,7 @@ CHANGES = (
     ({"text": OWN}, {"pins": (4,), "to": None}),
     ({"pair": "Then it rained."}, {}),
     ({"pair": ""}, {}),
-    ({"model": OTHER}, {}),
+    ({"model": OTHER}, {"head": (1, 1)}),  # opens on its own head
     ({"weights": "untrained"}, {}),
     ({"unit": "words"}, {}),
     ({"specials": "hidden"}, {"pins": (2,), "to": 4}),

@@ -374,7 +374,7 @@ def test_attribution_of_the_likeliest_token_sums_to_its_logit(two_layers):
 @pytest.mark.parametrize(
     ("link", "said"),
     [
-        ({"head": "9-9", "query": 3, "key": 1}, "no head 9-9"),
+        ({"head": "9-9", "query": 3, "key": 1}, "9-9"),
         ({"head": "2-1", "query": "zebra", "key": 1}, "zebra"),
         ({"head": "2-1", "query": "#90", "key": 1}, "#90"),
         ({"head": "2-1", "query": 1, "key": 3}, "cannot look"),

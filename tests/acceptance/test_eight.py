@@ -27,9 +27,8 @@ EVERYTHING = """() => {
     [e.value ?? "", ...(e.shadowRoot ? of(e.shadowRoot) : [])])];
   return of(document.documentElement).join(" ") + location.href + document.title;
 }"""
-SENTENCE = re.compile(r"^Head (\d+)-(\d+): “?([\w[\]]+)”? looks at ")
-SHARE = re.compile(r"“?([\w[\],.]+?)”? \(([\d.]+) ?%\)")
-CELL = re.compile(r"^(.+) looks at (.+): ([\d.]+) ?%$")
+SENTENCE = re.compile(r"^Head (\d+)-(\d+) looks from “?([\w[\]]+)”? to “?([\w[\],.]+?)”? \(([\d.]+)%")
+CELL = re.compile(r"^(.+) looks at (.+): ([\d.]+)%$")
 
 
 def assert_shown(percent: str, weight: float) -> None:
@@ -47,16 +46,10 @@ def check(person, text: str, model) -> None:
     grid = mha_core.trace(text, model).grid()
     names = [unit.bare for unit in grid.units]
     said = seen(person, SENTENCE)[0]
-    layer, head, who = SENTENCE.match(said).groups()
-    assert who in names, said
+    layer, head, who, to, percent = SENTENCE.match(said).groups()
+    assert {who, to} <= set(names), said
     rows = grid.weights[int(layer) - 1, int(head) - 1]
-    row = rows[names.index(who)]
-    shares = SHARE.findall(said)
-    assert [name for name, _ in shares] == [
-        names[k] for k in sorted(range(len(row)), key=lambda k: -row[k])[:3]
-    ]
-    for name, percent in shares:
-        assert_shown(percent, row[names.index(name)])
+    assert_shown(percent, rows[names.index(who), names.index(to)])
     matrix = person.page.get_by_role("application", name="as a matrix")
     for _ in range(3):
         matrix.press("ArrowRight")
