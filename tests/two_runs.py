@@ -5,6 +5,7 @@ What is true of them is worked out here from the weights alone; places are count
 
 import numpy as np
 from alone import grid_of
+from drawn import percent
 
 A = ["[CLS]", "the", "dog", "saw", "a", "cat", "and", "it", "ran", ".", "[SEP]"]
 B = ["[CLS]", "yesterday", "the", "dog", "saw", "a", "cat", "because", "it", "hid", "too", ".", "[SEP]"]
@@ -59,12 +60,10 @@ def moved(head: tuple[int, int], columns: list[int]) -> float:
     return float(np.abs(a - b).sum() / 2)
 
 
-def percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
-
-
 def points(difference: float) -> str:
-    return f"{100 * difference:+.1f}".replace("-", "−").replace("+0.0", "0.0").replace("−0.0", "0.0")
+    """A difference as the picture writes it: whole points, below one with a decimal."""
+    text = percent(difference).removesuffix("%")
+    return text if text == "0" else f"{'−' if difference < 0 else '+'}{text}"
 
 
 def named(head: tuple[int, int]) -> str:

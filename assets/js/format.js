@@ -8,6 +8,9 @@ export function percent(weight) {
   return `${weight < 0 && tenths ? "−" : ""}${number}%`;
 }
 
+// In tables, where decimals are read: one.
+export const tenths = (weight) => (Number.isFinite(weight) ? `${(Math.floor(Math.abs(weight) * 1000 + 0.5) / 10).toFixed(1)}%` : "hidden");
+
 export function points(difference) {
   const text = percent(difference).replace("%", "");
   return difference > 0 && text !== "0" ? `+${text}` : text;

@@ -75,7 +75,7 @@ STICKS_OUT = """() => {
       if (e.shadowRoot) look(e.shadowRoot);
       const { left, right, width } = e.getBoundingClientRect();
       const out = width > 1 && (right > innerWidth + 1 || left < -1);
-      if (out && !e.ownerSVGElement && e.checkVisibility() && !scrolls(e))
+      if (out && !e.ownerSVGElement && !e.closest("[data-testid=stProgress]") && e.checkVisibility() && !scrolls(e))
         found.push(`${e.outerHTML.slice(0, 120)}: from ${Math.round(left)} to ${Math.round(right)}`);
     }
   }
@@ -85,7 +85,10 @@ STICKS_OUT = """() => {
   return found.slice(0, 5);
 }"""
 DRAWN = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
-SAID = "() => document.querySelector('[data-testid=stMain]').innerText"
+SAID = """() => {
+  const main = document.querySelector("[data-testid=stMain]");
+  return [main.innerText, ...[...main.querySelectorAll("input, textarea")].map((box) => box.value)].join();
+}"""
 
 
 def opened(page: Any, address: str) -> list[str]:

@@ -150,7 +150,7 @@ def test_one_query_is_followed_through_every_key(page):
     rest = (set(range(5)) - set(shown)).pop()
     assert lines[-2][0] == "1 more"
     assert number(lines[-2][5]) == pytest.approx(100 * weights[rest], abs=0.051)
-    assert (lines[-1][0], lines[-1][5]) == ("sum", "100.0 %")
+    assert (lines[-1][0], lines[-1][5]) == ("sum", "100.0%")
     assert page.locator("tr.strongest .word").inner_text() == FOLLOWED[int(weights.argmax())]
     bars = page.locator(".barline i").evaluate_all("all => all.map(e => parseFloat(e.style.width))")
     np.testing.assert_allclose(bars[:4], [62 * weights[i] / weights.max() for i in shown], atol=0.01)

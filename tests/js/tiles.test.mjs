@@ -64,9 +64,9 @@ test("a row of scores says each weight as it is and as it was", () => {
   const block = { tokens: ["a", "b"], shown: [0, 1], scores: 0, powers: 2, weights: 4, before: 6, query: 0, chosen: 1, editable: false, edited: [] };
   const table = onPage(() => softmaxRow(board(-1, 0, 0.25, 1, 0.25, 0.75, 0.5, 0.5), block));
   assert.deepEqual(table.querySelectorAll("tbody tr").map((row) => texts(row.querySelectorAll("td"))), [
-    ["a", "−1.000", "0.2500", "25%", "50%"],
-    ["b", "0.000", "1.0000", "75%", "50%"],
-    ["sum", "", "1.2500", "100%", "100%"],
+    ["a", "−1.000", "0.2500", "25.0%", "50.0%"],
+    ["b", "0.000", "1.0000", "75.0%", "50.0%"],
+    ["sum", "", "1.2500", "100.0%", "100.0%"],
   ]);
 });
 
@@ -186,7 +186,7 @@ test("the keys that are not shown have together what is left of the row, and not
     const made = onPage(() => follow(board(...weights.map(() => 1), ...weights), block));
     return made.textContent;
   };
-  assert.match(rest([0.5, 0.25, 0.25]), /1 more25%sum100%/);
+  assert.match(rest([0.5, 0.25, 0.25]), /1 more25.0%sum100.0%/);
   assert.match(rest([0, 0, 0]), /1 more0%sum0%/);
 });
 

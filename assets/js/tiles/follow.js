@@ -1,6 +1,6 @@
 // One query followed through the head, a line a key: product, sum, score, weight, and the value that it lets through.
 import { make } from "../dom.js";
-import { fixed, percent } from "../format.js";
+import { fixed, tenths } from "../format.js";
 import { largest } from "../numbers.js";
 import { reach, strip } from "./painted.js";
 import { barline, cell } from "./tables.js";
@@ -54,7 +54,7 @@ function keyLine(board, block, row, i, { raw, scores, weights, strongest, widest
   cell(row, "strip product", strip(board, block.products + i * dk, dk, tops.product, "signed", `q times k of ${labels[i]}`));
   cell(row, "raw", fixed(raw[i], 3));
   cell(row, "score", fixed(scores[i], 3));
-  cell(row, "bar", barline(weights[i], percent(weights[i]), widest));
+  cell(row, "bar", barline(weights[i], tenths(weights[i]), widest));
   cell(row, "strip value", strip(board, block.weighted + i * dv, dv, tops.v, "signed", `weight times v of ${labels[i]}`));
 }
 
@@ -64,7 +64,7 @@ function restLine(rest, shown, { weights, widest }) {
   const left = Math.max(0, sum([...weights.keys()]) - sum(shown));
   cell(rest, "word", `${weights.length - shown.length} more`);
   for (const name of ["k", "product", "raw", "score"]) cell(rest, name, "");
-  cell(rest, "bar", barline(left, percent(left), widest));
+  cell(rest, "bar", barline(left, tenths(left), widest));
   cell(rest, "value", "");
 }
 
@@ -72,6 +72,6 @@ function sumLine(board, block, last, { weights, tops }) {
   last.className = "sum";
   cell(last, "word", "sum");
   for (const name of ["k", "product", "raw", "score"]) cell(last, name, "");
-  cell(last, "bar", `${percent(weights.reduce((a, b) => a + b, 0))}`).style.textAlign = "left";
+  cell(last, "bar", `${tenths(weights.reduce((a, b) => a + b, 0))}`).style.textAlign = "left";
   cell(last, "strip value", strip(board, block.z, block.d_v, tops.v, "signed", "z, the sum"));
 }

@@ -1,7 +1,7 @@
 // A matrix as a picture with its names, a frame where the page looks, and what stands under the pointer.
 import { OKABE_ITO } from "../colour.js";
 import { make } from "../dom.js";
-import { fixed, percent } from "../format.js";
+import { fixed, percent, tenths } from "../format.js";
 import { gradient } from "../theme.js";
 import { pickable } from "./cells.js";
 import { painted, valuesOf } from "./painted.js";
@@ -52,7 +52,7 @@ function legend(board, block, top) {
   const weighing = block.ramp === "weight";
   const bar = make("i", { class: "scale" });
   bar.style.background = gradient(weighing ? ramp : change.ramp);
-  const [low, high] = weighing ? ["0 %", percent(top)] : [`−${fixed(top, 2)}`, `+${fixed(top, 2)}`];
+  const [low, high] = weighing ? ["0%", percent(top)] : [`−${fixed(top, 2)}`, `+${fixed(top, 2)}`];
   return [make("span", { text: low }), bar, make("span", { text: high })];
 }
 
@@ -98,7 +98,7 @@ function saidAt(block, values, row, col) {
   const value = values[row * block.shape[1] + col];
   const rowName = block.rows ? block.rows[row] : row + 1;
   const colName = block.cols && block.cols.length === block.shape[1] ? block.cols[col] : col + 1;
-  const shown = block.ramp === "weight" ? percent(value) : fixed(value);
+  const shown = block.ramp === "weight" ? tenths(value) : fixed(value);
   return `${rowName}, ${colName}: ${Number.isFinite(value) ? shown : "hidden"}`;
 }
 

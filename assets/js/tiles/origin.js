@@ -1,6 +1,6 @@
 // Where one number comes from: two rows of numbers, their products and the sum; a row of scores and its softmax.
 import { make } from "../dom.js";
-import { fixed, percent, trim } from "../format.js";
+import { fixed, tenths, trim } from "../format.js";
 import { largest } from "../numbers.js";
 import { numberBox, shownNumber } from "./number_tiles.js";
 import { reach, shadeOf, strip } from "./painted.js";
@@ -76,8 +76,8 @@ export function softmaxRow(board, block) {
     cell(row, "word", block.tokens[j]);
     cell(row, "score", block.editable && Number.isFinite(scores[j]) ? scoreBox(board, block, scores[j], j, problem) : fixed(scores[j], 3));
     cell(row, "number", Number.isFinite(powers[j]) ? fixed(powers[j], 4) : "0");
-    cell(row, "bar", barline(weights[j], percent(weights[j]), widest));
-    if (before) cell(row, "number", percent(before[j]));
+    cell(row, "bar", barline(weights[j], tenths(weights[j]), widest));
+    if (before) cell(row, "number", tenths(before[j]));
     row.onclick = (event) => event.target.tagName !== "INPUT" && board.component.setTriggerValue("cell", ["weights", block.query, j]);
   }
   sumLine(body.insertRow(), block, { powers, weights, before });
@@ -91,8 +91,8 @@ function sumLine(row, block, { powers, weights, before }) {
   cell(row, "word", left ? `sum, with ${left} more` : "sum");
   cell(row, "score", "");
   cell(row, "number", fixed(add(powers), 4));
-  cell(row, "bar", percent(add(weights)));
-  if (before) cell(row, "number", percent(add(before)));
+  cell(row, "bar", tenths(add(weights)));
+  if (before) cell(row, "number", tenths(add(before)));
 }
 
 function scoreBox(board, block, value, j, problem) {
