@@ -187,7 +187,7 @@ test("the keys that are not shown have together what is left of the row, and not
     return made.textContent;
   };
   assert.match(rest([0.5, 0.25, 0.25]), /1 more25.0%sum100.0%/);
-  assert.match(rest([0, 0, 0]), /1 more0%sum0%/);
+  assert.match(rest([0, 0, 0]), /1 more0.0%sum0.0%/);
 });
 
 test("one product is not called products", () => {
