@@ -116,7 +116,8 @@ train-classroom: .venv/.run ## train the shipped toy models into out/classroom (
 picture: .venv/.dev ## take the README's picture
 	@$(BIN)/python benchmarks/picture.py
 
-atlas: .venv/.dev .venv/.decoder ## compute the shipped atlas (ten minutes)
+atlas: .venv/.dev .venv/.decoder ## compute the shipped atlas and ablation sweep (fifteen minutes)
+	@$(BIN)/python -m mha_core.tools.sweep
 	@for m in minilm smollm2; do $(BIN)/python -m mha_core.tools.atlas $$m || exit 1; done
 
 evidence: .venv/.dev .venv/.decoder ## compute the shipped role tables (two hours); UD=en_ewt-ud-dev.conllu GAP="gap-development.tsv ..."

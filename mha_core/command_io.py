@@ -25,7 +25,6 @@ FORMATS = ("table", "json", "jsonl", "csv")
 STDIN = "-"
 MOST_TEXTS = 10_000_000  # bytes of a file of sentences
 HELP = "table (default), json, jsonl (an object a line) or csv; without it the ending of --out decides"
-PIPED = HELP.replace("default", "default on a terminal; json in a pipe")
 
 
 class Answer(NamedTuple):

@@ -1,8 +1,7 @@
 """Two runs side by side: what one word looks at under both, and which heads changed most.
 
-In: two grids (weights: layer, head, query, key) and a position in each. Out: aligned positions, the masses
-of candidate words, and heads by change. Grids of different sizes (two models) have masses but no change by
-head.
+In: two grids (weights: layer, head, query, key) and a position in each. Out: aligned positions, the difference of both,
+and heads by change. Grids of different sizes (two models) have no change by head.
 """
 
 from collections.abc import Sequence
@@ -20,20 +19,6 @@ from mha_core.wording import Head
 FLOOR = 0.05
 MARGIN = 0.05
 Pairs = tuple[tuple[int | None, int | None], ...]
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """One word and what the chosen word sends to it: mean over all heads, and the head that sends most."""
-
-    label_a: str
-    label_b: str
-    mean_a: float
-    mean_b: float
-    top_a: float
-    top_b: float
-    head_a: Head
-    head_b: Head
 
 
 @dataclass(frozen=True)
@@ -140,11 +125,6 @@ def _is_word(unit: Unit) -> bool:
     return not unit.special and any(map(str.isalnum, unit.label))
 
 
-def candidates(a: Grid, b: Grid, query: tuple[int, int], keys: Sequence[tuple[int, int]]) -> list[Candidate]:
-    """What the word at `query` (its position in A and in B) sends to each of `keys`, under both."""
-    return [_candidate(a, b, query, key) for key in keys]
-
-
 def head_changes(
     a: Grid, b: Grid, query: tuple[int, int], keys: Sequence[tuple[int, int]] = ()
 ) -> list[HeadChange]:
@@ -173,30 +153,11 @@ def head_changes(
     return sorted(changes, key=lambda change: (-abs(change.swing), -change.moved))
 
 
-def _candidate(a: Grid, b: Grid, query: tuple[int, int], key: tuple[int, int]) -> Candidate:
-    mass_a, mass_b = _row(a, query[0])[..., key[0]], _row(b, query[1])[..., key[1]]
-    return Candidate(
-        label_a=a.units[key[0]].label,
-        label_b=b.units[key[1]].label,
-        mean_a=float(mass_a.mean()),
-        mean_b=float(mass_b.mean()),
-        top_a=float(mass_a.max()),
-        top_b=float(mass_b.max()),
-        head_a=_where(mass_a),
-        head_b=_where(mass_b),
-    )
-
-
 def _row(grid: Grid, query: int) -> npt.NDArray[np.float64]:
     """Attention from one position: (layer, head, key)."""
     if not 0 <= query < len(grid.units):
         raise InputError(f"Unknown position {query}. The sentence has positions 0 to {len(grid.units) - 1}.")
     return np.asarray(grid.weights[:, :, query], dtype=np.float64)
-
-
-def _where(mass: npt.NDArray[np.float64]) -> Head:
-    layer, head = np.unravel_index(int(mass.argmax()), mass.shape)
-    return int(layer), int(head)
 
 
 def _favourite(masses: Sequence[float]) -> int | None:

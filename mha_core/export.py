@@ -7,7 +7,7 @@ words; layers and heads that are named count from 1, positions from 0.
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FORMULA = re.compile(r"[\s\x00-\x1f]*[=+\-@＝＋－＠]|[\t\r]")
-WEIGHT_COLUMNS = ("layer", "head", "query", "key", "query_text", "key_text", "weight")  # of Grid.to_frame
 LONG_COLUMNS = ("text", "pair", "source", "link")
 NORMALISED = {
     "shown": "rows sum to 1",
@@ -34,11 +33,11 @@ def safe_cell(text: str) -> str:
     return "'" + text if FORMULA.match(text) else text
 
 
-def csv_of(table: Any, columns: Sequence[str] | None = None) -> str:
-    """Return a frame, or rows with these `columns`, as CSV with a line of headings; what is not known is empty."""
+def csv_of(table: Any) -> str:
+    """Return a frame, or rows, as CSV with a line of headings; what is not known is empty."""
     import pandas as pd
 
-    text: str = pd.DataFrame(table, columns=columns).apply(_safe).to_csv(index=False, lineterminator="\n")
+    text: str = pd.DataFrame(table).apply(_safe).to_csv(index=False, lineterminator="\n")
     return text
 
 

@@ -5,12 +5,15 @@ import re
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import plotly.io
 import pytest
+import streamlit as st
 from causal_runs import record_of as decoder_run
 
 from mha_core import InputError, grid_of, record_of, trace
-from mha_core.figures import figure
+from mha_core.figures import charts, figure
+from pages.parts.frame.charts import selected_heads
 from tests.conftest import HEADLESS_SHELL, find_chromium
 
 TEXT = "The animal didn't cross the street because it was too tired."
@@ -229,6 +232,20 @@ def test_what_looks_like_markup_is_drawn_as_it_stands():
     drawn = given.plot("matrix", "1-1")
     assert list(drawn.layout.xaxis.ticktext) == ["&lt;s&gt;", "a&lt;b&gt;", "&amp;amp;"]
     assert "&lt;i&gt;T&lt;/i&gt;" in drawn.layout.title.text
+
+
+def test_a_head_that_is_selected_on_a_map_is_the_one_that_is_drawn_there(monkeypatch):
+    frame = pd.DataFrame(
+        {"layer": [1, 1, 1, 2, 2, 2], "head": [1, 2, 3, 1, 2, 3], "score": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]}
+    )
+    cells, points = charts.head_map(frame, "score", title="t", name="score").data
+    drawn = [cells.z[y - 1][x - 1] for x, y in zip(points.x, points.y, strict=True)]
+    assert drawn == frame["score"].tolist()
+    chosen = {
+        "customdata": {str(i): value for i, value in enumerate(points.customdata[5])}
+    }  # as a browser sends it
+    monkeypatch.setattr(st, "session_state", {"map": {"selection": {"points": [chosen]}}})
+    assert selected_heads("map") == [(1, 2)]
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ the numbers, a dash or a symbol tells apart what a colour tells apart.
 
 import html
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -32,10 +33,9 @@ def curves(
     x_title: str,
     y_title: str,
     percent: bool = False,
-    levels: Sequence[tuple[float, str]] = (),
     dark: bool = False,
 ) -> go.Figure:
-    """Draw lines of `y` over `x`, one for each value of `by`; `levels` are dotted lines across with a name.
+    """Draw lines of `y` over `x`, one for each value of `by`.
 
     `percent`: `y` holds shares from 0 to 1.
     """
@@ -51,12 +51,6 @@ def curves(
             line={"dash": DASHES[i % len(DASHES)], "width": 2},
             hovertemplate=f"{_plain(name)} {number} at %{{x:,}}<extra></extra>",
             showlegend=by is not None,
-        )
-    for level, name in levels:
-        figure.add_hline(
-            level,
-            line={"dash": "dot", "width": 1, "color": page(dark=dark)["quiet"]},
-            annotation={"text": _plain(name)},
         )
     figure.update_xaxes(title_text=x_title, rangemode="tozero")
     figure.update_yaxes(title_text=y_title, **({"tickformat": ".0%", "range": (0, 1.02)} if percent else {}))
@@ -87,23 +81,18 @@ def head_map(
     row = ROW if layers <= MANY else LOW_ROW
     values = np.full((layers, heads), np.nan)
     values[frame["layer"] - 1, frame["head"] - 1] = frame[value]
-    top = float(np.nanmax(np.abs(values))) if np.isfinite(values).any() else 1.0
-    number = ".1%" if percent else ".2f"
+    top, number = _largest(values), ".1%" if percent else ".2f"
     figure = _figure(title, dark=dark)
     figure.add_heatmap(
-        z=values,
         x=np.arange(1, heads + 1),
         y=np.arange(1, layers + 1),
-        zmin=-top if signed else 0,
-        zmax=top or 1.0,
-        colorscale=differences_scale(dark=dark) if signed else weights_scale(dark=dark),
-        colorbar={"title": {"text": name}, "thickness": 10, "outlinewidth": 0, "tickformat": number},
         xgap=2,
         ygap=2,
         hoverinfo="skip",
+        **_shaded(values, name, number, signed=signed, dark=dark),
     )
     names = [head_name((la - 1, h - 1)) for la, h in zip(frame["layer"], frame["head"], strict=True)]
-    ground = np.where(frame[value].abs() > DARK * (top or 1.0), "paper", "ink")
+    ground = np.where(frame[value].abs() > DARK * top, "paper", "ink")
     said = [f"{head}: {v:{number}}" for head, v in zip(names, frame[value], strict=True)]
     figure.add_scatter(
         x=frame["head"],
@@ -323,20 +312,15 @@ def cells(
 ) -> go.Figure:
     """Draw a matrix (row, column) with its names; nan is drawn empty. Names may repeat."""
     figure = _figure(title, dark=dark)
-    top = float(np.nanmax(np.abs(values))) if np.isfinite(values).any() else 1.0
     number = ".1%" if percent else ".2f"
     named = [[[_plain(row), _plain(column)] for column in columns] for row in rows]
     figure.add_heatmap(
-        z=values,
         customdata=named,
         hovertemplate=f"%{{customdata[0]}}, {_plain(column_title)} %{{customdata[1]}}: %{{z:{number}}}<extra></extra>",
         hoverongaps=False,
-        zmin=-top if signed else 0,
-        zmax=top or 1.0,
-        colorscale=differences_scale(dark=dark) if signed else weights_scale(dark=dark),
-        colorbar={"title": {"text": name}, "thickness": 10, "outlinewidth": 0, "tickformat": number},
         xgap=1,
         ygap=1,
+        **_shaded(values, name, number, signed=signed, dark=dark),
     )
     figure.update_xaxes(
         tickvals=list(range(len(columns))),
@@ -354,6 +338,23 @@ def cells(
         zeroline=False,
     )
     return figure.update_layout(height=ROW * len(rows) + ABOVE + 30, margin={"t": 40})
+
+
+def _largest(values: np.ndarray) -> float:
+    """The largest size of a value, at which the colours end; 1 where there is none."""
+    return float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
+
+
+def _shaded(values: np.ndarray, name: str, number: str, *, signed: bool, dark: bool) -> dict[str, Any]:
+    """A heatmap's values with their colours, from 0 or to both sides of it, and the bar that says what these mean."""
+    top = _largest(values)
+    return {
+        "z": values,
+        "zmin": -top if signed else 0,
+        "zmax": top,
+        "colorscale": differences_scale(dark=dark) if signed else weights_scale(dark=dark),
+        "colorbar": {"title": {"text": name}, "thickness": 10, "outlinewidth": 0, "tickformat": number},
+    }
 
 
 def _figure(title: str, *, dark: bool) -> go.Figure:

@@ -18,12 +18,11 @@ from mha_core.heads.words import FloatArray
 from mha_core.model import Model
 from mha_core.tokens import Tokens
 
-__all__ = ["BY_KEY", "HELP", "MEASURES", "RAW", "VALUE", "Importance", "Measure", "available", "importance"]
+__all__ = ["BY_KEY", "MEASURES", "RAW", "VALUE", "Importance", "Measure", "available", "importance"]
 
 # In the order of the switch; the first is what is drawn unless somebody asks for another.
 MEASURES: tuple[Measure, ...] = (RAW, VALUE, BLOCK, ROLLOUT, GRADIENT)
 BY_KEY = {measure.key: measure for measure in MEASURES}
-HELP = " ".join(measure.told for measure in MEASURES if measure.told) + " All are shown as shares of a row."
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,6 @@ SWITCHES = (
     f"A head switches if another candidate leads in B: by {MARGIN * 100:.0f} points or more in each run, with "
     f"{FLOOR:.0%} or more."
 )
-Places = tuple[int, int]  # of one word in A and in B
 SWING, MOVED, SWITCHED = "Shift, points", "Moved", "Switches"
 MOVED_HELP = "Half the sum of the absolute differences of the row: the share of attention that moved."
 SWING_HELP = "How far the difference between the first two candidates moved."

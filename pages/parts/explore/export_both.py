@@ -12,7 +12,7 @@ import numpy as np
 
 from mha_core import AttentionRecord, Grid
 from mha_core.compare import align
-from mha_core.export import LONG_COLUMNS, WEIGHT_COLUMNS, described, json_of
+from mha_core.export import LONG_COLUMNS, described, json_of
 from mha_core.export import csv_of as csv_of_rows
 from mha_core.picture import about
 from mha_core.wording import place_name, short_name
@@ -67,8 +67,7 @@ def csv_of(runs: Comparison) -> str:
     said = _columns(runs)
     once = {name for name in said if name.removesuffix(" A").removesuffix(" B") in LONG_COLUMNS}
     later = {name: text for name, text in said.items() if name not in once}
-    rows = (row | (later if at else said) for at, row in enumerate(_weights(runs)))
-    return csv_of_rows(rows, [*WEIGHT_COLUMNS[:-1], *SIDES, *said])
+    return csv_of_rows([row | (later if at else said) for at, row in enumerate(_weights(runs))])
 
 
 def _weights(runs: Comparison) -> Iterator[dict[str, Any]]:

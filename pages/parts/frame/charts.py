@@ -11,7 +11,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from mha_core.export import csv_of, rows_of
+from mha_core.export import csv_of
 
 FORMATS = ("png", "svg")
 CAMERA = "camera"  # what every chart's camera saves in this session
@@ -48,7 +48,7 @@ def chart(
             if about is not None:
                 st.download_button(
                     "CSV",
-                    lambda: csv_of(rows_of(frame.assign(**about))),
+                    lambda: csv_of(frame.assign(**about)),
                     f"{file_name(title)}.csv",
                     on_click="ignore",
                     key=f"{key}-csv",

@@ -61,16 +61,6 @@ def at_hand(name: str, trained: bool = True) -> Model | None:
         return None
 
 
-def reads(name: str, trained: bool, text: str, pair: str) -> bool:
-    """Whether a model knows every word of a text; also where it cannot be had, for its page says so."""
-    try:
-        refuse_unasked(name)
-        tokens = loaded(name, trained).tokenizer.encode(text, pair or None)
-    except HeadScopeError:
-        return True
-    return all(piece.role != "unknown" for piece in tokens.pieces)
-
-
 def loaded(name: str, trained: bool, progress: Callable[[str, int, int], None] | None = None) -> Model:
     """The only way to a model: what this server's owner allows is asked here. Nothing of Streamlit."""
     if not model_allowed(name):

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from mha_core.experiments.shipped_sweep import PROMPT
 from mha_core.model_list import CLASSROOM, DECODER, EMBEDDED
 from mha_core.wording import Head
 
@@ -33,7 +34,6 @@ class MinimalPair:
     name: str
     a: str
     b: str
-    look_for: str
     word: str = "it"
     candidates: tuple[str, ...] = ()
     model: str = ""  # the model that it opens in; empty: the one that is chosen
@@ -42,8 +42,7 @@ class MinimalPair:
 TIRED = "The animal didn't cross the street because it was too tired."
 WIDE = "The animal didn't cross the street because it was too wide."
 
-# Wang et al. 2022's task: of two names the one that was said once is given the drink.
-MARY = "When Mary and John went to the store, John gave a drink to"
+MARY = PROMPT.text
 JOHN = "When Mary and John went to the store, Mary gave a drink to"
 KEY, KEYS = "The key to the cabinets", "The keys to the cabinet"
 # The word that comes next, and the one it is weighed against: what an experiment with such a sentence is about.
@@ -80,7 +79,6 @@ PAIRS = (
         "tired / wide, where it moves",
         TIRED,
         WIDE,
-        "In this small model one head goes where the meaning goes.",
         candidates=("animal", "street"),
         model=CLASSROOM,
     ),
@@ -88,21 +86,18 @@ PAIRS = (
         "tired / wide",
         TIRED,
         WIDE,
-        "One adjective decides what `it` is: the animal is tired, the street is wide.",
         candidates=("animal", "street"),
     ),
     MinimalPair(
         "big / small",
         "The trophy didn't fit in the suitcase because it was too big.",
         "The trophy didn't fit in the suitcase because it was too small.",
-        "Too big is the trophy, too small is the suitcase.",
         candidates=("trophy", "suitcase"),
     ),
     MinimalPair(
         "feared / advocated",
         "The officials refused the protesters a permit because they feared violence.",
         "The officials refused the protesters a permit because they advocated violence.",
-        "Close to Winograd's own example: the verb decides who `they` are.",
         word="they",
         candidates=("officials", "protesters"),
     ),
@@ -110,7 +105,6 @@ PAIRS = (
         "key / keys",
         "The key to the cabinets is on the table.",
         "The keys to the cabinets are on the table.",
-        "The verb agrees with the first noun, whatever stands between them.",
         word="is",
         candidates=("key", "cabinets"),
     ),

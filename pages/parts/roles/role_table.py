@@ -119,8 +119,8 @@ def _files(table: RoleTable) -> None:
     name = f"headscope-roles-{table.model.rsplit('/', 1)[-1]}{'' if table.trained else '-untrained'}"
     address = with_params(st.context.url or "", state.params())
     files = {
-        "csv": lambda: export.csv_of(export.rows_of(_described(table, address))),
-        "json": lambda: export.json_of(export.rows_of(_described(table, address))),
+        "csv": lambda: export.csv_of(_described(table, address)),
+        "json": lambda: export.json_of(_described(table, address)),
     }
     with st.container(key="role-files", horizontal=True, vertical_alignment="center", gap="small"):
         say("All heads, all questions:", "label")

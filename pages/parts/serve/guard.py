@@ -30,7 +30,7 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
-OPEN_ROUTES = ("health", "host-config", "stream", "upload_file/")
+OPEN_ROUTES = ("health", "host-config", "stream")
 # Messages a second of one browser, how many at once, and seconds that one more waits; the same of an address' browsers.
 OF_ONE, OF_AN_ADDRESS = (5.0, 8.0, 10.0), (25.0, 100.0, 0.0)
 

@@ -29,8 +29,8 @@ CLIFF = 0.5
 FREE = 0.01  # a head is not needed if its ablation costs no task more than this
 GUESSES = {
     "under 25%": (0.0, 0.25),
-    "about 40%": (0.25, 0.55),
-    "about 70%": (0.55, 0.85),
+    "40%": (0.25, 0.55),
+    "70%": (0.55, 0.85),
     "over 85%": (0.85, 1.01),
 }
 CHANCE = {"jobs": 1 / 29, "induction": 1 / 64}
