@@ -472,6 +472,7 @@ def pictures_are_whole(person: Any, folder: Path, spoken: set[str]) -> None:
     assert float(root.get("width")) == pytest.approx(16 / 2.54 * 96, abs=1)
     assert spoken <= {word for text in root.itertext() for word in (text, *text.split())}
     press(person, person.page.get_by_text("PNG", exact=True))
+    expect(person.page.locator("[data-title='Download plot as a PNG']")).to_be_attached(timeout=30_000)
     person.page.locator(".js-plotly-plot").hover()
     with Image.open(saved(person, camera, folder)) as image:
         assert image.width == pytest.approx(2 * 16 / 2.54 * 96, abs=2)
