@@ -609,7 +609,7 @@ def test_while_the_server_is_away_the_picture_goes_on_and_the_page_comes_back(re
         person.head("4-2").click()
         stands(person, CAT, "4-2", "it")
     finally:  # the others need it
-        with page.expect_websocket(timeout=60_000):
+        with page.expect_websocket(timeout=180_000):  # it asks ever more rarely
             app.process = start_app(tmp_path / "again.log", port=app.port).process
     expect(page.get_by_role("dialog")).to_have_count(0, timeout=30_000)
     person.settled()
