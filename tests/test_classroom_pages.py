@@ -47,7 +47,7 @@ def test_the_words_that_a_model_knows_are_counted_and_offered_once(monkeypatch):
 
 
 def test_a_moment_says_how_far_it_is_and_only_moments_of_the_classroom_are_models():
-    assert "After 400 steps its best head, 2-1, passes 25% of 400 pairs" in moment_said(CARD)
+    assert "After 400 steps its best head, 2-1, passes 25% of 400 unseen pairs" in moment_said(CARD)
     assert moment_said(None) == ""
     assert model_allowed("classroom@400")
     assert not model_allowed("minilm@400")

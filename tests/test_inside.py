@@ -317,7 +317,7 @@ def test_the_scaling_is_told_with_the_variance_of_these_very_scores():
         return scores.var(), 100 * (powers / powers.sum(axis=1, keepdims=True)).max(axis=1).mean()
 
     (variance, largest), (small, fair) = told(raw), told(raw / 32**0.5)
-    found_in = re.search(r"from ([\d.]+) to ([\d.]+),[^.]* from ([\d.]+) ?% to ([\d.]+) ?%", prose(at))
+    found_in = re.search(r"from ([\d.]+) to ([\d.]+)\..*? from ([\d.]+) ?% to ([\d.]+) ?%", prose(at))
     assert [float(number) for number in found_in.groups()] == pytest.approx(
         [variance, small, largest, fair], rel=0.1, abs=0.51
     )

@@ -18,7 +18,7 @@ from pages.parts.frame.links import link_to
 
 HEAD = st.column_config.LinkColumn(display_text="head=([0-9]+-[0-9]+)")
 SWITCHES = (
-    f"A head switches if another candidate leads in B: by {MARGIN * 100:.0f} points or more in each run, with "
+    f"A head switches if another candidate leads in B. Each must lead by {MARGIN * 100:.0f} points and have "
     f"{FLOOR:.0%} or more."
 )
 SWING, MOVED, SWITCHED = "Shift, points", "Moved", "Switches"

@@ -65,8 +65,8 @@ def said(card: Mapping[str, Any] | None) -> str:
         return ""
     share = percent(card["pass"])
     return (
-        f"After {card['step']:,} steps its best head, {card['head']}, passes {share} of {card['pairs']} pairs of words "
-        f"it never saw together: in both texts 60% or more on the noun that `it` means, 15% or less on the other. "
+        f"After {card['step']:,} steps its best head, {card['head']}, passes {share} of {card['pairs']} unseen pairs "
+        f"of words. To pass, `it` gives the right noun 60% or more and the other 15% or less, in both texts. "
         f"Where `it` is hidden it names the noun in {percent(card['answers']['exact'])}."
     )
 

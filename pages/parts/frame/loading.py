@@ -96,6 +96,6 @@ def self_test(model: Model) -> None:
     rows = record.weights.sum(axis=-1)
     if abs(found - SELF_TEST_WEIGHT) > 1e-3 or not np.allclose(rows, 1, atol=1e-4):
         raise ModelError(
-            f"{model.title} failed its test: head 4-2 gives {found:.3f} from `it` to `animal` instead of "
-            f"{SELF_TEST_WEIGHT}, and the rows sum to {rows.min():.4f} to {rows.max():.4f} instead of 1."
+            f"{model.title} failed its test: head 4-2 gives {found:.3f} from `it` to `animal`, not {SELF_TEST_WEIGHT}. "
+            f"Its rows sum to {rows.min():.4f} to {rows.max():.4f}; they should sum to 1."
         )

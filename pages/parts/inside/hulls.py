@@ -34,13 +34,13 @@ def hulls(scene: Scene) -> None:
     board = Board()
     board.add(
         paragraph(
-            "A head can only average: its result is a weighted mean of the values, so it lies inside their "
+            "A head can only average. Its result is a weighted mean of the values, so it lies inside their "
             "[[convex-hull|convex hull]]. The sum over several heads, each with weights of its own, can leave the "
             "hull of any single head."
         ),
         paragraph(
-            "Each picture is the flat view that keeps most (PCA); “outside” is proven in all dimensions, by a plane "
-            "that separates the point from the hull. Click a point to follow its token.",
+            "Each picture is the flat view that keeps most (PCA). “Outside” is proven in all dimensions: a plane "
+            "separates the point from the hull. Click a point to follow its token.",
             "quiet",
         ),
     )

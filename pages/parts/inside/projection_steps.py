@@ -127,8 +127,8 @@ def qkv(scene: Scene, stage: Stage) -> None:
     d_k = sizes.d_k
     say(
         stage.words,
-        f"Head {scene.h + 1} projects each row of X to a [[query]] (what am I looking for?), a [[key]] (what do I "
-        f"match?) and a [[value]] (what do I pass on?): {d_k} numbers each instead of {sizes.d_model}. The matrices "
+        f"Head {scene.h + 1} projects each row of X, {sizes.d_model} numbers, to three of {d_k}. The [[query]] asks "
+        "what it looks for, the [[key]] what it matches, the [[value]] what it passes on. The matrices "
         "were " + ("chosen by hand." if scene.small else "learned." if scene.trained else "drawn at random."),
     )
     if scene.small:

@@ -75,8 +75,8 @@ def _before_and_after(board: Board, scene: Scene, rotary: Rotary) -> list[Block]
     return [
         paragraph(
             f"{scene.title} encodes positions by rotation (RoPE). Queries and keys are {half} pairs, number i with "
-            f"i + {half}, rotated by position × angle: the first pair {_degrees(rotary.frequency(0))} per "
-            f"token, the last {_degrees(rotary.frequency(last))}."
+            f"i + {half}. The first pair turns by {_degrees(rotary.frequency(0))} per token, the last by "
+            f"{_degrees(rotary.frequency(last))}."
             + (f" Pairs {last + 2} to {half} are not rotated." if some else "")
         ),
         row(
@@ -111,8 +111,8 @@ def _by_hand(board: Board, scene: Scene, rotary: Rotary, pair: int) -> list[Bloc
     tiles: dict[str, Any] = {"kind": "tiles", "digits": 3}
     return [
         paragraph(
-            f"Pair {pair + 1} of q (numbers {pair + 1} and {pair + 1 + half}) of {{token}} at position "
-            f"**{scene.query}**, counted from 0: angle = {scene.query} · {how} = **{found.angle:.3f}** "
+            f"Pair {pair + 1} of q of {{token}}: numbers {pair + 1} and {pair + 1 + half}. At position "
+            f"**{scene.query}**, counted from 0, angle = {scene.query} · {how} = **{found.angle:.3f}** "
             f"({_degrees(found.angle)}).",
             token=scene.token,
         ),
@@ -147,8 +147,8 @@ def _why(scene: Scene, rotary: Rotary) -> Block:
     products = table["q · k"][: len(MOVED)]
     best = scene.labels[int(table["key"][0])]
     return paragraph(
-        "Only the distance counts: move the query of {token} and the key of {best} together by "
-        f"{MOVED[1]} or {MOVED[2]} tokens, and their score stays equal within "
+        "Only the distance counts. Move the query of {token} and the key of {best} together by "
+        f"{MOVED[1]} or {MOVED[2]} tokens: their score stays equal within "
         f"{format_error(products.max() - products.min())}.",
         token=scene.token,
         best=best,

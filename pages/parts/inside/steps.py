@@ -64,7 +64,7 @@ def scaled(scene: Scene, stage: Stage) -> None:
     say(
         stage.words,
         f"Divide by √{d_k} ([[scaling]]): the variance of these scores drops from **{without.variance:.1f}** to "
-        f"**{with_.variance:.1f}**, the mean largest weight of a row from **{percent(without.largest)}** to "
+        f"**{with_.variance:.1f}**. The mean largest weight of a row drops from **{percent(without.largest)}** to "
         f"**{percent(with_.largest)}**. If one weight takes everything, gradients vanish and training stalls.",
     )
     say(

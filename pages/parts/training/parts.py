@@ -122,7 +122,7 @@ def jobs_why(choice: Choice, reports: Sequence[Report]) -> str:
     if heads[few] > 1 or ends[few] >= LEARNT:
         return "Compare the pictures: which head looks where, and for which task?"
     return (
-        "One head has one row of weights per token, so it splits its attention between the places of all three tasks. "
+        "One head has one row of weights per token, so it splits its attention between all three tasks. "
         "Several heads can each watch one place."
     )
 
@@ -144,7 +144,7 @@ def induction_why(choice: Choice, reports: Sequence[Report]) -> str:
     if learnt[deep] and (learnt[shallow] or layers[shallow] > 1):
         return "Compare the roles: which head finds the previous token, and which one searches for it?"
     return (
-        "Induction takes two steps: one layer marks each token with the one before it, a later layer searches for that "
+        "Induction takes two steps. One layer marks each token with the one before it; a later layer searches for that "
         "mark. A second head cannot replace a second layer."
     )
 

@@ -24,7 +24,7 @@ QUESTION = (
     "head of this two-layer model learn that?"
 )
 REWARDED = (
-    "The loss does not mention attention, but it rewards resolving `it`: hidden nouns must be restored, and in 3 of 10 "
+    "The loss does not mention attention, but it rewards resolving `it`. Hidden nouns must be restored. In 3 of 10 "
     "cases only the pronoun is left."
 )
 

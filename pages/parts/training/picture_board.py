@@ -157,7 +157,7 @@ def said(card: Mapping[str, Any]) -> tuple[str, ...]:
     """What a model answers, and what is left without the head that passes the pairs."""
     answers, without, pointing = card["answers"], card["without_head"], card["pointing"]
     return (
-        f"With `it` masked, the model restores the noun in {percent(answers['exact'])} of pairs and prefers the right "
+        f"With `it` masked, the model restores the noun in {percent(answers['exact'])} of pairs. It prefers the right "
         f"one of the two in {percent(answers['better'])}. With {card['head']} ablated: {percent(without['exact'])} and "
         f"{percent(without['better'])}.",
         *([_all_of_them(card)] if len(pointing) > 1 else []),
