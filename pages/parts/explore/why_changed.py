@@ -127,17 +127,16 @@ def _words(records: Sequence[AttentionRecord], links: Sequence[Link]) -> dict[st
 
 def _name(row: Mapping[Hashable, Any]) -> str:
     """What wrote a part: "MLP 3", "head 3-2", "embedding"; a bias of the head itself is of its W_q or W_k."""
-    if row["part"] == "bias":
-        return "bias" if pd.isna(row["layer"]) else f"bias of W_{row['side'][0]}"
-    return {"mlp": f"MLP {row['layer']}", "head": f"head {row['layer']}-{row['head']}"}.get(
-        row["part"], row["part"]
-    )
+    part: str = row["part"]
+    if part == "bias":
+        return part if pd.isna(row["layer"]) else f"bias of W_{row['side'][0]}"
+    return {"mlp": f"MLP {row['layer']}", "head": f"head {row['layer']}-{row['head']}"}.get(part, part)
 
 
 def finding(found: pd.DataFrame) -> str:
     """Return how far the weight moved, and the part that changed most."""
-    first = found.iloc[0]
-    weight = f"The weight {_moves(*found.attrs['weights'], percent)}."
+    first, (before, after) = found.iloc[0], found.attrs["weights"]
+    weight = f"The weight {_moves(before, after, percent)}."
     if abs(first["change"]) < NOTHING:
         return f"{weight} None of its parts changes."
     part = f"{first['part'][:1].upper()}{first['part'][1:]} at `{first['at']}`"
