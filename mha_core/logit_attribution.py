@@ -4,15 +4,18 @@ In: a decoder's text. Out: what each part of the last token's state adds to the 
 of two, through the final norm with its scale held. Sources: Elhage et al. 2021; Wang et al. 2022, section 3.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import torch
 
 from mha_core.errors import InputError
+from mha_core.experiments.kept import Kept, kept_of
 from mha_core.experiments.outcomes import token_of
+from mha_core.experiments.prompts import Prompt
 from mha_core.model import Model
 from mha_core.prediction import predict_next
-from mha_core.residual_parts import exact, kept_rows, next_matrix, read_parts, writer_columns
+from mha_core.residual_parts import exact, next_matrix, read_parts, writer_columns
 from mha_core.tokens import Tokens
 from mha_core.torch_modes import plain_numbers
 from mha_core.trace import as_tokens, check_model
@@ -33,21 +36,44 @@ def logit_attribution(
     Half precision is computed in float32. Raises InputError for a model that predicts no next token, a word that is
     not one token, and `against` without `target`.
     """
-    import pandas as pd
-
     check_model(model)
     if against is not None and target is None:
         raise InputError("A word to compare with was given without the word itself; give the target, too.")
     tokens, model = as_tokens(text, model), exact(model)
     ids = [token_of(word, model) for word in (target, against) if word is not None]
     ids = ids or [predict_next(tokens, model, k=1)[0].id]
-    last = len(tokens) - 1
-    with torch.inference_mode(), plain_numbers():
-        rows = next_matrix(model)[ids]
-        unembedding = rows[0] - rows[1] if len(ids) == 2 else rows[0]
-        kept = kept_rows(tokens, model, slice(last, last + 1))
-        writers, scores = read_parts(kept, model, model.n_layers, unembedding[None])
-    frame = pd.DataFrame({**writer_columns(writers), "score": scores.flatten().tolist()})
-    frame = frame.sort_values("score", key=abs, ascending=False, kind="stable", ignore_index=True)
+    frame = _split([tokens], [ids], model)
     frame.attrs = dict(zip(("target", "against"), map(model.tokenizer.typed, ids), strict=False))
     return frame
+
+
+def mean_attribution(prompts: Sequence[Prompt], model: Model) -> "pd.DataFrame":
+    """Average the attribution of prompts, each with its own one or two answers, strongest first.
+
+    Returns a frame as `logit_attribution` does; its scores sum to the mean logit or logit difference. Raises InputError
+    as it does.
+    """
+    check_model(model)
+    model = exact(model)
+    ids = [[token_of(word, model) for word in prompt.answers] for prompt in prompts]
+    return _split([as_tokens(prompt.text, model) for prompt in prompts], ids, model)
+
+
+def _split(texts: Sequence[Tokens], ids: Sequence[Sequence[int]], model: Model) -> "pd.DataFrame":
+    """The mean attribution over texts, of one or two tokens each."""
+    import pandas as pd
+
+    each, last = range(len(texts)), [len(tokens) - 1 for tokens in texts]
+    with torch.inference_mode(), plain_numbers():
+        rows = next_matrix(model)[torch.tensor(ids)]
+        unembedding = rows[:, 0] - rows[:, 1] if rows.shape[1] == 2 else rows[:, 0]
+        kept = kept_of(texts, model)
+        ends = Kept(
+            [state[each, last] for state in kept.states],
+            [attended[each, last] for attended in kept.attended],
+            [context[each, :, last].transpose(0, 1) for context in kept.contexts],
+        )
+        writers, scores = read_parts(ends, model, model.n_layers, unembedding)
+        means = scores.diagonal(dim1=1, dim2=2).mean(-1)  # every text by its own tokens
+    frame = pd.DataFrame({**writer_columns(writers), "score": means.tolist()})
+    return frame.sort_values("score", key=abs, ascending=False, kind="stable", ignore_index=True)

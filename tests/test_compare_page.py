@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from bert_folders import random_bert, write
-from visit import TIRED, WIDE, drawn, open_page, picture, plain, run, said
+from visit import TIRED, WIDE, drawn, figures, numbers, open_page, picture, plain, run, said
 
-from mha_core import load_model, trace
+from mha_core import load_model, trace, why
 from mha_core.compare import HeadChange
 from mha_core.heads import measures
 from mha_core.wording import percent
@@ -277,3 +277,97 @@ def test_a_measure_of_layers_is_told_by_layers():
 def test_layers_of_two_models_are_not_set_beside_each_other():
     at = open_page(COMPARE, against="model", model2="bert-base-uncased", measure="rollout")
     assert said(at, "notice") == ["Layers cannot be compared one by one: A has 6, B 2."]
+
+
+# ---- why a link changed
+
+
+def opened_why(**query: str):
+    """The page with the box "Why did it change?" open."""
+    at = open_page(COMPARE, **query)
+    at.session_state["why-changed"] = True
+    return run(at)
+
+
+def parts_of(text: str, head: str, link: tuple[int, int], model: str = "minilm") -> pd.Series:
+    """Scores of the library's own split, by side, part, layer and head."""
+    frame = why(text, load_model(model), head=head, query=link[0], key=link[1])
+    names = {"mlp": "MLP {layer}", "head": "head {layer}-{head}", "bias": "bias of W_{side[0]}"}
+    called = [
+        (row["part"] if pd.isna(row["layer"]) else names[row["part"]].format(**row), row["side"])
+        for row in frame.to_dict("records")
+    ]
+    return pd.Series(frame["score"].to_numpy(), called)
+
+
+def bars_of(at) -> dict[str, dict[str, float]]:
+    """{A, B: {label: score}} of the drawn parts, in their order."""
+    (drawn,) = figures(at)
+    return {
+        one["name"]: dict(zip(one["customdata"], numbers(one["x"]), strict=True)) for one in drawn["data"]
+    }
+
+
+def test_the_classic_example_changes_by_what_mlp_3_writes_at_it():
+    at = opened_why()
+    sentence = said(at, "finding")[-1]
+    assert sentence.startswith("The weight falls from 68% to 28%. MLP 3 at it changes most")
+    assert "falls from +1.94 to +0.67" in sentence
+    a, b = (parts_of(text, "4-2", (IT, ANIMAL)) for text in (TIRED, WIDE))
+    most = (b - a).abs().sort_values(ascending=False).index[:8]
+    labels = [f"{name} at {'it' if side == 'query' else 'animal'}" for name, side in most]
+    for side, parts in (("A", a), ("B", b)):
+        shown = bars_of(at)[side]
+        assert [*shown] == labels
+        np.testing.assert_allclose([*shown.values()], parts[most], atol=0.0051)
+    at.session_state["why-changed-bars-numbers"] = True
+    table = table_with(run(at), "change")
+    assert len(table) == len(a), "the numbers have every part"
+    query = table["at"] == "it"
+    for side, parts in (("A", a), ("B", b)):
+        np.testing.assert_allclose(table[side].sum(), parts.sum(), atol=1e-4)
+        np.testing.assert_allclose(table[side][query].sum(), parts.sum() / 2, atol=1e-4)
+
+
+def test_a_split_word_is_asked_by_its_strongest_token_and_its_counterpart_at_its_own_place():
+    a, b = "He liked the xylophone there.", "Later on he liked the xylophone there."
+    grids = [trace(text, load_model()).grid("words") for text in (a, b)]
+    words = [grid.labels.index("xylophone") for grid in grids]
+    queries = [grid.labels.index("there") for grid in grids]
+    at = opened_why(text=a, text2=b, unit="words", head="2-3", pin=str(queries[0]), to=str(words[0]))
+    expected = []
+    for text, grid, word, query in zip((a, b), grids, words, queries, strict=True):
+        (place,), pieces = grid.units[query].pieces, grid.units[word].pieces
+        assert len(pieces) > 1
+        row = trace(text, load_model()).weights[1, 2, place]
+        expected.append(parts_of(text, "2-3", (place, max(pieces, key=lambda piece: row[piece]))))
+    at.session_state["why-changed-bars-numbers"] = True
+    table = table_with(run(at), "change")
+    for side, parts in zip("AB", expected, strict=True):
+        np.testing.assert_allclose(np.sort(table[side]), np.sort(parts), atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ({"against": "weights"}, "in one model"),
+        ({"measure": "rollout"}, "raw attention"),
+        ({"pin": "none"}, "Click a word"),
+        ({"text": "He said it twice.", "text2": "He said it.", "pin": "4"}, "only in A"),
+        ({"text": "He said it twice.", "text2": "He said it.", "pin": "3", "to": "4"}, "only in A"),
+    ],
+)
+def test_where_no_link_can_be_asked_one_sentence_says_what_is_missing(query, reason):
+    at = opened_why(**query)
+    assert not figures(at)
+    assert reason in said(at, "look")[-1]
+
+
+@pytest.mark.slow
+def test_what_a_decoder_read_before_the_first_difference_has_no_changed_part():
+    texts = [f"The old cat sat on the mat and slept in the {place}" for place in ("sun", "rain")]
+    at = opened_why(model="smollm2", text=texts[0], text2=texts[1], pin="5", to="2")
+    sentence = said(at, "finding")[-1]
+    assert "stays at" in sentence
+    assert sentence.endswith("None of its parts changes.")
+    assert [*bars_of(at)["A"].values()] == [*bars_of(at)["B"].values()]

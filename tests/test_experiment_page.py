@@ -11,10 +11,11 @@ from types import SimpleNamespace
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
+import pandas as pd
 import pytest
 from visit import TIRED, WIDE, figures, link, mounted, numbers, open_page, run, said, shown_heads
 
-from mha_core import load_model, predict_next, trace
+from mha_core import load_model, logit_attribution, predict_next, trace
 from mha_core.experiments import (
     Effects,
     Prompt,
@@ -295,7 +296,8 @@ def test_the_map_of_all_heads_is_what_leaving_out_one_at_a_time_gives(minilm):
             assert drawn or not tried
         time.sleep(0.1)
     run(at)
-    colours, marks = figures(at)[0]["data"]
+    (figure,) = figures(at)
+    colours, marks = figure["data"]
     expected = ablate_each(minilm.tokenizer.encode(TIRED), minilm)
     assert numbers(colours["z"]) == pytest.approx(-expected, abs=1e-5)
     strongest = np.unravel_index(expected.argmax(), expected.shape)
@@ -312,6 +314,32 @@ def test_the_map_of_all_heads_is_what_leaving_out_one_at_a_time_gives(minilm):
     (sentence,) = said(at, "finding")
     assert name in sentence
     assert f"1.00 → {after:.2f}" in sentence
+
+
+@pytest.mark.slow
+def test_beside_the_sweep_stands_what_every_head_and_mlp_writes_to_the_same_prompts(smollm2):
+    at = open_page(PAGE, **{"try": SWEEP}, text=MARY, word="Mary", rival="John")
+    while len(drawn := figures(run(at))) < 2:
+        time.sleep(0.1)
+    (effects_drawn, _), (cells, marks) = (figure["data"] for figure in drawn)
+    prompts = with_other_names(Prompt(MARY, " Mary", " John"), smollm2)
+    each = [logit_attribution(prompt.text, smollm2, *prompt.answers) for prompt in prompts]
+    mean = pd.concat(each).groupby(["part", "layer", "head"], dropna=False).score.mean()
+    shown = numbers(cells["z"])
+    assert shown[:, :9] == pytest.approx(mean["head"].to_numpy().reshape(30, 9), abs=1e-4)
+    assert np.isnan(shown[:, 9]).all()
+    assert shown[:, 10] == pytest.approx(mean["mlp"].to_numpy(), abs=1e-4)
+    assert shown[23, 3] > 2, "24-4 pushes John down"
+    assert shown[29, 1] > 1 > -1 > max(shown[29, 0], shown[24, 4])
+    # Heads, MLPs, embedding and biases are the logit difference of the sweep, which transformers' tests hold.
+    outcome = read_sweep(smollm2, prompts, "resample").outcome
+    assert np.nansum(shown) + mean["embedding"].sum() + mean["bias"].sum() == pytest.approx(outcome, abs=1e-3)
+    assert f"(sum +{outcome:.2f})" in drawn[1]["layout"]["title"]["text"]
+    r = np.corrcoef(shown[:, :9].ravel(), numbers(effects_drawn["z"]).ravel())[0, 1]
+    (sentence,) = (text for text in said(at, "note") if "Pearson" in text)
+    assert sentence.endswith(f"(Pearson r = −{-r:.2f}, n = 270 heads).")
+    (hover,) = (text for text in marks["hovertext"] if text.startswith("Head 24-4:"))
+    assert hover == f"Head 24-4: +{shown[23, 3]:.2f}, ablated −{-numbers(effects_drawn['z'])[23, 3]:.2f}"
 
 
 def test_the_table_is_of_the_heads_that_are_selected_and_they_can_be_ablated(monkeypatch):

@@ -248,6 +248,21 @@ def test_a_head_that_is_selected_on_a_map_is_the_one_that_is_drawn_there(monkeyp
     assert selected_heads("map") == [(1, 2)]
 
 
+def test_mlps_have_a_column_of_their_own_on_a_map_and_are_no_head_to_select(monkeypatch):
+    heads = pd.array([1, 2, 3, None, 1, 2, 3, None], "Int64")
+    frame = pd.DataFrame({"layer": [1] * 4 + [2] * 4, "head": heads, "score": np.arange(1.0, 9)})
+    figure = charts.head_map(frame, "score", title="t", name="score")
+    cells, points = figure.data
+    np.testing.assert_array_equal(cells.z, [[1, 2, 3, np.nan, 4], [5, 6, 7, np.nan, 8]])
+    ticks = dict(zip(figure.layout.xaxis.ticktext, figure.layout.xaxis.tickvals, strict=True))
+    assert ticks == {"1": 1, "2": 2, "3": 3, "MLP": 5}
+    sent = json.loads(figure.to_json())["data"][1]
+    assert "NaN" not in json.dumps(sent)
+    picked = [{"customdata": list(points.customdata[at])} for at in (5, 7)]
+    monkeypatch.setattr(st, "session_state", {"map": {"selection": {"points": picked}}})
+    assert selected_heads("map") == [(1, 1)]
+
+
 @pytest.mark.parametrize(
     ("asked", "said"),
     [

@@ -1,6 +1,7 @@
 """Why a head looks there: the parts of a link's score, taking parts away, logit attribution and copying."""
 
 import json
+from collections import defaultdict
 
 import numpy as np
 import pandas as pd
@@ -25,7 +26,8 @@ from mha_core import (
 )
 from mha_core.cli import main
 from mha_core.experiments.kept import mean_contexts
-from mha_core.experiments.prompts import prompts
+from mha_core.experiments.prompts import Prompt, prompts
+from mha_core.logit_attribution import mean_attribution
 
 TIRED = "The animal didn't cross the street because it was too tired."
 SENTENCES = (
@@ -174,6 +176,26 @@ def test_attribution_is_that_of_transformers_and_plain_loops(both, text):
     logits = byhand.run.logits[0, -1].numpy()
     difference = logits[ours.tokenizer.ids_of("t")[0]] - logits[ours.tokenizer.ids_of("e")[0]]
     assert frame.score.sum() == pytest.approx(difference, abs=1e-3)
+
+
+@pytest.mark.parametrize("both", KINDS[1:], indirect=True)
+def test_the_mean_attribution_of_prompts_is_that_of_transformers_and_plain_loops(both):
+    kind, theirs, ours = both
+    prompts = [Prompt(text, *answers) for text, answers in zip(SENTENCES, ("te", "ea", "at"), strict=False)]
+    found = mean_attribution(prompts, ours)
+    expected, differences = defaultdict(float), list[float]()
+    for prompt in prompts:
+        byhand = ByHand(theirs, kind, ours.tokenizer.encode(prompt.text).ids)
+        target, against = (ours.tokenizer.ids_of(word)[0] for word in prompt.answers)
+        direction = theirs.lm_head.weight.detach().numpy()[[target, against]]
+        for name, part in byhand.parts(ours.n_layers).items():
+            expected[name] += float(part[-1] @ (direction[0] - direction[1])) / len(prompts)
+        logits = byhand.run.logits[0, -1].detach().numpy()
+        differences.append(logits[target] - logits[against])
+    rows = found.astype(object).where(found.notna(), None)
+    scores = dict(zip(zip(rows.part, rows.layer, rows["head"], strict=True), rows.score, strict=True))
+    assert scores == pytest.approx(dict(expected), abs=1e-5)
+    assert found.score.sum() == pytest.approx(np.mean(differences), abs=1e-5)
 
 
 @pytest.mark.parametrize("both", KINDS[1:], indirect=True)

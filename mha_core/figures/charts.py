@@ -72,30 +72,36 @@ def head_map(
 ) -> go.Figure:
     """Draw every head as a cell, layer down and head across; each is a point to select with `customdata` (layer, head).
 
-    `frame` has a row a head with `layer` and `head` from 1, its `value` (shares where `percent`; nan is drawn empty),
-    its hover text in the column `text`, and a letter or sign to draw in the cell in the column `mark`. `chosen`
-    (layer, head from 0) is framed, and so are selected heads. `signed`: values below zero have a colour of their own.
-    `name` titles the colours.
+    `frame` has a row a head with `layer` and `head` from 1 (a row without a head is the layer's MLP, in a column of its
+    own and with 0 as its head), its `value` (shares where `percent`; nan is drawn empty), its hover text in the column
+    `text`, and a letter or sign to draw in the cell in the column `mark`. `chosen` (layer, head from 0) is framed, and
+    so are selected heads. `signed`: values below zero have a colour of their own. `name` titles the colours.
     """
     layers, heads = int(frame["layer"].max()), int(frame["head"].max())
     row = ROW if layers <= MANY else LOW_ROW
-    values = np.full((layers, heads), np.nan)
-    values[frame["layer"] - 1, frame["head"] - 1] = frame[value]
+    mlp = heads + 2  # a column is empty between
+    width = mlp if frame["head"].isna().any() else heads
+    columns = frame["head"].fillna(mlp).astype(int)
+    values = np.full((layers, width), np.nan)
+    values[frame["layer"] - 1, columns - 1] = frame[value]
     top, number = _largest(values), ".1%" if percent else ".2f"
     figure = _figure(title, dark=dark)
     figure.add_heatmap(
-        x=np.arange(1, heads + 1),
+        x=np.arange(1, width + 1),
         y=np.arange(1, layers + 1),
         xgap=2,
         ygap=2,
         hoverinfo="skip",
         **_shaded(values, name, number, signed=signed, dark=dark),
     )
-    names = [head_name((la - 1, h - 1)) for la, h in zip(frame["layer"], frame["head"], strict=True)]
+    names = [
+        f"MLP {la}" if h == mlp else head_name((la - 1, h - 1))
+        for la, h in zip(frame["layer"], columns, strict=True)
+    ]
     ground = np.where(frame[value].abs() > DARK * top, "paper", "ink")
     said = [f"{head}: {v:{number}}" for head, v in zip(names, frame[value], strict=True)]
     figure.add_scatter(
-        x=frame["head"],
+        x=columns,
         y=frame["layer"],
         mode="markers+text" if mark else "markers",
         marker={
@@ -109,7 +115,7 @@ def head_map(
         unselected={"marker": {"opacity": 0}},
         textfont={"color": [page(dark=dark)[on] for on in ground]},
         text=None if mark is None else [_plain(each) for each in frame[mark]],
-        customdata=frame[["layer", "head"]],
+        customdata=frame[["layer", "head"]].fillna(0),
         hovertext=said if text is None else [_plain(each) for each in frame[text]],
         hovertemplate="%{hovertext}<extra></extra>",
         showlegend=False,
@@ -125,7 +131,10 @@ def head_map(
             line={"color": page(dark=dark)["accent"], "width": 3},
         )
     ticks = {"showgrid": False, "zeroline": False, "constrain": "domain"}
-    figure.update_xaxes(title_text="head", side="top", range=(0.5, heads + 0.5), **ticks, **_every(heads))
+    figure.update_xaxes(title_text="head", side="top", range=(0.5, width + 0.5), **ticks, **_every(heads))
+    if width == mlp:
+        numbers = [*figure.layout.xaxis.tickvals]
+        figure.update_xaxes(tickvals=[*numbers, mlp], ticktext=[*map(str, numbers), "MLP"])
     figure.update_yaxes(title_text="layer", range=(layers + 0.5, 0.5), **ticks, **_every(layers))
     # A click selects a head, Shift adds one; the box is a tool of the bar. Dragging would eat a finger's scrolling.
     return figure.update_layout(
@@ -149,7 +158,7 @@ def bars(
 ) -> go.Figure:
     """Draw bars across, the first row on top: one for each column of `values`, side by side."""
     figure = _figure(title, dark=dark)
-    number = ":.1%" if percent else ":.3g"
+    number = ":.1%" if percent else ":.3~g"
     shades = ("", "/", "x")
     at = np.arange(len(frame))
     for i, name in enumerate(values):
@@ -176,7 +185,9 @@ def bars(
     if np.isfinite(numbers).any():  # room for the number after the longest bar, to either side
         low, high = min(float(np.nanmin(numbers)), 0.0), max(float(np.nanmax(numbers)), 0.0)
         pad = 0.18 * (high - low) or 1.0
-        figure.update_xaxes(range=(low - pad if low < 0 else 0, high + pad if high > 0 or not low else 0))
+        figure.update_xaxes(
+            range=(low - 1.6 * pad if low < 0 else 0, high + pad if high > 0 or not low else 0)
+        )
     height = ROW * len(frame) * max(1, len(values)) + ABOVE + BELOW
     return figure.update_layout(height=height, barmode="group", bargap=0.25)
 

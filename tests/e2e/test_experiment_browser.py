@@ -92,6 +92,23 @@ def test_heads_that_are_selected_on_the_map_of_a_sweep_can_be_ablated(visit):
     assert head(tab, "4-2").get_attribute("aria-pressed") == "true"
 
 
+@pytest.mark.slow
+def test_a_head_that_is_selected_on_the_map_of_attribution_can_be_ablated_and_an_mlp_cannot(visit):
+    text = quote("When Mary and John went to the store, John gave a drink to")
+    address = f"/experiment?try=Ablation+sweep&model=smollm2&text={text}&word=Mary&rival=John"
+    tab = visit(address, viewport={"width": 1280, "height": 1500})  # all of the map is on the screen
+    tab.page.get_by_text("Click a head on the map").wait_for(timeout=120_000)
+    tab.page.locator(".st-key-attribution .nsewdrag").first.wait_for(state="attached", timeout=60_000)
+    tab.settled()
+    shape = (30, 11)  # nine heads, nothing, MLPs
+    tab.page.mouse.click(*cell(tab, "attribution", "30-11", shape))
+    tab.settled()
+    assert not tab.page.get_by_role("link", name="Ablate this head").count()
+    tab.page.mouse.click(*cell(tab, "attribution", "24-4", shape))
+    tab.page.get_by_role("link", name="Ablate this head").click()
+    wait_for_link(tab, "24-4")
+
+
 def test_a_head_of_roles_is_chosen_on_the_map_or_by_key_and_a_box_filters_the_rows(visit):
     tab = visit("/roles?role=agreement")
     tab.page.locator(".st-key-role-map .nsewdrag").first.wait_for(state="attached", timeout=60_000)

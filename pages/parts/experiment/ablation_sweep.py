@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from mha_core import AttentionRecord, Model
@@ -25,6 +26,7 @@ from mha_core.experiments import (
 )
 from mha_core.heads.roles import Role
 from mha_core.wording import Head, counted, head_name
+from pages.parts.experiment.attribution import agreement_text, attributed
 from pages.parts.experiment.effects import draw_effects
 from pages.parts.experiment.frame import about, explore_links, named, roles_of
 from pages.parts.experiment.text import moves, number, shown, signed, word_of
@@ -33,6 +35,7 @@ from pages.parts.frame.page_text import say
 from pages.parts.frame.progress import work
 from pages.parts.frame.request import Request
 
+Found = tuple[Effects | PromptEffects, pd.DataFrame | None]  # the sweep and the direct logit attribution
 NAMED = 3  # beside the first
 MOSTLY = 2  # times as large a change of one answer's logit as of the other's
 HELP = (
@@ -55,27 +58,32 @@ def view(request: Request) -> None:
         method = chosen_method(METHODS if prompts else ("zero", "mean"))
     roles = roles_of(request)
 
-    def begin() -> Iterator[Part[Effects | PromptEffects]]:
+    def begin() -> Iterator[Part[Found]]:
+        parts = attributed(record, used, outcome, prompts)
         if prompts and (shipped := read_sweep(used, prompts, method)):
-            yield Part(1.0, used.n_layers * used.n_heads, shipped)
+            yield Part(1.0, used.n_layers * used.n_heads, (shipped, parts))
         elif prompts:
             for many in sweep_prompts(prompts, used, method):
-                yield Part(many.fraction, many.n, many.result)
+                yield Part(many.fraction, many.n, (many.result, parts))
         else:
             factor = None if method == "mean" else 0.0
             for one in every_head(record.tokens, used, outcome, factor=factor):
-                yield Part(one.fraction, one.n, one.result)
+                yield Part(one.fraction, one.n, (one.result, parts))
 
-    def draw(found: Effects | PromptEffects | None) -> None:
-        if found is None:
+    def draw(both: Found | None) -> None:
+        if both is None:
             return
+        found, parts = both
         if isinstance(found, PromptEffects):
             text, measure = prompts_text(found, roles), found.measure
         else:
             text, measure = one_text(found, roles, method), found.names[0]
         say(text, "finding")
+        frame = found.to_frame()
+        if parts is not None and (agreement := agreement_text(parts, frame)):
+            say(agreement)
         draw_effects(
-            found.to_frame(),
+            frame,
             "effect",
             measure=measure,
             title=f"Effect of {method} ablation",
@@ -83,6 +91,7 @@ def view(request: Request) -> None:
             roles=roles,
             key="effects",
             about=about(request, outcome=measure, ablation=method),
+            attribution=parts,
         )
 
     with st.container(key="sweep"):

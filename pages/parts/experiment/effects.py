@@ -2,7 +2,7 @@
 
 import html
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 import streamlit as st
@@ -11,6 +11,7 @@ from mha_core.figures import charts
 from mha_core.heads.roles import Role
 from mha_core.wording import Head, counted, head_name
 from pages.parts.experiment.asked import spelled
+from pages.parts.experiment.attribution import MAP, draw_attribution
 from pages.parts.experiment.frame import PARTS
 from pages.parts.experiment.text import number, signed
 from pages.parts.frame import state
@@ -34,24 +35,28 @@ def draw_effects(
     roles: Mapping[Head, Role],
     key: str,
     about: Mapping[str, str],
+    attribution: pd.DataFrame | None = None,
 ) -> None:
     """Draw the column `value` of a frame of effects of `measure`; `links` lead from a head's name to where it opens,
-    `about` goes into its file.
+    `about` goes into its file. `attribution`: the same heads' direct logit attribution, as a map beside it.
 
     Heads can be selected once all of them are tried: a map that changes loses what is selected on it.
     """
     filled = in_steps(frame, value)
     filled = filled.assign(text=[hover_text(row, value, measure, roles) for row in filled.to_dict("records")])
     percent = value == "recovered"
-    left, right = st.columns([3, 2], gap="large")
+    on_select: Literal["rerun"] | None = "rerun" if frame[value].notna().all() else None
+    left, *beside, right = st.columns([3, 2] if attribution is None else 3, gap="medium")
     with left:
         figure = charts.head_map(
             filled, value, title=title, name=value, text="text", signed=True, percent=percent, dark=is_dark()
         )
-        finished = bool(frame[value].notna().all())
-        chart(figure, frame, key=key, on_select="rerun" if finished else None, about=about)
+        chart(figure, frame, key=key, on_select=on_select, about=about)
+    if attribution is not None:
+        with beside[0]:
+            draw_attribution(attribution, frame, on_select=on_select, about=about)
     with right:
-        chosen = selected_heads(key) if finished else []
+        chosen = sorted({*selected_heads(key), *selected_heads(MAP)}) if on_select else []
         st.dataframe(
             listed(frame, value, chosen, links, roles),
             hide_index=True,
@@ -65,7 +70,7 @@ def draw_effects(
             markup(
                 f'<p class="hs-next"><a href="{html.escape(ablate_link(chosen))}" target="_self">Ablate {these}</a></p>'
             )
-        elif finished:
+        elif on_select:
             say(HINT, "label")
 
 

@@ -23,6 +23,7 @@ from pages.parts.explore import (
     opening,
     save,
     tables,
+    why_changed,
 )
 from pages.parts.explore.export_both import Comparison
 from pages.parts.frame import carried_selection, loading, presets, shell, state
@@ -155,6 +156,7 @@ def below(runs: Comparison, parting: FirstChange | None = None) -> None:
             with title:
                 heading(changes.title([a.labels[i] for i, _ in keys], a.labels[query[0]], request.per))
             _heads(runs, query, keys)
+        why_changed.of_both(runs)
         tables.of_both(runs.grids, tuple(record.tokens for record in runs.records), selection, request)
         save.of_both(runs)
 

@@ -87,12 +87,13 @@ def file_name(title: str) -> str:
 
 
 def selected_heads(key: str) -> list[tuple[int, int]]:
-    """Return the heads (layer, head from 0) that are selected in the head map `key`, in order."""
+    """Return the heads (layer, head from 0) that are selected in the head map `key`, in order; MLPs are none."""
     points = (st.session_state.get(key) or {}).get("selection", {}).get("points", [])
     found = set()
     for point in points:
         place = point.get("customdata")
         if place is not None and len(place) >= 2:
             layer, head = (place[i] if isinstance(place, list | tuple) else place[str(i)] for i in (0, 1))
-            found.add((int(layer) - 1, int(head) - 1))
+            if int(head):
+                found.add((int(layer) - 1, int(head) - 1))
     return sorted(found)

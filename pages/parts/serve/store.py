@@ -14,6 +14,7 @@ from threading import Lock
 from typing import Any, TypeVar, cast
 
 import numpy as np
+import pandas as pd
 
 T = TypeVar("T")
 SHARED = ("projections",)
@@ -96,6 +97,8 @@ def bytes_of(value: Any, counted: dict[int, Any] | None = None) -> int:
     counted[id(value)] = value  # kept until all is counted, or another could have the same id
     if isinstance(value, np.ndarray):
         return value.nbytes
+    if isinstance(value, pd.DataFrame):
+        return int(value.memory_usage(deep=True).sum())
     if isinstance(said := getattr(value, "held_bytes", None), int):
         return OBJECT_BYTES + said
     parts: Iterable[Any] = ()
