@@ -277,7 +277,7 @@ export class Sentence {
     return [
       vector("path", { class: "reason", d, fill: "none", stroke: colour, "stroke-width": 2.5, "stroke-linecap": "round", "stroke-dasharray": "0.1 5" }),
       vector("polygon", { points: arrowTip(d, REASON), fill: colour }),
-      vector("text", { class: "reason", x, y: y + 4, "text-anchor": "middle", fill: colour, text: label }),
+      vector("text", { class: "reason", x, y: y - 6, "text-anchor": "middle", fill: colour, text: label }),
     ];
   }
 

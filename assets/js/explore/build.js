@@ -49,7 +49,7 @@ function traceOf(view) {
   view.traceSaid = make("span");
   view.keepBoth = make("a", { target: "_self", text: "Compare both" });
   view.hideTrace = make("button", { type: "button", class: "plain", text: "Hide", "aria-label": "Hide what was before", onclick: () => view.forgetGhost() });
-  view.trace = make("p", { class: "hint trace evidence" }, view.traceSaid, view.keepBoth, view.hideTrace);
+  view.trace = make("p", { class: "hint trace evidence" }, view.traceSaid, " ", view.keepBoth, view.hideTrace);
   return view.trace;
 }
 

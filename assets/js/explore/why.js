@@ -20,7 +20,7 @@ export function whyPanel(view) {
   view.whySaid = make("p", { class: "reason" });
   view.whyTokens = make("p", { class: "caption" });
   view.whyParts = make("ol", { class: "reasons" });
-  const leavesOut = make("details", { class: "info" }, make("summary", { "aria-label": "What this leaves out", text: "ⓘ" }), make("p", { class: "caption", text: LEAVES_OUT }));
+  const leavesOut = make("details", { class: "info" }, make("summary", { "aria-label": "What this leaves out", text: "i" }), make("p", { class: "caption", text: LEAVES_OUT }));
   const shut = make("button", { type: "button", class: "plain", text: "Close", onclick: () => close(view) });
   view.whyPanel = make("section", { class: "why", "aria-label": "Why?", tabindex: -1, hidden: true }, view.way, view.whySaid, view.whyTokens, view.whyParts, make("div", { class: "last" }, leavesOut, shut));
   return view.whyPanel;
@@ -75,7 +75,7 @@ export function drawWhy(view) {
   const { way, said, tokens, parts, asked } = view.why;
   const form = JSON.stringify([asked, parts]);
   if (view.whyShown === form) return;
-  const came = view.whyShown !== undefined && view.whyAsked !== asked;
+  const came = view.whyAsked !== asked;
   Object.assign(view, { whyShown: form, whyAsked: asked });
   view.way.hidden = way.length < 2;
   view.way.replaceChildren(...way.map((step, i) => make("li", {}, i < way.length - 1 ? press(view, step.name, step.go, `Back to ${step.name}`) : make("b", { text: step.name, "aria-current": "step" }))));
@@ -84,8 +84,9 @@ export function drawWhy(view) {
   view.whyTokens.hidden = !tokens;
   const most = Math.max(...parts.map((part) => Math.abs(part.score)));
   view.whyParts.replaceChildren(...parts.map((part) => partRow(view, part, Math.abs(part.score) / most)));
-  if (came) view.live.textContent = said.replace(/[“”]/g, "");
-  view.whyArrives = came;
+  const news = came ? said : (parts.find((part) => part.without?.said)?.without.said ?? said);
+  view.live.textContent = news.replace(/[“”]/g, "");
+  view.whyArrives = view.asked;
 }
 
 const press = (view, text, params, label) => make("button", { type: "button", text, "aria-label": label && `${text}. ${label}`, title: label, onclick: () => go(view, params) });
@@ -108,8 +109,9 @@ function partRow(view, { name, side, score, number, looks, go: to, does, without
 export function reachWhy(view) {
   if (!view.whyArrives) return;
   view.whyArrives = false;
-  const active = view.root.getRootNode().activeElement;
-  if (active === view.whyButton || !view.asked) return;
+  const [arc] = reasonArcs(view);
+  if (arc) view.sentence.reveal(arc.from, arc.to);
+  if (view.root.getRootNode().activeElement === view.whyButton) return;
   view.whyPanel.focus({ preventScroll: true });
   view.whyPanel.scrollIntoView({ block: "nearest" });
 }

@@ -110,13 +110,6 @@ def tokens_of(step: Step, record: AttentionRecord, grid: Grid) -> tuple[int, int
     return queries[at[0]], keys[at[1]]
 
 
-def looked_at(head: Head, token: int, record: AttentionRecord) -> tuple[int, float]:
-    """The token that a head looks at most from a token, and its weight."""
-    row = record.weights[head][token]
-    key = int(row.argmax())
-    return key, float(row[key])
-
-
 def unit_of(token: int, grid: Grid) -> int | None:
     """The unit that a token belongs to; None where it is hidden."""
     return next((i for i, unit in enumerate(grid.units) if token in unit.pieces), None)

@@ -4,12 +4,12 @@ In: what is chosen and the way back of the address. Out: what the picture says a
 cannot be asked. It is computed when it is asked for, and kept.
 """
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from mha_core import (
     AttentionRecord,
@@ -26,7 +26,7 @@ from mha_core.mlp_sources import Side
 from mha_core.picture.text import indexed, spelled
 from mha_core.wording import Head, head_name
 from pages.parts.explore import why_text
-from pages.parts.explore.walk import MOST, Step, looked_at, params_of, steps_of, tokens_of, unit_of
+from pages.parts.explore.walk import MOST, Step, params_of, steps_of, tokens_of, unit_of
 from pages.parts.frame import loading
 from pages.parts.frame.page_text import say
 from pages.parts.frame.progress import work
@@ -35,26 +35,50 @@ from pages.parts.frame.selection import Selection
 from pages.parts.serve import cache
 from pages.parts.serve.jobs import JOBS, MODEL
 
-SHOWN = 3
+if TYPE_CHECKING:
+    import pandas as pd
+
+SHOWN, KEPT = 3, 20  # of a link's parts
+Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Link:
-    """The link of a step as it is computed: tokens from 0, and the names of all tokens for a sentence."""
+class Asked:
+    """What is asked about the link of a step: the tokens of the link, from 0, and the names of all tokens."""
 
+    request: Request
+    used: Model
+    record: AttentionRecord
+    grid: Grid
     step: Step
     query: int
     key: int
     names: tuple[str, ...]
 
+    @classmethod
+    def of(cls, request: Request, used: Model, record: AttentionRecord, grid: Grid, step: Step) -> "Asked":
+        """The question about one step."""
+        names = indexed(spelled(record.grid(), record.tokens)["names"])
+        return cls(request, used, record, grid, step, *tokens_of(step, record, grid), tuple(names))
+
     @property
-    def args(self) -> dict[str, Any]:
+    def link(self) -> dict[str, Any]:
         """As the library's functions take it."""
         return {"head": head_name(self.step.head), "query": self.query, "key": self.key}
 
     def token(self, side: Side) -> int:
         """The token of that side."""
         return self.query if side == "query" else self.key
+
+    def kept(self, part: tuple[Any, ...], make: Callable[[], "pd.DataFrame"]) -> list[Row]:
+        """The rows of an answer of the library, computed once for all readers."""
+
+        def rows() -> list[Row]:
+            with MODEL:
+                found: list[Row] = make().to_dict("records")
+                return found
+
+        return cache.of_run(self.request.run, self.used, (*part, *self.link.values()), rows)
 
 
 def offered(request: Request, used: Model) -> bool:
@@ -100,126 +124,104 @@ def of_choice(
         return None
     if not steps or not steps[-1].is_of(chosen):
         return {"of": None}
-    step = steps[-1]
-    pieces = record.grid()
-    names = tuple(indexed(spelled(pieces, record.tokens)["names"]))
-    link = Link(step, *tokens_of(step, record, grid), names)
-    table = _answer(request, used, record, link)
-    top = table.head(SHOWN)
+    asked = Asked.of(request, used, record, grid, steps[-1])
+    rows = _parts(asked)
     return {
         "of": chosen.as_json(),
         "asked": params_of(steps)["why"],
         "way": [{"name": one.name, "go": params_of(steps[: at + 1])} for at, one in enumerate(steps)],
-        "said": _said(record, link, table),
-        "tokens": why_text.tokens_said(grid, step, link.query, link.key, names),
-        "parts": [
-            _part(request, used, record, grid, link, row, steps, without) for row in top.to_dict("records")
-        ],
+        "said": _said(asked, rows),
+        "tokens": why_text.tokens_said(grid, steps[-1], asked.query, asked.key, asked.names),
+        "parts": [_part(asked, row, steps, without) for row in rows[:SHOWN]],
     }
 
 
-def _answer(request: Request, used: Model, record: AttentionRecord, link: Link) -> pd.DataFrame:
-    """A row a part, the largest first: side, part, layer, head (0 where there is none), score and share."""
-    step = link.step
-    frame = _kept(request, used, record, link, ("why", step.mlp, step.side))
-    return frame.iloc[np.argsort(-frame.score.abs(), kind="stable")]
+def _parts(asked: Asked) -> list[Row]:
+    """The largest parts of the link's score, or of an MLP's part of it: side, part, layer and head from 1, score and
+    share."""
+    step, tokens = asked.step, asked.record.tokens
+
+    def make() -> "pd.DataFrame":
+        if step.mlp is None:
+            frame = why(tokens, asked.used, **asked.link)
+        else:
+            frame = mlp_sources(tokens, asked.used, **asked.link, mlp=step.mlp, side=step.side)
+            share = frame.fall / (frame.attrs["score"] or math.nan)
+            frame = frame.assign(side=step.side, part="head", score=frame.fall, share=share)
+        order = np.argsort(-frame.score.abs(), kind="stable")[:KEPT]
+        return frame.fillna({"layer": 0, "head": 0}).iloc[order]
+
+    return asked.kept(("why", step.mlp, step.side), make)
 
 
-def _kept(
-    request: Request, used: Model, record: AttentionRecord, link: Link, part: tuple[Any, ...]
-) -> pd.DataFrame:
-    """One answer of the library, computed once for all readers."""
-    step, tokens = link.step, record.tokens
-
-    def make() -> pd.DataFrame:
-        with MODEL:
-            if part[0] == "without":
-                return weight_without(tokens, used, **link.args, without=part[1], means=part[2])
-            if step.mlp is None:
-                return why(tokens, used, **link.args).fillna({"layer": 0, "head": 0})
-            frame = mlp_sources(tokens, used, **link.args, mlp=step.mlp, side=step.side)
-        share = frame.fall / frame.attrs["score"]
-        return frame.assign(side=step.side, part="head", score=frame.fall, share=share)
-
-    return cache.of_run(request.run, used, (*part, *link.args.values()), make)
-
-
-def _said(record: AttentionRecord, link: Link, table: pd.DataFrame) -> str:
+def _said(asked: Asked, rows: Sequence[Row]) -> str:
     """The finding: what made the link, or what the MLP needed."""
-    if link.step.mlp is not None:
-        heads = table[table.share > 0].head(SHOWN)
-        looks = [
-            (
-                head_name((layer - 1, head - 1)),
-                link.names[_source(record, link, link.step.side, (layer - 1, head - 1))[0]],
-            )
-            for layer, head in zip(heads.layer, heads["head"], strict=True)
-        ]
-        return why_text.needed(link.step.mlp, looks)
-    best = table.loc[table.score.idxmax()]
-    if link.step.head[0] == 0:
-        return why_text.first_layer(head_name(link.step.head), link.names[link.query], link.names[link.key])
-    source = None
-    if best.part == "head":
-        token, weight = _source(record, link, best.side, (best.layer - 1, best["head"] - 1))
-        source = (link.names[token], token - link.token(best.side), weight)
-    return why_text.because(link.step, best, link.names[link.query], link.names[link.key], source)
+    step, names = asked.step, asked.names
+    if step.mlp is not None:
+        shown = [(why_text.name_of(row), names[_source(asked, row)[0]], row["share"]) for row in rows[:SHOWN]]
+        return why_text.needed(step.mlp, shown)
+    if step.head[0] == 0:
+        return why_text.first_layer(step.name, names[asked.query], names[asked.key])
+    best, source = max(rows, key=lambda row: float(row["score"])), None
+    if best["part"] == "head":
+        token, weight = _source(asked, best)
+        source = (names[token], token - asked.token(best["side"]), weight)
+    return why_text.because(step.name, best, names[asked.query], names[asked.key], source)
 
 
-def _source(record: AttentionRecord, link: Link, side: Side, head: Head) -> tuple[int, float]:
-    """What a head among the parts looks at most, from the token into which it wrote."""
-    return looked_at(head, link.token(side), record)
+def head_of(row: Row) -> Head:
+    """The head that wrote a part, from 0."""
+    return int(row["layer"]) - 1, int(row["head"]) - 1
 
 
-def _part(
-    request: Request,
-    used: Model,
-    record: AttentionRecord,
-    grid: Grid,
-    link: Link,
-    row: Mapping[str, Any],
-    steps: Sequence[Step],
-    without: str,
-) -> dict[str, Any]:
+def _source(asked: Asked, row: Row) -> tuple[int, float]:
+    """The token that a head among the parts looks at most, from the one into which it wrote, and its weight."""
+    weights = asked.record.weights[head_of(row)][asked.token(row["side"])]
+    token = int(weights.argmax())
+    return token, float(weights[token])
+
+
+def _part(asked: Asked, row: Row, steps: Sequence[Step], without: str) -> dict[str, Any]:
     """One bar: what wrote, where, how much, and for a head what it looks at there and where a press leads."""
-    side, token = row["side"], link.token(row["side"])
+    side, name = row["side"], why_text.name_of(row)
+    token = asked.token(side)
     said = {
-        "name": why_text.name_of(row, link.names[token]),
-        "side": f"{side} “{link.names[token]}”",
+        "name": name,
+        "side": f"{side} “{asked.names[token]}”",
         "score": row["score"],
         "number": why_text.number(row["score"], row["share"]),
     }
     goes_on = len(steps) < MOST
     if row["part"] == "mlp" and goes_on:
-        asked = replace(link.step, mlp=int(row["layer"]), side=side)
-        return said | {"go": params_of([*steps, asked]), "does": f"Which heads did MLP {row['layer']} need?"}
+        mlp = replace(asked.step, mlp=int(row["layer"]), side=side)
+        return said | {"go": params_of([*steps, mlp]), "does": f"Which heads did {name} need?"}
     if row["part"] != "head":
         return said
-    head = (int(row["layer"]) - 1, int(row["head"]) - 1)
-    key, weight = _source(record, link, side, head)
-    query, to = unit_of(token, grid), unit_of(key, grid)
-    said["looks"] = why_text.looks(link.names[key], weight)
-    said["without"] = _without(request, used, record, link, head, side, without)
-    if query is None or to is None:
+    key, weight = _source(asked, row)
+    said |= {
+        "looks": why_text.looks(asked.names[key], weight),
+        "without": _without(asked, name, side, without),
+    }
+    units = unit_of(token, asked.grid), unit_of(key, asked.grid)
+    if units[0] is None or units[1] is None:
         return said
-    said["link"] = [query, to, weight]
+    said["link"] = [*units, weight]
     if goes_on:
-        said |= {
-            "go": params_of([*steps, Step(head, query, to)]),
-            "does": f"Why does {head_name(head)} look there?",
-        }
+        onward = params_of([*steps, Step(head_of(row), units[0], units[1])])
+        said |= {"go": onward, "does": f"Why does {name} look there?"}
     return said
 
 
-def _without(
-    request: Request, used: Model, record: AttentionRecord, link: Link, head: Head, side: Side, asked: str
-) -> dict[str, Any]:
+def _without(asked: Asked, head: str, side: Side, measured: str) -> dict[str, Any]:
     """The button that measures the link without a head, and where it was pressed what came out."""
-    name = head_name(head)
-    if asked != name:
-        return {"asks": name}
-    frame = _kept(request, used, record, link, ("without", name, means_known(used)))
-    return {"said": why_text.without(frame, name, side, link.names[link.token(side)])}
+    if measured != head:
+        return {"asks": head}
+    means = means_known(asked.used)
+    rows = asked.kept(
+        ("without", head, means),
+        lambda: weight_without(asked.record.tokens, asked.used, **asked.link, without=head, means=means),
+    )
+    return {"said": why_text.without(rows, head, side, asked.names[asked.token(side)])}
 
 
 # ---- mean outputs, which are found once for a model
@@ -230,7 +232,7 @@ def means_known(used: Model) -> bool:
 
 
 def find_means(shown: Mapping[str, Any] | None, used: Model) -> None:
-    """Where a head was taken away, find the means behind the page, with progress; it is run again when they are there."""
+    """Where a head was taken away, find the means, with progress; the page is run again when they are there."""
     measured = any("said" in part.get("without", ()) for part in (shown or {}).get("parts", ()))
     if measured and not means_known(used):
         work(

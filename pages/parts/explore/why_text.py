@@ -1,9 +1,8 @@
 """Why a head looks there, in words: the finding, the name and the number of a part. No Streamlit here."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
-
-import pandas as pd
 
 from mha_core import Grid
 from mha_core.mlp_sources import Side
@@ -11,30 +10,35 @@ from mha_core.picture.text import listed
 from mha_core.wording import head_name, percent
 from pages.parts.explore.walk import Step
 
-MOST = 0.5  # of the score: a part from there on explains most of it
+MOST, FEW = 0.5, 0.2  # of the score: a part that is most of it, and one that is one of many
 
 
-def because(step: Step, best: pd.Series, query: str, key: str, source: tuple[str, int, float] | None) -> str:
+def because(
+    head: str, best: Mapping[str, Any], query: str, key: str, source: tuple[str, int, float] | None
+) -> str:
     """What made a link, `best` being its largest part and `source` of a head what it looks at there: the token's name,
     how far off it is, and the weight."""
-    who = f"{head_name(step.head)} looks at “{key}”"
-    mostly = "mostly because" if best.share >= MOST else "partly because"
-    here = key if best.side == "key" else query
-    if best.score <= 0:
-        return f"{who} no more than at the other words."
+    who = f"{head} looks at “{key}”"
+    here = key if best["side"] == "key" else query
+    name, share = name_of(best), best["share"]
+    if not share > 0:  # also of a score below the mean, and of a query that sees one key alone
+        return f"{who} no more than at other words."
+    if share < FEW:
+        return f"{who} by many small parts, first {name} at “{here}”."
+    mostly = f"{who} {'mostly' if share >= MOST else 'partly'} because"
     if source is None:
         reason = {
-            "mlp": f"of what MLP {best.layer} wrote at “{here}”",
+            "mlp": f"of what {name} wrote at “{here}”",
             "embedding": f"of the word “{here}” itself",
             "bias": "of a bias, whatever the words",
-        }[best.part]
-        return f"{who} {mostly} {reason}."
-    name, (word, offset, weight) = head_name((best.layer - 1, best["head"] - 1)), source
-    if best.side == "query":
-        return f"{who} {mostly} {name} brought “{word}” to “{query}”."
+        }[best["part"]]
+        return f"{mostly} {reason}."
+    word, offset, weight = source
+    if best["side"] == "query":
+        return f"{mostly} {name} brought “{word}” to “{query}”."
     if offset == -1 and weight >= MOST:
-        return f"{who} {mostly} {name} marked it: “{word}” came before."
-    return f"{who} {mostly} {name} brought “{word}” to it."
+        return f"{mostly} {name} marked it: “{word}” came before."
+    return f"{mostly} {name} brought “{word}” to it."
 
 
 def first_layer(head: str, query: str, key: str) -> str:
@@ -42,15 +46,15 @@ def first_layer(head: str, query: str, key: str) -> str:
     return f"{head} reads the words “{query}” and “{key}” alone: no head comes before layer 1."
 
 
-def needed(mlp: int, looks: Sequence[tuple[str, str]]) -> str:
-    """Which heads an MLP needed, each with the word that it looks at."""
-    if not looks:
-        return f"No earlier head adds to this part of MLP {mlp}."
-    first, word = looks[0]
-    if len(looks) > 1 and len({seen for _, seen in looks}) == 1:
-        heads = listed([head for head, _ in looks])
-        return f"MLP {mlp} needs {heads} most: they look at “{word}”."
-    return f"MLP {mlp} needs {first} most, which looks at “{word}”."
+def needed(mlp: int, heads: Sequence[tuple[str, str, float]]) -> str:
+    """Which heads an MLP needed for its part: of the largest each the name, the word that it looks at and its share."""
+    first, word, share = heads[0]
+    if not share > 0:
+        return f"MLP {mlp} would add more without {first}, which looks at “{word}”."
+    alike = [name for name, seen, part in heads if seen == word and part > 0]
+    if len(alike) == 1:
+        return f"MLP {mlp} needs {first} most, which looks at “{word}”."
+    return f"MLP {mlp} needs {listed(alike)} most: they look at “{word}”."
 
 
 def tokens_said(grid: Grid, step: Step, query: int, key: int, names: Sequence[str]) -> str:
@@ -60,18 +64,17 @@ def tokens_said(grid: Grid, step: Step, query: int, key: int, names: Sequence[st
     return f"Asked of the tokens “{names[query]}” and “{names[key]}”, the strongest pair."
 
 
-def name_of(row: Mapping[str, Any], word: str) -> str:
+def name_of(row: Mapping[str, Any]) -> str:
     """What wrote a part: a head by its name, an MLP by its layer."""
     if row["part"] == "head":
         return head_name((row["layer"] - 1, row["head"] - 1))
-    return {"mlp": f"MLP {row['layer']}", "embedding": f"the word “{word}”", "bias": "bias"}[row["part"]]
+    return {"mlp": f"MLP {row['layer']}", "embedding": "the word itself", "bias": "bias"}[row["part"]]
 
 
 def number(score: float, share: float) -> str:
-    """A score with its sign, and its share."""
-    sign = "−" if score < 0 else "+"
-    of = f" · {percent(share)}" if share == share else ""  # noqa: PLR0124 - a row of one key has no share
-    return f"{sign}{abs(score):.2f}{of}"
+    """A score with its sign, and its share where it has one."""
+    of = f" · {percent(share)}" if math.isfinite(share) else ""
+    return f"{'−' if score < 0 else '+'}{abs(score):.2f}{of}"
 
 
 def looks(word: str, weight: float) -> str:
@@ -79,24 +82,18 @@ def looks(word: str, weight: float) -> str:
     return f"looks at “{word}” {percent(weight)}"
 
 
-def without(frame: pd.DataFrame, head: str, side: Side, word: str) -> str:
+def without(rows: Sequence[Mapping[str, Any]], head: str, side: Side, word: str) -> str:
     """The weight of the link without a head: in the whole run, and without what it wrote at one token alone."""
-    after = frame.set_index(["place", "replacement"]).after
-    zero, mean = (
-        {place: percent(after[place, how]) for place in ("everywhere", side)}
-        if (side, how) in after
-        else None
-        for how in ("zero", "mean")
+    after = {(row["place"], row["replacement"]): percent(row["after"]) for row in rows}
+    everywhere, here = (
+        [after[place, how] for how in ("zero", "mean") if (place, how) in after]
+        for place in ("everywhere", side)
     )
-    before = percent(frame.before.iloc[0])
-    if zero is None:
-        return ""
-    if mean is None:
-        return (
-            f"Without {head}: {before} → {zero['everywhere']} (zero ablation). "
-            f"Without its writing at “{word}” alone: {zero[side]}. Mean ablation follows."
-        )
+    named = [
+        f"{share} ({how})" for share, how in zip(everywhere, ("zero ablation", "mean ablation"), strict=False)
+    ]
+    follows = " Mean ablation follows." if len(named) < 2 else ""
     return (
-        f"Without {head}: {before} → {zero['everywhere']} (zero), {mean['everywhere']} (mean ablation). "
-        f"Without its writing at “{word}” alone: {zero[side]}, {mean[side]}."
+        f"Without {head}: {percent(rows[0]['before'])} → {', '.join(named)}. "
+        f"Without its writing at “{word}” alone: {', '.join(here)}.{follows}"
     )
