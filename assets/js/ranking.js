@@ -64,7 +64,7 @@ export class Ranking {
     const held = this.list.contains(this.root.getRootNode().activeElement) ? this.root.getRootNode().activeElement.dataset.head : null;
     const items = repeated(this.list, stand.length, emptyRow);
     const rows = items.map((item) => item.firstChild);
-    stand.forEach((entry, i) => fillWhy(items[i].lastElementChild, entry, shown.why));
+    stand.forEach((entry, i) => fillWhy(items[i], entry, shown.why));
     stand.forEach((entry, i) => fillRow(rows[i], entry, short([entry.layer, entry.head]), Math.abs(entry.weight) / scale));
     const current = rows.find((button) => button.dataset.head === here);
     const reached = rows.find((button) => button.dataset.head === held) ?? current ?? rows[0];
@@ -89,7 +89,7 @@ export class Ranking {
 
 const named = (head) => head.split("-").map((part) => Number(part) - 1);
 
-const emptyRow = () => make("li", {}, make("button", { type: "button" }, make("span", { class: "name" }), make("span", { class: "share" }), make("span", { class: "note" }), make("span")), make("button", { type: "button", class: "ask", text: "Why?" }));
+const emptyRow = () => make("li", {}, make("button", { type: "button" }, make("span", { class: "name" }), make("span", { class: "share" }), make("span", { class: "note" }), make("span")));
 
 // Tab comes to one row and to what stands beside it.
 function reach(button, isReached) {
@@ -97,10 +97,12 @@ function reach(button, isReached) {
 }
 
 // Beside a row that looks at a word: why it does.
-function fillWhy(button, { name, aim }, offered) {
-  button.hidden = !offered || aim === null || aim === undefined;
-  button.dataset.aim = aim ?? "";
-  button.setAttribute("aria-label", `Why does head ${name} look there?`);
+function fillWhy(item, { name, aim }, offered) {
+  const isThere = item.childElementCount > 1;
+  if (!offered || (aim ?? null) === null) return isThere && item.lastElementChild.remove();
+  if (!isThere) item.append(make("button", { type: "button", class: "ask", text: "Why?" }));
+  item.lastElementChild.dataset.aim = aim;
+  item.lastElementChild.setAttribute("aria-label", `Why does head ${name} look there?`);
 }
 
 
