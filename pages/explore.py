@@ -108,7 +108,7 @@ def picture(request: Request, record: AttentionRecord) -> None:
     chosen = shell.selection(request, grid, partial(opening.strongest, grid), asked)
     roles = {} if request.mixed else head_facts.roles_of(request.model, request.trained)
     kept, first = first_visit(request, grid, roles)
-    asked_why = why.of_choice(request, record, grid, chosen, steps, asked.get("without", ""))
+    answer = why.of_choice(request, record, grid, chosen, steps, asked.get("without", ""))
     name = explore_view(
         grid,
         record.tokens,
@@ -119,13 +119,13 @@ def picture(request: Request, record: AttentionRecord) -> None:
         key="explore",
         keep=cache.keeper(request),
         about=export.about(record, grid, request),
-        more=more(request, record, grid, chosen) | {"first": first, "why": asked_why},
+        more=more(request, record, grid, chosen) | {"first": first, "why": answer},
         kept=kept,
         moved=moved,
     )
     carried_selection.keep(request, grid, asked, name)
     with st.container(key="below"):
-        why.find_means(asked_why, loading.model(request))
+        why.find_means(answer, loading.model(request))
         if random := untrained(record):
             say(random)
         next_word.draw(request, record, grid, chosen.pins)

@@ -41,7 +41,8 @@ export class Ranking {
   }
 
   // shown: {title, entries: [{layer, head, weight, note, text}] in order, or null while unknown, chosen, hint, short,
-  //         why: whether each row is asked why it looks at its `aim`, offers: [[unit, text]], other words to look from where there is nothing to rank}; all: whether every row stands
+  //         why: whether each row can be asked why it looks at its `aim`,
+  //         offers: [[unit, text]], other words to look from where there is nothing to rank}; all: whether every row stands
   draw(shown, all = this.all) {
     Object.assign(this, { shown, all });
     const { title, entries, chosen, hint, offers = [], short = headName } = shown;
@@ -104,7 +105,6 @@ function fillWhy(item, { name, aim }, offered) {
   item.lastElementChild.dataset.aim = aim;
   item.lastElementChild.setAttribute("aria-label", `Why does head ${name} look there?`);
 }
-
 
 function fillRow(button, { name: head, rank, weight, kind, note, text }, name, share) {
   const [named, said, noted, bar] = button.children;
