@@ -12,6 +12,7 @@ from mha_core.hf import SequenceRecords, TransformersModel, from_transformers
 from mha_core.layer_run import LayerRun, Projections
 from mha_core.load import load_model
 from mha_core.logit_attribution import logit_attribution
+from mha_core.mlp_sources import mlp_sources
 from mha_core.model import Model
 from mha_core.model_list import ListedModel, listed_models
 from mha_core.multihead import AttentionDetails, MultiHeadAttention
@@ -82,6 +83,7 @@ __all__ = [
     "load_model",
     "logit_attribution",
     "masked_softmax",
+    "mlp_sources",
     "predict_masked",
     "predict_next",
     "projections_of",

@@ -8,7 +8,7 @@ goes through all later norms.
 Sources: Elhage et al. 2021 (the residual stream); Kobayashi et al. 2021 and Modarressi et al. 2022 (norms held).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, cast
 
 import torch
@@ -68,38 +68,57 @@ def read_parts(kept: Kept, model: Model, layer: int, matrix: Tensor) -> tuple[li
     `kept`: the run at some positions, see `kept_rows`. Returns who wrote, in the order of the model with all biases
     last, and the readings (part, n, width).
     """
+    return parts_read(Reader.of_attention(kept, model, layer, matrix), kept, model)
+
+
+def parts_read(reader: "Reader", kept: Kept, model: Model) -> tuple[list[Writer], Tensor]:
+    """The same of whatever a `reader` reads; it ends at the embedding."""
     writers, readings = list[Writer](), list[Tensor]()
-    reader = _Reader(matrix, kept.states[0])
-    before = norm_before(model, layer)
-    if before is not None:
-        reader.through(before, kept.states[layer])
-    for index in range(layer - 1, -1, -1):
-        block, x, attended = model.encoder.layer(index), kept.states[index], kept.attended[index]
-        residual = block.residual(x, attended)
-        written = block.mlp(residual)
-        if isinstance(block, EncoderLayer):
-            reader.through(block.output_norm, residual + written)
-        readings.append(reader.read(written))
-        writers.append(Writer("mlp", index + 1))
-        if isinstance(block, EncoderLayer):
-            reader.through(block.attention_norm, x + attended)
-        readings.extend(reader.read(block.attention.contributions(kept.contexts[index])).flip(0))
-        writers.extend(Writer("head", index + 1, head) for head in range(model.n_heads, 0, -1))
-        if block.attention.W_o.bias is not None:
-            reader.add(block.attention.W_o.bias)
-    readings.append(reader.read(kept.states[0]))
-    writers.append(Writer("embedding"))
+    for writer, written in reader.back(kept, model):
+        heads = range(model.n_heads, 0, -1)
+        writers += [writer] if writer.part != "head" else [writer._replace(head=head) for head in heads]
+        readings.extend(reader.read(written).flip(0) if writer.part == "head" else [reader.read(written)])
     return [*writers[::-1], Writer("bias")], torch.stack([*readings[::-1], reader.bias])
 
 
-class _Reader:
+class Reader:
     """A matrix that reads states, carried back through norms: what it reads of a part is `scale` (n, 1) times the part
-    times `matrix` (width, d_model), because a norm's scale is one number a token. `bias` (n, width) adds up."""
+    times `matrix` (width, d_model), because a norm's scale is one number a token. `bias` (n, width) adds up.
 
-    def __init__(self, matrix: Tensor, like: Tensor) -> None:
-        self.matrix = matrix
+    `layer` and `is_at_mlp`: the part of the model whose input is read, the attention of that layer or its MLP.
+    """
+
+    def __init__(self, matrix: Tensor, like: Tensor, layer: int, is_at_mlp: bool = False) -> None:
+        self.matrix, self.layer, self.is_at_mlp = matrix, layer, is_at_mlp
         self.scale = like.new_ones(len(like), 1)
         self.bias = like.new_zeros(len(like), len(matrix))
+
+    @classmethod
+    def of_attention(cls, kept: Kept, model: Model, layer: int, matrix: Tensor) -> "Reader":
+        """One of what the attention of `layer` is given, at n_layers of the final state, after the norm."""
+        reader = cls(matrix, kept.states[0], layer)
+        before = norm_before(model, layer)
+        if before is not None:
+            reader.through(before, kept.states[layer])
+        return reader
+
+    def back(self, kept: Kept, model: Model) -> Iterator[tuple[Writer, Tensor]]:
+        """Go back to the embedding: who wrote last, and what, (n, d_model) or of a layer's heads (head, n, d_model);
+        at each the reader reads as it does there."""
+        for index in range(self.layer - (not self.is_at_mlp), -1, -1):
+            block, x, attended = model.encoder.layer(index), kept.states[index], kept.attended[index]
+            if not (self.is_at_mlp and index == self.layer):
+                residual = block.residual(x, attended)
+                written = block.mlp(residual)
+                if isinstance(block, EncoderLayer):
+                    self.through(block.output_norm, residual + written)
+                yield Writer("mlp", index + 1), written
+            if isinstance(block, EncoderLayer):
+                self.through(block.attention_norm, x + attended)
+            yield Writer("head", index + 1), block.attention.contributions(kept.contexts[index])
+            if block.attention.W_o.bias is not None:
+                self.add(block.attention.W_o.bias)
+        yield Writer("embedding"), kept.states[0]
 
     def read(self, written: Tensor) -> Tensor:
         """(..., n, d_model) to (..., n, width)."""

@@ -50,7 +50,7 @@ def why(
     """
     import pandas as pd
 
-    link = _find(text, model, head, query, key)
+    link = find_link(text, model, head, query, key)
     with torch.inference_mode(), plain_numbers():
         writers, queries, keys = _split(link)
         row = (keys.sum(0) @ queries.sum(0)).softmax(-1)
@@ -75,31 +75,39 @@ def why(
 
 
 def weight_without(
-    text: str | Tokens, model: Model, *, head: str, query: str | int, key: str | int, without: str
+    text: str | Tokens,
+    model: Model,
+    *,
+    head: str,
+    query: str | int,
+    key: str | int,
+    without: str,
+    means: bool = True,
 ) -> "pd.DataFrame":
     """Measure the weight of a link without one earlier head (`without`, as "17-1"); the link as in `why`.
 
     Returns a row for each place and replacement: `place` is everywhere (the head ablated in the whole run), query or
     key (path patching: only what it wrote into this query or this key, all else as it was, norms computed anew);
-    `replacement` is zero, or the head's mean output, see `MeanAblation`; `before` and `after` are weights.
+    `replacement` is zero, or the head's mean output, see `MeanAblation`; `before` and `after` are weights. `means`:
+    False leaves out mean ablation, whose first call for a model reads the built-in sentences.
 
     Raises InputError as `why` does, and for a head that writes after the link's head reads.
     """
     import pandas as pd
 
-    link = _find(text, model, head, query, key)
+    link = find_link(text, model, head, query, key)
     sender = head_from(without, model.n_layers, model.n_heads)
     if sender[0] >= link.head[0]:
         raise InputError(f"Head {without} writes after head {head} reads; choose a head of an earlier layer.")
     rows = list[dict[str, object]]()
     with torch.inference_mode(), plain_numbers():
         kept = kept_rows(link.tokens, link.model, link.seen)
-        q, k = _queries_and_keys(link, kept.states[link.head[0]])
+        q, k = queries_and_keys(link, kept.states[link.head[0]])
         before = _weight(link, q, k)
-        for change in (Factor((sender,)), MeanAblation((sender,))):
+        for change in (Factor((sender,)), MeanAblation((sender,)))[: 1 + means]:
             ablated = trace_changed(link.tokens, link.model, (change,)).weights[link.head]
             after = {"everywhere": float(ablated[link.query + link.seen.start, link.key + link.seen.start])}
-            q_after, k_after = _queries_and_keys(link, _patched(link, kept, sender, change))
+            q_after, k_after = queries_and_keys(link, _patched(link, kept, sender, change))
             after["query"] = _weight(link, _with_row(q, q_after, link.query), k)
             after["key"] = _weight(link, q, _with_row(k, k_after, link.key))
             replacement = "zero" if isinstance(change, Factor) else "mean"
@@ -109,7 +117,7 @@ def weight_without(
 
 
 @dataclass(frozen=True, eq=False)
-class _Link:
+class Link:
     """One cell of one head's weights: `head` from 0; `query` and `key` counted from the first token that is `seen`."""
 
     tokens: Tokens
@@ -120,7 +128,7 @@ class _Link:
     key: int
 
 
-def _find(text: str | Tokens, model: Model, head: str, query: str | int, key: str | int) -> _Link:
+def find_link(text: str | Tokens, model: Model, head: str, query: str | int, key: str | int) -> Link:
     check_model(model)
     tokens = as_tokens(text, model)
     place = head_from(head, model.n_layers, model.n_heads)
@@ -133,7 +141,7 @@ def _find(text: str | Tokens, model: Model, head: str, query: str | int, key: st
             f"Head {head_name(place)} cannot look from '{labels[i]}' (token {i + 1}) to '{labels[j]}' (token {j + 1})."
         )
     first = keys[0]
-    return _Link(tokens, exact(model), place, slice(first, keys[-1] + 1), i - first, j - first)
+    return Link(tokens, exact(model), place, slice(first, keys[-1] + 1), i - first, j - first)
 
 
 def _position(tokens: Tokens, name: str | int) -> int:
@@ -141,30 +149,39 @@ def _position(tokens: Tokens, name: str | int) -> int:
     return place_named(units_of(tokens), f"#{name + 1}" if isinstance(name, int) else name)
 
 
-def _split(link: _Link) -> tuple[list[Writer], Tensor, Tensor]:
+def _split(link: Link) -> tuple[list[Writer], Tensor, Tensor]:
     """Who wrote; the parts of the one query, divided by sqrt(d_k), (part, d_k); and those of all keys that it sees,
     (part, key, d_k). Both after the rotation, where there is one."""
     (layer, head), model = link.head, link.model
-    attention = model.encoder.layer(layer).attention
-    d_k, kv_head = attention.d_k, head * attention.n_kv_heads // attention.n_heads
-    linears = ((attention.W_q, head), (attention.W_k, kv_head))
-    own = [linear.weight[at * d_k : (at + 1) * d_k] for linear, at in linears]
-    writers, parts = read_parts(kept_rows(link.tokens, model, link.seen), model, layer, torch.cat(own))
-    if attention.W_q.bias is not None:
-        biases = torch.cat([linear.bias[at * d_k : (at + 1) * d_k] for linear, at in linears])
+    matrix, biases = query_and_key_matrix(link)
+    d_k = len(matrix) // 2
+    writers, parts = read_parts(kept_rows(link.tokens, model, link.seen), model, layer, matrix)
+    if biases is not None:
         writers = [*writers, Writer("bias", layer + 1, head + 1)]
         parts = torch.cat([parts, biases.expand(1, *parts.shape[1:])])
-    queries, keys = (_rotated(link, side) for side in (parts[..., :d_k], parts[..., d_k:]))
+    queries, keys = (rotated(link, side) for side in (parts[..., :d_k], parts[..., d_k:]))
     return writers, queries[:, link.query] / math.sqrt(d_k), keys
 
 
-def _rotated(link: _Link, x: Tensor) -> Tensor:
-    """(..., n, d_k) turned by the positions of what the query sees."""
+def query_and_key_matrix(link: Link) -> tuple[Tensor, Tensor | None]:
+    """The head's own rows of W_q above those of W_k, (2 d_k, d_model), and their biases (2 d_k,) if there are any."""
+    attention = link.model.encoder.layer(link.head[0]).attention
+    d_k, head = attention.d_k, link.head[1]
+    kv_head = head * attention.n_kv_heads // attention.n_heads
+    own, shared = (slice(at * d_k, (at + 1) * d_k) for at in (head, kv_head))
+    linears = ((attention.W_q, own), (attention.W_k, shared))
+    matrix = torch.cat([linear.weight[rows] for linear, rows in linears])
+    has_bias = attention.W_q.bias is not None
+    return matrix, torch.cat([linear.bias[rows] for linear, rows in linears]) if has_bias else None
+
+
+def rotated(link: Link, x: Tensor, first: int = 0) -> Tensor:
+    """(..., n, d_k) turned by the positions of what the query sees, from its token `first` on."""
     rotary = link.model.encoder.rotary
-    return x if rotary is None else rotary.at(link.seen.start, x.shape[-2], x)(x)
+    return x if rotary is None else rotary.at(link.seen.start + first, x.shape[-2], x)(x)
 
 
-def _queries_and_keys(link: _Link, state: Tensor) -> tuple[Tensor, Tensor]:
+def queries_and_keys(link: Link, state: Tensor) -> tuple[Tensor, Tensor]:
     """The head's queries and keys, (n, d_k) each, of the states (n, d_model) before its layer."""
     layer, head = link.head
     block = link.model.encoder.layer(layer)
@@ -172,10 +189,10 @@ def _queries_and_keys(link: _Link, state: Tensor) -> tuple[Tensor, Tensor]:
     kv_head = head * attention.n_kv_heads // attention.n_heads
     q = attention.W_q(read).view(len(read), attention.n_heads, -1)[:, head]
     k = attention.W_k(read).view(len(read), attention.n_kv_heads, -1)[:, kv_head]
-    return _rotated(link, q), _rotated(link, k)
+    return rotated(link, q), rotated(link, k)
 
 
-def _weight(link: _Link, q: Tensor, k: Tensor) -> float:
+def _weight(link: Link, q: Tensor, k: Tensor) -> float:
     """The weight of the link among the keys that the query sees."""
     return float((k @ q[link.query] / math.sqrt(q.shape[-1])).softmax(-1)[link.key])
 
@@ -187,7 +204,7 @@ def _with_row(x: Tensor, other: Tensor, row: int) -> Tensor:
     return changed
 
 
-def _patched(link: _Link, kept: Kept, sender: Head, change: Factor | MeanAblation) -> Tensor:
+def _patched(link: Link, kept: Kept, sender: Head, change: Factor | MeanAblation) -> Tensor:
     """The states (n, d_model) before the link's layer without what one head wrote to the same token, or with its mean;
     what everything else wrote stays."""
     (layer, head), model = sender, link.model

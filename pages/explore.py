@@ -23,6 +23,7 @@ from pages.parts.explore import (
     opening,
     save,
     tables,
+    why,
 )
 from pages.parts.frame import carried_selection, head_facts, loading, presets, shell, state
 from pages.parts.frame.page_text import nothing_left, say
@@ -103,9 +104,11 @@ def picture(request: Request, record: AttentionRecord) -> None:
         return
     shell.misread([record])
     asked, moved = carried_selection.settle(request, grid)
+    steps, asked, moved = why.settle(request, grid, asked, moved)
     chosen = shell.selection(request, grid, partial(opening.strongest, grid), asked)
     roles = {} if request.mixed else head_facts.roles_of(request.model, request.trained)
     kept, first = first_visit(request, grid, roles)
+    answer = why.of_choice(request, record, grid, chosen, steps, asked.get("without", ""))
     name = explore_view(
         grid,
         record.tokens,
@@ -116,12 +119,13 @@ def picture(request: Request, record: AttentionRecord) -> None:
         key="explore",
         keep=cache.keeper(request),
         about=export.about(record, grid, request),
-        more=more(request, record, grid, chosen) | {"first": first},
+        more=more(request, record, grid, chosen) | {"first": first, "why": answer},
         kept=kept,
         moved=moved,
     )
     carried_selection.keep(request, grid, asked, name)
     with st.container(key="below"):
+        why.find_means(answer, loading.model(request))
         if random := untrained(record):
             say(random)
         next_word.draw(request, record, grid, chosen.pins)

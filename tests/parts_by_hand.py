@@ -48,11 +48,12 @@ class ByHand:
             parts["bias", None, None] += bias.detach().numpy()
         return parts
 
-    def parts(self, layer):
+    def parts(self, layer, of_mlp=False):
+        """With `of_mlp` what the MLP of that layer is given, before a norm of its own."""
         config, kind = self.theirs.config, self.kind
         state = self.run.hidden_states[0][0].numpy()
         parts = {("embedding", None, None): state, ("bias", None, None): np.zeros_like(state)}
-        for index in range(layer):
+        for index in range(layer + of_mlp):
             place = f"{LAYERS[kind]}.{index}."
             out, contexts = (
                 self.theirs.get_submodule(place + HEADS_OUT[kind]),
@@ -67,12 +68,24 @@ class ByHand:
                 parts["bias", None, None] = parts["bias", None, None] + out.bias.detach().numpy()
             if kind == "bert":
                 parts = self.all_held(place + AFTER_HEADS, parts)
+            if of_mlp and index == layer:
+                return parts
             parts["mlp", index + 1, None] = self.outputs[place + MLP[kind]]
             if kind == "bert":
                 parts = self.all_held(place + AFTER_MLP, parts)
         if layer == config.num_hidden_layers:
             return self.all_held(LAST[kind], parts)
         return parts if kind == "bert" else self.all_held(f"{LAYERS[kind]}.{layer}.{BEFORE[kind]}", parts)
+
+    def mlp(self, layer, x):
+        """What the MLP of a layer writes where it is given x (width,)."""
+        block = self.theirs.get_submodule(f"{LAYERS[self.kind]}.{layer}")
+        x = torch.from_numpy(x)[None]
+        with torch.no_grad():
+            if self.kind == "bert":
+                return block.output.dense(block.intermediate(x))[0].numpy()
+            norm = block.ln_2 if self.kind == "gpt2" else block.post_attention_layernorm
+            return block.mlp(norm(x))[0].numpy()
 
     def matrices(self, layer, head):
         """W_q and W_k of a head, (width, d_k), and their biases."""

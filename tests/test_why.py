@@ -9,7 +9,7 @@ import pytest
 import torch
 from bert_folders import embedded_folder, random_bert, write
 from decoder_folders import random_decoder, write_decoder
-from parts_by_hand import ByHand
+from parts_by_hand import LAYERS, MLP, ByHand
 
 from mha_core import (
     InputError,
@@ -19,6 +19,7 @@ from mha_core import (
     layer_details,
     load_model,
     logit_attribution,
+    mlp_sources,
     predict_next,
     trace,
     weight_without,
@@ -99,6 +100,17 @@ def test_what_makes_a_verb_look_at_its_subject(model):
     assert found["query", "mlp", 3, None] == pytest.approx(1.10, abs=0.01)
 
 
+def test_the_mlp_that_turns_it_to_the_animal_needs_the_heads_that_read_tired(model):
+    link = {"head": "4-2", "query": "it", "key": "animal", "mlp": 3, "side": "query"}
+    tired, wide = (mlp_sources(TIRED.replace("tired", word), model, **link) for word in ("tired", "wide"))
+    names = [(3, 4), (3, 9), (3, 2)]
+    falls = [frame.set_index(["layer", "head"]).fall[names] for frame in (tired, wide)]
+    assert [*zip(tired.layer, tired["head"], strict=True)][:3] == names
+    assert all(trace(TIRED, model).weights[layer - 1, head - 1, 10].argmax() == 13 for layer, head in names)
+    assert falls[0].tolist() == pytest.approx([0.60, 0.33, 0.26], abs=0.01)
+    assert falls[1].sum() < 0.1
+
+
 @pytest.mark.slow
 def test_an_induction_head_finds_its_previous_token_head(smollm2):
     text = "Mr and Mrs Dursley lived at number four. The owner of the house, Mrs Durs"
@@ -159,6 +171,42 @@ def test_parts_are_those_of_transformers_and_plain_loops(both, text):
     expected = {name: score for name, score in expected.items() if name in found or abs(score) > 1e-9}
     assert found == pytest.approx(expected, abs=3e-6 * max(1, scale))
     assert frame.attrs["weight"] == pytest.approx(weight, abs=1e-5)
+
+
+@pytest.mark.parametrize("side", ["query", "key"])
+@pytest.mark.parametrize("text", SENTENCES[:4])
+def test_an_mlp_without_a_head_is_recomputed_by_plain_loops(both, text, side):
+    kind, theirs, ours = both
+    byhand = ByHand(theirs, kind, ours.tokenizer.encode(text).ids)
+    layer, mlp, (i, j) = ours.n_layers - 1, 1, (3, 1)
+    frame = mlp_sources(text, ours, head=f"{layer + 1}-1", query=i, key=j, mlp=mlp + 1, side=side).set_index(
+        ["layer", "head"]
+    )
+    assert len(frame) == (mlp + 1) * ours.n_heads
+    at, place = i if side == "query" else j, f"{LAYERS[kind]}.{mlp}.{MLP[kind]}"
+    given, own = byhand.parts(mlp, of_mlp=True), byhand.outputs[place].copy()
+    whole = sum(part[at] for part in given.values())
+    np.testing.assert_allclose(byhand.mlp(mlp, whole), own[at], atol=1e-5)
+    (W_q, b_q), (W_k, b_k) = byhand.matrices(layer, 0)
+    state = sum(byhand.parts(layer).values())
+    q = byhand.turned(state[i] @ W_q + b_q, i)
+    seen = range(i + 1 if ours.is_causal else len(state))
+
+    def score(part):
+        if side == "query":
+            keys = [byhand.turned(state[k] @ W_k + b_k, k) for k in seen]
+            row = [np.real(np.vdot(key, byhand.turned(part[i] @ W_q, i))) for key in keys]
+        else:
+            row = [np.real(np.vdot(byhand.turned(part[k] @ W_k, k), q)) for k in seen]
+        return (row[j] - np.mean(row)) / np.sqrt(W_q.shape[1])
+
+    assert frame.attrs["score"] == pytest.approx(score(byhand.parts(layer)["mlp", mlp + 1, None]), abs=1e-5)
+    for writer, head in frame.index:
+        byhand.outputs[place] = own.copy()
+        byhand.outputs[place][at] = byhand.mlp(mlp, whole - given["head", writer, head][at])
+        after = score(byhand.parts(layer)["mlp", mlp + 1, None])
+        assert frame.after[writer, head] == pytest.approx(after, abs=2e-5)
+        assert frame.fall[writer, head] == pytest.approx(frame.attrs["score"] - after, abs=2e-5)
 
 
 @pytest.mark.parametrize("text", SENTENCES[:3])
@@ -421,6 +469,8 @@ def test_what_gives_no_answer_is_refused_in_words(two_layers, model):
         why("the cat sees the dog and the mouse", classroom, head="1-1", query=1, key=7)
     with pytest.raises(InputError, match="earlier layer"):
         weight_without("it was", two_layers["gpt2"], head="1-1", query=1, key=0, without="1-2")
+    with pytest.raises(InputError, match="MLP 2 does not write before"):
+        mlp_sources("it was", two_layers["gpt2"], head="2-1", query=1, key=0, mlp=2, side="key")
     with pytest.raises(InputError, match="without the word itself"):
         logit_attribution("it was", two_layers["gpt2"], against="t")
 

@@ -7,6 +7,7 @@ import { describe, drawRanking, fillSheet } from "./explore/heads.js";
 import { hasTwo, lookFrom, lookOf, notMine } from "./explore/look.js";
 import { drawTabs, drawUsual, drawWords, sentenceShown } from "./explore/said.js";
 import { matrixSpec, shownLinks } from "./explore/shown.js";
+import { answered, drawWhy, reachWhy } from "./explore/why.js";
 import { percent } from "./format.js";
 import { STEPS, strongest } from "./numbers.js";
 import { spokenOnce } from "./parts.js";
@@ -16,11 +17,12 @@ import { headName } from "./words.js";
 const TWEEN = 150;
 
 export class Explore {
-  constructor(root, emit, _ask = () => {}, draw = () => {}, retype = () => {}) {
+  constructor(root, emit, _ask = () => {}, draw = () => {}, retype = () => {}, go = () => {}) {
     this.root = root;
     this.emit = emit;
     this.askMeasure = draw;
     this.retype = retype;
+    this.go = go;
     this.state = { head: [0, 0], pins: [], to: null, panel: "matrix", least: 0, sort: "layer", kind: null, pair: "all", adding: false, ranked: false, scaled: false };
     this.hovered = { unit: null, q: null, k: null };
     this.before = { values: null };
@@ -52,6 +54,9 @@ export class Explore {
     this.opening = view.opening ?? null;
     this.openGhost(view.ghost);
     this.twin = view.twin ?? null;
+    this.why = view.why ?? null;
+    this.asked = this.asking;
+    this.asking = false;
     this.present = Boolean(view.present);
     if (this.present && !this.wasPresent) this.state.panel = "matrix";
     if (this.present !== this.wasPresent) this.sheet.stale = true;
@@ -111,6 +116,11 @@ export class Explore {
 
   get chosen() {
     return { head: this.state.head, pins: this.state.pins, to: this.state.to, look: lookOf(this.state) };
+  }
+
+  // Whether the address goes on asking why: for as long as the link of the question is chosen.
+  get asksWhy() {
+    return this.asking || answered(this);
   }
 
   tell() {
@@ -213,6 +223,7 @@ export class Explore {
     drawRanking(this);
     drawTabs(this);
     drawUsual(this);
+    drawWhy(this);
     this.animate(moving);
   }
 
@@ -260,6 +271,7 @@ export class Explore {
   // What reads where things stand comes after all that was written, so that the browser lays the page out once.
   drawPanel() {
     this.ranking.reveal();
+    reachWhy(this);
     if (this.sheet.stale) this.sheet.draw(this.paint);
     if (this.state.panel === "matrix") this.matrix.draw(matrixSpec(this), this.paint);
   }

@@ -62,6 +62,12 @@ export function arrowTip(d, size) {
   return [corner(TIP * size, 0), corner(-0.2, 0.8 * size), corner(-0.2, -0.8 * size)].join(" ");
 }
 
+// The middle of an arc between two words, which is its top on a line.
+export function arcTop(d) {
+  const [ax, ay, bx, by, cx, cy, x, y] = d.match(/-?[\d.]+/g).map(Number);
+  return [(ax + 3 * (bx + cx) + x) / 8, (ay + 3 * (by + cy) + y) / 8];
+}
+
 export const riseOf = (distance, most) => Math.min(most, 26 + 0.3 * distance);
 
 const f = (v) => Math.round(v * 10) / 10;

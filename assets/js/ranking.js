@@ -20,8 +20,10 @@ export class Ranking {
     this.list.onclick = (event) => {
       const offer = event.target.closest?.("[data-pin]");
       if (offer) return actions.from(Number(offer.dataset.pin));
+      const why = event.target.closest?.("[data-aim]");
+      if (why) return actions.why(named(why.parentElement.firstChild.dataset.head), Number(why.dataset.aim));
       const row = event.target.closest?.("[data-head]");
-      if (row) actions.head(row.dataset.head.split("-").map((part) => Number(part) - 1));
+      if (row) actions.head(named(row.dataset.head));
     };
   }
 
@@ -33,12 +35,13 @@ export class Ranking {
     const next = event.key === "Home" ? 0 : event.key === "End" ? rows.length - 1 : here + step;
     if (here < 0 || next === here || !rows[next]) return;
     event.preventDefault();
-    rows[here].tabIndex = -1;
-    rows[next].tabIndex = 0;
+    reach(rows[here], false);
+    reach(rows[next], true);
     rows[next].focus();
   }
 
   // shown: {title, entries: [{layer, head, weight, note, text}] in order, or null while unknown, chosen, hint, short,
+  //         why: whether each row can be asked why it looks at its `aim`,
   //         offers: [[unit, text]], other words to look from where there is nothing to rank}; all: whether every row stands
   draw(shown, all = this.all) {
     Object.assign(this, { shown, all });
@@ -60,12 +63,14 @@ export class Ranking {
     const named = entries.map((entry, i) => ({ ...entry, name: headName([entry.layer, entry.head]), rank: i + 1 }));
     const stand = all ? named : named.filter((entry) => entry.rank <= FIRST || entry.name === here);
     const held = this.list.contains(this.root.getRootNode().activeElement) ? this.root.getRootNode().activeElement.dataset.head : null;
-    const rows = repeated(this.list, stand.length, emptyRow).map((item) => item.firstChild);
+    const items = repeated(this.list, stand.length, emptyRow);
+    const rows = items.map((item) => item.firstChild);
+    stand.forEach((entry, i) => fillWhy(items[i], entry, shown.why));
     stand.forEach((entry, i) => fillRow(rows[i], entry, short([entry.layer, entry.head]), Math.abs(entry.weight) / scale));
     const current = rows.find((button) => button.dataset.head === here);
     const reached = rows.find((button) => button.dataset.head === held) ?? current ?? rows[0];
     for (const button of rows) {
-      button.tabIndex = button === reached ? 0 : -1;
+      reach(button, button === reached);
       button === current ? button.setAttribute("aria-current", "true") : button.removeAttribute("aria-current");
     }
     if (held && reached?.dataset.head === held) reached.focus({ preventScroll: true });
@@ -83,7 +88,23 @@ export class Ranking {
   }
 }
 
+const named = (head) => head.split("-").map((part) => Number(part) - 1);
+
 const emptyRow = () => make("li", {}, make("button", { type: "button" }, make("span", { class: "name" }), make("span", { class: "share" }), make("span", { class: "note" }), make("span")));
+
+// Tab comes to one row and to what stands beside it.
+function reach(button, isReached) {
+  for (const one of button.parentElement.children) one.tabIndex = isReached ? 0 : -1;
+}
+
+// Beside a row that looks at a word: why it does.
+function fillWhy(item, { name, aim }, offered) {
+  const isThere = item.childElementCount > 1;
+  if (!offered || (aim ?? null) === null) return isThere && item.lastElementChild.remove();
+  if (!isThere) item.append(make("button", { type: "button", class: "ask", text: "Why?" }));
+  item.lastElementChild.dataset.aim = aim;
+  item.lastElementChild.setAttribute("aria-label", `Why does head ${name} look there?`);
+}
 
 function fillRow(button, { name: head, rank, weight, kind, note, text }, name, share) {
   const [named, said, noted, bar] = button.children;

@@ -2,7 +2,7 @@
 import { at, css } from "./colour.js";
 import { arrowStep, make, vector } from "./dom.js";
 import { percent } from "./format.js";
-import { arcPath, arrowTip, beforeTip, heroSize, placeLabels, riseOf, strokeWithin } from "./geometry.js";
+import { arcPath, arcTop, arrowTip, beforeTip, heroSize, placeLabels, riseOf, strokeWithin } from "./geometry.js";
 import { WordEdit, types, unitsOfWord } from "./word_edit.js";
 
 const DRAWN = 14;
@@ -17,6 +17,7 @@ const STEPPED_BACK = 0.3;
 const DASHES = "5 5"; // of the arcs before a word was changed
 const LOW = 800; // a screen on which the arcs stay flat, so that all heads are seen below them
 const FLATTEST = 110;
+const REASON = 4.5; // the point of an arc that an earlier head gave
 const LOWER = 0.7; // they rise less than the arcs of now
 
 // Where one link was asked for, the others stand behind it.
@@ -258,13 +259,26 @@ export class Sentence {
       .slice(0, DRAWN)
       .filter((link) => this.boxes[link.from] && this.boxes[link.to])
       .map((link) => ({ d: arcPath(this.boxes[link.from], this.boxes[link.to], LOWER, this.most, this.roomy ? this.size * 0.14 + 20 : null), width: Math.max(1, strokeWithin(link, this.boxes, scale) * 0.4), colour: css(paint.trace) }));
+    const reasons = (shown.reasons ?? []).map((link) => this.reason(link, paint));
     this.arcs.replaceChildren(
       ...traces.map((s) => vector("path", { class: "trace", d: s.d, fill: "none", stroke: s.colour, "stroke-width": s.width.toFixed(2), "stroke-dasharray": DASHES })),
       ...this.shapes.map((s) => vector("path", { d: s.d, fill: "none", stroke: s.colour, "stroke-width": s.width.toFixed(2), "stroke-linecap": "butt", opacity: s.faded ? STEPPED_BACK : null })),
       ...this.shapes.filter((s) => s.tip).map((s) => vector("polygon", { points: arrowTip(s.d, tipOf(s.width)), fill: s.colour })),
+      ...reasons.flat(),
     );
     this.drawLabels(shown, links);
     this.drawStates(shown, links);
+  }
+
+  // Where an earlier head looked: a dotted arc under the others, with the head's name at its top.
+  reason({ from, to, label }, paint) {
+    const d = arcPath(this.boxes[from], beforeTip(this.boxes[to], REASON), LOWER, this.most, this.roomy ? this.size * 0.14 + 20 : null);
+    const [colour, [x, y]] = [css(paint.accentText), arcTop(d)];
+    return [
+      vector("path", { class: "reason", d, fill: "none", stroke: colour, "stroke-width": 2.5, "stroke-linecap": "round", "stroke-dasharray": "0.1 5" }),
+      vector("polygon", { points: arrowTip(d, REASON), fill: colour }),
+      vector("text", { class: "reason", x, y: y - 6, "text-anchor": "middle", fill: colour, text: label }),
+    ];
   }
 
   // The box of the word that is looked at; before it there is room for the arc's point.

@@ -13,6 +13,8 @@ import { headName } from "./words.js";
 
 const KEPT = 8;
 const KINDS = { compare: Compare, experiment: Experiment };
+// Another link is another question.
+const NOT_ASKED = { why: "", without: "" };
 const SHOWN = ["least", "sort", "between", "rank", "scale"];
 
 export class Headscope {
@@ -73,7 +75,7 @@ export class Headscope {
     const shown = Object.fromEntries(SHOWN.map((key) => [key, selection.look?.[key]]));
     const head = headName(headInLink(entry.view.record, selection.head, location.href));
     const { pins, to } = selection;
-    this.address.look({ ...shown, head, pin: pins.join() || "none", to: to === null ? "" : String(to) }, !entry.view.complete);
+    this.address.look({ ...shown, head, pin: pins.join() || "none", to: to === null ? "" : String(to), ...(entry.view.asksWhy ? {} : NOT_ASKED) }, !entry.view.complete);
   }
 
   retype(entry, change) {
@@ -95,8 +97,8 @@ export class Headscope {
     if (!(entry.view instanceof kind)) {
       entry.root.replaceChildren();
       entry.root.dataset.mode = data.mode ?? "explore";
-      const measure = (key) => this.address?.look({ measure: key === "raw" ? "" : key }, true);
-      entry.view = new kind(entry.root, (selection) => this.emit(entry, selection), (asked) => entry.ask(asked), measure, (change) => this.retype(entry, change));
+      const measure = (key) => this.address?.look({ measure: key === "raw" ? "" : key, ...NOT_ASKED }, true);
+      entry.view = new kind(entry.root, (selection) => this.emit(entry, selection), (asked) => entry.ask(asked), measure, (change) => this.retype(entry, change), (changes) => this.address?.go(changes));
     }
     const subject = data.mode === "compare" ? wanted : wanted[0];
     this.receive(wanted, data);

@@ -291,6 +291,7 @@ def test_the_ranked_heads_and_the_small_pictures_choose_the_head_they_name(draw,
     grid = record.grid()
     picture = draw(grid, record.tokens, (3, 1), (IT,), ANIMAL)
     heading = picture.part("The chosen head").get_by_role("heading")
+    assert picture.page.get_by_role("button", name="Why").count() == 0, "asked of a server alone"
     second = picture.ranking()[1][0]
     picture.part("Heads ranked").get_by_role("button").nth(1).click()
     picture.settle()

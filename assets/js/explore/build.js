@@ -6,6 +6,7 @@ import { measureRow } from "../measure.js";
 import { Ranking } from "../ranking.js";
 import { Sentence } from "../sentence.js";
 import { Sheet } from "../sheet.js";
+import { ask, whyButton, whyPanel } from "./why.js";
 
 export function build(view) {
   const actions = {
@@ -16,6 +17,7 @@ export function build(view) {
     preview: (head) => view.preview(head),
     retype: (unit, word) => view.retype({ unit, word }),
     redraw: () => view.drawSentence(),
+    why: (head, to) => ask(view, head, to),
   };
   view.sentence = new Sentence(actions);
   view.sheet = new Sheet(actions);
@@ -38,7 +40,7 @@ function heroOf(view) {
   view.proof = make("p", { class: "hint evidence" }, view.evidenceSaid, " ", view.evidenceLink, " ", view.twinLink);
   view.clear = make("button", { type: "button", class: "plain", text: "Clear", onclick: () => view.select({ pins: [], to: null }) });
   view.facts = make("p", { class: "caption" });
-  const under = make("div", { class: "under" }, make("div", { class: "said" }, view.line, view.proof, view.hint, traceOf(view), view.facts), make("div", { class: "tools" }, view.clear));
+  const under = make("div", { class: "under" }, make("div", { class: "said" }, view.line, whyButton(view), view.proof, view.hint, traceOf(view), whyPanel(view), view.facts), make("div", { class: "tools" }, view.clear));
   return make("section", { class: "hero", "aria-label": "The sentence" }, view.sentence.root, under, view.live);
 }
 
@@ -47,7 +49,7 @@ function traceOf(view) {
   view.traceSaid = make("span");
   view.keepBoth = make("a", { target: "_self", text: "Compare both" });
   view.hideTrace = make("button", { type: "button", class: "plain", text: "Hide", "aria-label": "Hide what was before", onclick: () => view.forgetGhost() });
-  view.trace = make("p", { class: "hint trace evidence" }, view.traceSaid, view.keepBoth, view.hideTrace);
+  view.trace = make("p", { class: "hint trace evidence" }, view.traceSaid, " ", view.keepBoth, view.hideTrace);
   return view.trace;
 }
 

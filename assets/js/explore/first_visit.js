@@ -17,7 +17,7 @@ export class FirstVisit {
     this.view = view;
     const { first, evidence } = sent;
     this.own = [record, { ...sent, first: null }];
-    this.other = [first.record, { evidence, usual: sent.usual, measures: sent.measures, ghost: { ...first, record, compare: "" } }];
+    this.other = [first.record, { evidence, usual: sent.usual, measures: sent.measures, why: sent.why, ghost: { ...first, record, compare: "" } }];
     this.touched = () => this.end();
     for (const kind of TOUCHES) addEventListener(kind, this.touched, { capture: true, passive: true });
     view.root.addEventListener("pointermove", this.touched);

@@ -85,9 +85,10 @@ export function drawRanking(view) {
   view.ranking.draw({
     title: to === null ? `Where ${who} ${pins.length > 1 ? "look" : "looks"} most` : `${who} to ${quoted(names[to])}`,
     short: kind.short,
-    entries: entries?.map((entry) => ({ ...entry, note: to === null && entry.to !== null ? names[entry.to] : null })),
+    entries: entries?.map((entry) => ({ ...entry, aim: entry.to, note: to === null && entry.to !== null ? names[entry.to] : null })),
     chosen,
     hint,
+    why: Boolean(view.why) && !view.present && pins.length === 1 && chose(view.record, pins[0]),
   });
 }
 

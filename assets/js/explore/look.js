@@ -12,6 +12,13 @@ export function notMine({ state, mine }, unit) {
   return (state.pins.includes(unit) && given("pins")) || (state.to === unit && given("to"));
 }
 
+// What Python says of a choice, {said, of}, is said for as long as that is chosen.
+export function current(part, state) {
+  if (!part) return false;
+  const { head, pins, to } = part.of;
+  return JSON.stringify([head, pins, to]) === JSON.stringify([state.head, state.pins, state.to]);
+}
+
 // The part of a state that is not what it is at first, in the words of the link.
 export function lookOf({ least, sort, pair, ranked, scaled }) {
   const values = {

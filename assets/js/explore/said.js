@@ -10,6 +10,7 @@ import { fillFacts, spokenOnce } from "../parts.js";
 import { kindOf, placeName, rankHeads, sinkOf, titleOf } from "../record.js";
 import { chose, noneSees } from "../seen.js";
 import { findingInWords, headInWords, headName, pairInWords, rowInWords, verbOf } from "../words.js";
+import { current } from "./look.js";
 import { fromNow, ghostNow, topNow } from "./shown.js";
 
 // The line under the sentence follows the pointer; what is announced is what is chosen.
@@ -39,13 +40,6 @@ const meanOf = (pins, sink) => pins.reduce((total, q) => total + sink[q], 0) / p
 function sinkInWords(record, head, pins) {
   const sink = sinkOf(record, head);
   return sink ? ` A learned sink takes ${percent(meanOf(pins, sink))}.` : "";
-}
-
-// What Python says of a choice, {said, of}, is said for as long as that is chosen.
-function current(part, state) {
-  if (!part) return false;
-  const { head, pins, to } = part.of;
-  return JSON.stringify([head, pins, to]) === JSON.stringify([state.head, state.pins, state.to]);
 }
 
 export function drawWords(view) {

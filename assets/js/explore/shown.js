@@ -5,6 +5,7 @@ import { ghostLinks } from "../ghost.js";
 import { dequantise, largest, mix, STEPS, strongest, strongestLinks } from "../numbers.js";
 import { matrixOf, sinkOf, thumbOf } from "../record.js";
 import { mask, noneSees, unseen } from "../seen.js";
+import { reasonArcs } from "./why.js";
 
 const GHOST_SAID = 0.02;
 
@@ -62,7 +63,7 @@ export function shownLinks(view) {
   const asked = view.state.to !== null && view.state.to === to ? to : null; // the other arcs step back
   const ghost = ghostNow(view, from);
   for (const [unit, share] of ghost?.shares ?? []) if (share >= GHOST_SAID && !exact.has(unit)) exact.set(unit, sum(unit));
-  return { links, from, to, asked, pointed: view.hovered.unit ?? view.hovered.k, exact, blind: sources(view.record) ? null : blind, ghost };
+  return { links, from, to, asked, pointed: view.hovered.unit ?? view.hovered.k, exact, blind: sources(view.record) ? null : blind, ghost, reasons: from === view.state.pins ? reasonArcs(view) : [] };
 }
 
 // The links before a word was changed, as long as the reader has not sent them away.

@@ -78,10 +78,10 @@ def explore_view(
 
     `keep`: see `record_payload`. `about`: what the numbers are, see `record_payload`. `more`: what else the view says:
     `measures` (the switch), `opening` (why this was chosen), `usual` (what the head usually does), `evidence` (how
-    often it is right), `twin` (the word to change), `ghost` (what was drawn before a word was changed) and `typed`
-    (where its words stand in the text). `moved`: see `carried_selection.settle`. `made`: the record as it travels,
-    where it is made already (cross-attention, whose units are those of both texts, source first). `kept`: other
-    records that the browser needs.
+    often it is right), `why` (what made the link, where that can be asked), `twin` (the word to change), `ghost` (what
+    was drawn before a word was changed) and `typed` (where its words stand in the text). `moved`: see
+    `carried_selection.settle`. `made`: the record as it travels, where it is made already (cross-attention, whose units
+    are those of both texts, source first). `kept`: other records that the browser needs.
     """
     record = made or record_payload(grid, tokens, model_title, roles, keep, about)
     view = explore_view_payload(grid, record, selection=selection, present=present)

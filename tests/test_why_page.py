@@ -1,0 +1,81 @@
+"""Why?, asked on Explore: which tokens are asked, what the page tells the picture, and where it cannot be asked."""
+
+import pytest
+from visit import TIRED, mounted, open_page, said
+
+from mha_core import trace, weight_without, why
+from mha_core.wording import percent
+from pages.parts.explore.walk import Step, tokens_of
+
+DURSLEY = "Mr and Mrs Dursley lived at number four. The owner of the house, Mrs Durs"
+
+
+def shown(at):
+    """What the page tells the picture of the question."""
+    return mounted(at, "view")[0].get("why")
+
+
+def test_a_word_of_several_tokens_is_asked_by_its_strongest_pair(model):
+    text = "Zyxomma blorptastic quokkas vexed Wolfeschlegel."
+    record, words = trace(text, model), trace(text, model).grid(words=True)
+    split = [i for i, unit in enumerate(words.units) if len(unit.pieces) > 1]
+    assert len(split) > 1
+    for head in ((0, 2), (3, 1), (5, 5)):
+        for query in split:
+            for key in split:
+                pairs = [(i, j) for i in words.units[query].pieces for j in words.units[key].pieces]
+                best = max(pairs, key=lambda pair: record.weights[head][pair])
+                assert tokens_of(Step(head, query, key), record, words) == best
+
+
+@pytest.mark.slow
+def test_a_decoders_word_is_asked_of_what_its_tokens_can_see(smollm2):
+    record = trace(DURSLEY, smollm2)
+    words = record.grid(words=True)
+    dursley = next(i for i, unit in enumerate(words.units) if unit.label.strip() == "Dursley")
+    for head in ((0, 0), (18, 6), (29, 8)):
+        query, key = tokens_of(Step(head, dursley, dursley), record, words)
+        assert key <= query
+
+
+def test_the_picture_is_told_the_largest_parts_and_the_weight_without_a_head(model):
+    at = open_page(why="4-2.10.2,mlp3.query", without="3-2")
+    answer = shown(at)
+    assert answer["of"] == {"head": [3, 1], "pins": [10], "to": 2}
+    assert [part["name"] for part in answer["parts"]] == ["3-4", "3-9", "3-2"]
+    assert all(part["link"][:2] == [10, 13] for part in answer["parts"])
+    after = weight_without(TIRED, model, head="4-2", query="it", key="animal", without="3-2", means=False)
+    cause = answer["parts"][2]["without"]["said"]
+    assert all(percent(weight) in cause for weight in [*after.before, *after.after[:2]])
+    at = open_page(why="4-2.10.2")
+    frame = why(TIRED, model, head="4-2", query="it", key="animal")
+    largest = frame.score[frame.score.abs().sort_values(ascending=False).index[:3]].tolist()
+    assert [part["score"] for part in shown(at)["parts"]] == pytest.approx(largest, abs=1e-4)
+
+
+def test_five_steps_back_are_the_most():
+    way = ["6-1.10.2", "mlp5.query", "5-1.10.2", "mlp4.query", "4-2.10.2"]
+    for n in (3, 5):
+        answer = shown(open_page(why=",".join(way[-n:])))
+        assert [step["name"] for step in answer["way"]] == ["6-1", "MLP 5", "5-1", "MLP 4", "4-2"][-n:]
+        assert any("go" in part for part in answer["parts"]) == (n < 5)
+    at = open_page(why=",".join([*way, "3-2.10.13"]))
+    assert len(said(at, "notice")) == 1
+    assert shown(at) == {"of": None}
+
+
+@pytest.mark.parametrize(
+    "wrong", ["x", "9-9.1.2", "4-2.10.99", "4-2.10.2,4-1.2.1", "mlp3.query", "4-2.10.2,mlp4.key", "0-1.1.1"]
+)
+def test_a_wrong_address_gives_one_sentence_and_loses_nothing(wrong):
+    at = open_page(why=wrong, head="5-5", pin="3")
+    assert len(said(at, "notice")) == 1
+    assert mounted(at, "view")[0]["selection"] == {"head": [4, 4], "pins": [3], "to": None}
+    assert shown(at) == {"of": None}
+
+
+@pytest.mark.parametrize("query", [{"measure": "value"}, {"specials": "renormalised"}])
+def test_other_numbers_than_raw_attention_are_not_asked_why(query):
+    assert shown(open_page(**query)) is None
+    at = open_page(why="4-2.10.2", **query)
+    assert len(said(at, "notice")) == 1
