@@ -36,16 +36,24 @@ def vocabulary(model: Model) -> dict[str, Any]:
         classes, settings = _of_words(made["pre_tokenizer"]["pattern"]["Regex"]), {"lowers": True}
     elif _is_berts(made):
         normalizer = {name: value for name, value in made["normalizer"].items() if name != "type"}
-        classes, lowers, strips = _of_pieces(json.dumps(normalizer)), normalizer["lowercase"], normalizer["strip_accents"]
+        classes, lowers, strips = (
+            _of_pieces(json.dumps(normalizer)),
+            normalizer["lowercase"],
+            normalizer["strip_accents"],
+        )
         settings = {"lowers": lowers, "strips": lowers if strips is None else strips}
     else:
         raise ModelError(f"'{model.title}' has another tokenizer than BERT; a page can compute only BERT's.")
     return {
-        "pieces": [tokenizer.piece_name(i) if tokenizer.has(i) else "" for i in range(tokenizer.largest_id + 1)],
+        "pieces": [
+            tokenizer.piece_name(i) if tokenizer.has(i) else "" for i in range(tokenizer.largest_id + 1)
+        ],
         "begin": list(tokenizer.begin),
         "separator": tokenizer.separator,
         "typed": [token["content"] for token in made["added_tokens"]],
-        "outside": sorted(tokenizer.piece_name(i) for i in tokenizer.identities if tokenizer.is_outside_words(i)),
+        "outside": sorted(
+            tokenizer.piece_name(i) for i in tokenizer.identities if tokenizer.is_outside_words(i)
+        ),
         "limit": tokenizer.max_tokens,
         "list": tokenizer.is_list,
         **settings,
@@ -65,7 +73,9 @@ def _is_berts(made: dict[str, Any]) -> bool:
         == ("WordPiece", "##", "[UNK]")
         and model.get("max_input_chars_per_word") == LONGEST_WORD
         and not any(
-            token[flag] for token in made["added_tokens"] for flag in ("single_word", "lstrip", "rstrip", "normalized")
+            token[flag]
+            for token in made["added_tokens"]
+            for flag in ("single_word", "lstrip", "rstrip", "normalized")
         )
     )
 
