@@ -11,19 +11,20 @@ self.addEventListener("activate", (event) => {
   event.waitUntil(caches.keys().then((names) => Promise.all(names.filter(old).map((name) => caches.delete(name)))).then(() => self.clients.claim()));
 });
 self.addEventListener("fetch", (event) => {
-  const { request } = event;
-  const ours = request.method === "GET" && new URL(request.url).origin === location.origin;
-  if (ours && request.destination !== "" || ours && !request.url.includes("/model")) event.respondWith(answer(request));
+  const { origin, search } = new URL(event.request.url);
+  const isPart = /^\?[0-9a-f]{64}$/.test(search); // of a model
+  if (event.request.method === "GET" && origin === location.origin && !isPart) event.respondWith(answer(event.request));
 });
 
 async function answer(request) {
   const cache = await caches.open(NAME);
+  const address = request.url.split("?")[0];
   try {
-    const found = await fetch(fresh(request.url));
-    if (found.ok) await cache.put(request.url.split("?")[0], found.clone());
+    const found = await fetch(fresh(address));
+    if (found.ok) await cache.put(address, found.clone());
     return found;
   } catch (error) {
-    const kept = await cache.match(request, { ignoreSearch: true });
+    const kept = await cache.match(address);
     if (kept) return kept;
     throw error;
   }

@@ -26,6 +26,7 @@ from mha_core.picture.standalone import (
     theme,
     typeface,
 )
+from mha_core.record import AttentionRecord
 from mha_core.resources import asset
 from mha_core.thumbnails import quantise
 from mha_core.tokens import Piece, Tokens
@@ -53,18 +54,19 @@ def page_html(
     models: Mapping[str, Model],
     texts: Sequence[str],
     megabytes: Mapping[str, int],
-    worker: str | None = None,
+    inside: Mapping[str, str] | None = None,
 ) -> str:
     """Return index.html for models by the worker's names, the first chosen at first; `megabytes`: what each has to be
-    asked for. `worker`: the code of the worker, where the page is one file."""
+    asked for. `inside`: the worker's files as base64, where the page is one file."""
     first = next(iter(models))
-    known = {model.name: _known(key, model, megabytes.get(key, 0)) for key, model in models.items()}
+    known = {model.name: model_facts(key, model, megabytes.get(key, 0)) for key, model in models.items()}
     content = {
         "models": known,
         "first": models[first].name,
         "texts": list(texts),
-        "runs": [run_of(models[first], first, text) for text in texts],
+        "runs": [run_of(trace(text, models[first]), first, text) for text in texts],
         "css": style(),
+        "files": inside,
         "alone": template(),
     }
     options = (
@@ -73,7 +75,7 @@ def page_html(
     )
     return filled(
         (HERE / "index.html").read_text("utf-8"),
-        POLICY=ALONE if worker else POLICY,
+        POLICY=ALONE if inside else POLICY,
         ICON=base64.b64encode(asset("favicon.svg").read_bytes()).decode(),
         FACES=typeface(LETTERS),
         LIGHT=theme(dark=False),
@@ -81,7 +83,7 @@ def page_html(
         STYLE=(HERE / "page.css").read_text("utf-8"),
         MODELS="".join(options),
         DATA=json_in_html(content),
-        SCRIPTS=_inline(worker) if worker else '<script type="module" id="source" src="page.js"></script>',
+        SCRIPTS=_inline() if inside else '<script type="module" id="source" src="page.js"></script>',
     )
 
 
@@ -93,9 +95,8 @@ def service_worker(files: Mapping[str, bytes]) -> str:
     return filled((HERE / "sw.js").read_text("utf-8"), DIGEST=digest[:16], FILES=json.dumps(["./", *files]))
 
 
-def run_of(model: Model, key: str, text: str) -> dict[str, Any]:
+def run_of(record: AttentionRecord, key: str, text: str) -> dict[str, Any]:
     """Return what the worker answers for a text, its weights in steps of 1/65535; `key`: its name of the model."""
-    record = trace(text, model)
     tokens = record.tokens
     place = _places(text, tokens)
     return {
@@ -137,7 +138,7 @@ def _places(typed: str, tokens: Tokens) -> Places:
     return place
 
 
-def _known(key: str, model: Model, megabytes: int) -> dict[str, Any]:
+def model_facts(key: str, model: Model, megabytes: int) -> dict[str, Any]:
     """What the page says of a model, and how it draws it."""
     info = model.info
     table = read_roles(model.name, info.digest)
@@ -159,7 +160,7 @@ def _known(key: str, model: Model, megabytes: int) -> dict[str, Any]:
     }
 
 
-def _inline(worker: str) -> str:
+def _inline() -> str:
     """The page's script and its worker's, in the page."""
-    own, other = script_in_html(bundle("static/page")), script_in_html(worker)
+    own, other = (script_in_html(bundle(f"static/{name}")) for name in ("page", "worker"))
     return f'<script type="text/plain" id="worker">{other}</script>\n<script type="module" id="source">\n{own}</script>'

@@ -2,9 +2,9 @@
 const KEPT = 8;
 
 export class Engine {
-  // start(): a new worker; runs: what came with the page; progress(share): of a model on its way.
-  constructor(start, runs, progress) {
-    Object.assign(this, { start, progress, runs: new Map(), loads: new Map(), ready: new Set(), waiting: new Map(), last: 0 });
+  // start(): a new worker; runs, files: what came with the page; progress(share, model): of a model on its way.
+  constructor(start, { runs, files }, progress) {
+    Object.assign(this, { start, files, progress, runs: new Map(), loads: new Map(), ready: new Set(), waiting: new Map(), last: 0 });
     this.given = new Map(runs.map((run) => [run.model + run.text, run]));
   }
 
@@ -23,7 +23,7 @@ export class Engine {
 
   load(model) {
     if (!this.loads.has(model)) {
-      const load = this.ask({ load: model }).then(() => this.ready.add(model));
+      const load = this.ask({ load: model, files: this.files }).then(() => this.ready.add(model));
       load.catch(() => this.loads.delete(model));
       this.loads.set(model, load);
     }
@@ -38,13 +38,13 @@ export class Engine {
     }
     const id = ++this.last;
     this.worker.postMessage({ id, ...message });
-    return new Promise((resolve, reject) => this.waiting.set(id, { resolve, reject, load: message.load }));
+    return new Promise((resolve, reject) => this.waiting.set(id, { resolve, reject }));
   }
 
   answered(data) {
     if (data.progress !== undefined) return this.progress(data.progress, data.model);
-    const [id, asked] = [...this.waiting].find(([id, { load }]) => (data.ready ? load === data.ready : id === data.id)) ?? [];
-    this.waiting.delete(id);
+    const asked = this.waiting.get(data.id);
+    this.waiting.delete(data.id);
     if (data.error) asked?.reject(new Error(data.error));
     else asked?.resolve(data);
   }

@@ -86,6 +86,7 @@ function between({ pieces, weights, layers, heads }, units, renormalised) {
 // The first and the last unit that each can see, where a layer has a window: kinds of layers, and which a layer is.
 function reachOf(units, pieces, windows) {
   if (!windows.some(Boolean)) return {};
+  if (units.length < 2) return { causal: true }; // as Python has it: nothing comes later
   const edges = (unit) => [unit.pieces[0], unit.pieces.at(-1)];
   const layers = windows.map((window) =>
     units.map((unit) => {

@@ -100,7 +100,7 @@ function jsonOf({ view: { state }, compare, records, runs, pairs, model, unit })
   return JSON.stringify({ ...a, layers: layers.map((i) => i + 1), heads: numbers.map((i) => i + 1), weights: layers.map((layer) => numbers.map((head) => matrix(records[0], [layer, head]))), ...chosen });
 }
 
-// ---- the picture as a page of its own: this page's own script, which draws the records that it is given (standalone.js)
+// ---- the picture as a page of its own, whose script is this page's (page.js draws the records that it finds)
 async function pageOf({ view, compare, records, pairs, model, data }) {
   const bytes = (array) => btoa(Array.from(new Uint8Array(array.buffer, array.byteOffset, array.byteLength), (byte) => String.fromCharCode(byte)).join(""));
   const portable = records.map(({ full, exact, units, opened, missing, ...record }) => ({ ...record, roles: model.roles, weights: { type: "uint16", base64: bytes(full) } }));
