@@ -24,6 +24,7 @@ function save(name, content) {
   setTimeout(() => URL.revokeObjectURL(href), 60_000);
 }
 
+const plain = (number) => Number(number.toPrecision(9)); // as many digits as a float32 has
 const nameOf = ({ view, records: [{ title }] }) => ["headscope", headName(view.state.head), ...(title.toLowerCase().match(/[a-z0-9]+/g) ?? []).slice(0, 6)].join("-");
 
 // ---- the figure: the matrix of the chosen head, with its weights in percent
@@ -78,17 +79,17 @@ function csvOf({ view: { state }, compare, records, pairs, model, unit }) {
   const row = (record, layer, head, q, k, weights) => !unseen(record, q, k, layer) && rows.push({ layer: layer + 1, head: head + 1, query: q, key: k, query_text: record.labels[q], key_text: record.labels[k], ...weights, ...said, ...(rows.length ? {} : once) });
   const both = (pairs || []).filter(([i, j]) => i !== null && j !== null);
   if (compare) for (const [q, r] of both) for (const [k, l] of both) {
-    const [here, there] = [weightOf(a, state.head, q, k), weightOf(b, state.head, r, l)];
-    row(a, ...state.head, q, k, { A: here, B: there, "A minus B": here - there });
+    const [here, there] = [weightOf(a, state.head, q, k), weightOf(b, state.head, r, l)].map(plain);
+    row(a, ...state.head, q, k, { A: here, B: there, "A minus B": plain(here - there) });
   }
-  else for (const head of headsOf(a, state.head)) for (let q = 0; q < a.n; q++) for (let k = 0; k < a.n; k++) row(a, ...head, q, k, { weight: weightOf(a, head, q, k) });
+  else for (const head of headsOf(a, state.head)) for (let q = 0; q < a.n; q++) for (let k = 0; k < a.n; k++) row(a, ...head, q, k, { weight: plain(weightOf(a, head, q, k)) });
   const names = Object.keys(rows[0]);
   return [names, ...rows.map((each) => names.map((name) => each[name] ?? ""))].map((line) => line.map(cell).join()).join("\n") + "\n";
 }
 
 function jsonOf({ view: { state }, compare, records, runs, pairs, model, unit }) {
   const chosen = { measure: "raw", per: "head", head: headName(state.head), pinned: state.pins, to: state.to, link: location.href };
-  const matrix = (record, head) => record.units.map((_, q) => record.units.map((_, k) => weightOf(record, head, q, k)));
+  const matrix = (record, head) => record.units.map((_, q) => record.units.map((_, k) => plain(weightOf(record, head, q, k))));
   const described = (record, { pieces, cut }) => ({
     model: model.name, trained: true, model_details: model.details, text: record.title, tokens: pieces.map(({ text }) => text), segments: pieces.map(({ segment }) => segment),
     n_cut: cut, unit, units: record.labels, specials: record.specialsShown, normalisation: record.normalised, causal: false, n_layers: record.layers, n_heads: record.heads,
