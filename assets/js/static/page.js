@@ -44,6 +44,11 @@ class Page {
     at("examples").hidden = several.length < 2;
     for (const key of ["text", "text2"]) at(key).onchange = ({ target: { value } }) => (value.trim() ? this.address.go({ [key]: value, pair: "" }) : this.say("The sentence is empty. Type a word."));
     for (const key of ["model", "unit", "specials"]) at(key).onchange = ({ target: { value } }) => this.address.go({ [key]: value === this.first[key] ? "" : value });
+    for (const menu of at("form").querySelectorAll("details")) {
+      menu.addEventListener("focusout", ({ relatedTarget }) => relatedTarget && !menu.contains(relatedTarget) && (menu.open = false));
+      menu.onkeydown = ({ key }) => key === "Escape" && (menu.open = false, menu.firstElementChild.focus());
+    }
+    addEventListener("pointerdown", ({ target }) => at("form").querySelectorAll("details").forEach((menu) => menu.contains(target) || (menu.open = false)));
     at("form").onsubmit = (event) => event.preventDefault();
     addEventListener("popstate", () => this.show());
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.show());
