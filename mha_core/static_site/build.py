@@ -126,8 +126,9 @@ def toy_page(texts: Sequence[str]) -> str:
 
 
 def _key(name: str) -> str:
-    """A model's name as a folder: letters, digits, points and hyphens."""
-    return re.sub(r"[^a-z0-9.-]+", "-", Path(name).name.lower()).strip(".-") or "model"
+    """A model's name as a folder of its own: letters, digits, points and hyphens."""
+    key = re.sub(r"[^a-z0-9.-]+", "-", Path(name).name.lower()).strip(".-")
+    return "model" if key in ("", TOY) else key
 
 
 def _runtime() -> Files:
