@@ -28,7 +28,7 @@ class Page {
     this.turn = 0;
     this.stop = button("Stop", () => this.engine.stop());
     const source = at("worker")?.textContent;
-    const start = () => new Worker(source ? URL.createObjectURL(new Blob([source], { type: "text/javascript" })) : "worker.js", { type: "module" });
+    const start = () => new Worker(source ? URL.createObjectURL(new Blob([source], { type: "text/javascript" })) : "worker.js");
     const runs = data.runs.map((run) => ({ ...run, weights: Float32Array.from(revived(run).weights.getChildAt(0).toArray(), (step) => step / 65535) }));
     const files = data.files && Object.fromEntries(Object.entries(data.files).map(([name, content]) => [name, bytesOf(content)]));
     this.engine = new Engine(start, { runs, files }, (share, key) => key === this.awaited?.key && this.loading(share));
