@@ -18,7 +18,7 @@ self.addEventListener("fetch", (event) => {
 
 async function answer(request) {
   const cache = await caches.open(NAME);
-  const address = request.url.split("?")[0];
+  const address = request.mode === "navigate" ? self.registration.scope : request.url.split("?")[0];
   try {
     const found = await fetch(fresh(address));
     if (found.ok) await cache.put(address, found.clone());

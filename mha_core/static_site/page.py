@@ -92,7 +92,11 @@ def service_worker(files: Mapping[str, bytes]) -> str:
     digest = sha256(
         b"".join(name.encode() + sha256(content).digest() for name, content in files.items())
     ).hexdigest()
-    return filled((HERE / "sw.js").read_text("utf-8"), DIGEST=digest[:16], FILES=json.dumps(["./", *files]))
+    return filled(
+        (HERE / "sw.js").read_text("utf-8"),
+        DIGEST=digest[:16],
+        FILES=json.dumps(["./", *(name for name in files if name != "index.html")]),
+    )
 
 
 def run_of(record: AttentionRecord, key: str, text: str) -> dict[str, Any]:

@@ -10,10 +10,12 @@ import { headName } from "../words.js";
 import { weightOf } from "./opening.js";
 
 const CELLS_AT_MOST = 400_000; // of a file with all heads; of a longer text there is the chosen one
+const FIGURE_AT_MOST = 128; // rows
 const CELL = 30;
 
 export function offerFiles(place, now) {
   const files = { SVG: ["svg", svgOf], PNG: ["png", pngOf], CSV: ["csv", csvOf], JSON: ["json", jsonOf], "HTML, works offline": ["html", pageOf] };
+  if (now.records.some(({ n }) => n > FIGURE_AT_MOST)) for (const figure of ["SVG", "PNG"]) delete files[figure];
   const buttons = Object.entries(files).map(([text, [ending, made]]) => make("button", { type: "button", text, onclick: async () => save(`${nameOf(now)}.${ending}`, await made(now)) }));
   place.replaceChildren(...buttons);
 }
@@ -30,21 +32,22 @@ const nameOf = ({ view, records: [{ title }] }) => ["headscope", headName(view.s
 // ---- the figure: the matrix of the chosen head, with its weights in percent
 function figureOf({ view, compare, records, model }) {
   const { rows, columns, values, signed, span, absent } = compare ? specOf(view) : matrixSpec(view);
-  const side = 12 + 7.5 * Math.max(...rows.map((name) => name.length));
-  const [width, height] = [side + CELL * columns.length + 12, 34 + side + CELL * rows.length + 12];
+  const said = [`${placeName(records[0], view.state.head)} of ${model.title}${compare ? ", A minus B" : ""}`, ...records.map(({ title }) => `“${title}”`)];
+  const [side, above] = [16 + 8.5 * Math.max(...rows.map((name) => name.length)), 20 * said.length + 12];
+  const width = Math.max(side + CELL * columns.length, 8 * Math.max(...said.map((line) => line.length))) + 16;
+  const height = above + side + CELL * rows.length + 12;
   const { ink, paper, ramp, change } = view.paint;
-  const said = `${placeName(records[0], view.state.head)} of ${model.title}${compare ? ", A minus B" : ""}: ${records.map(({ title }) => `“${title}”`).join(" and ")}`;
   const svg = vector("svg", { xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}`, "font-family": "Georgia, serif", "font-size": 14, fill: css(ink) });
   const text = (x, y, words, more = {}) => svg.append(vector("text", { x, y, text: words, ...more }));
   svg.append(vector("rect", { width, height, fill: css(paper) }));
-  text(10, 22, said[0].toUpperCase() + said.slice(1), { textLength: null });
-  rows.forEach((name, q) => text(side - 8, 34 + side + CELL * (q + 0.65), name, { "text-anchor": "end" }));
-  columns.forEach((name, k) => text(0, 0, name, { transform: `translate(${side + CELL * (k + 0.65)} ${34 + side - 8}) rotate(-90)` }));
+  said.forEach((line, i) => text(10, 22 + 20 * i, line[0].toUpperCase() + line.slice(1)));
+  rows.forEach((name, q) => text(side - 8, above + side + CELL * (q + 0.65), name, { "text-anchor": "end" }));
+  columns.forEach((name, k) => text(0, 0, name, { transform: `translate(${side + CELL * (k + 0.65)} ${above + side - 8}) rotate(-90)` }));
   rows.forEach((_, q) => columns.forEach((_, k) => {
     if (absent?.(q, k)) return;
     const value = values[q * columns.length + k];
     const share = signed ? (value / span + 1) / 2 : value;
-    const [x, y] = [side + CELL * k, 34 + side + CELL * q];
+    const [x, y] = [side + CELL * k, above + side + CELL * q];
     svg.append(vector("rect", { x, y, width: CELL - 1, height: CELL - 1, fill: css(at(signed ? change.ramp : ramp, share)) }));
     if (Math.abs(value) >= 0.095) text(x + CELL / 2, y + CELL * 0.63, signed ? points(value) : percent(value).replace("%", ""), { "text-anchor": "middle", "font-size": 11, fill: css(Math.abs(signed ? 2 * share - 1 : share) > 0.5 ? paper : ink) });
   }));
