@@ -137,6 +137,14 @@ class Reader:
         self.page.get_by_role("status").filter(has_text=sentence).wait_for()
         return self
 
+    def reaches(self, key, target):
+        """Press that key until the keyboard is there."""
+        for _ in range(40):
+            self.page.keyboard.press(key)
+            if target.evaluate("(node) => node.matches(':focus')"):
+                return
+        pytest.fail("the keyboard does not get there")
+
     def saves(self, name):
         if not self.page.locator("#files").is_visible():
             self.page.get_by_text("Save", exact=True).click()
@@ -176,7 +184,10 @@ def test_a_first_visit_shows_the_classic_and_what_one_word_changes(reader, stati
     person.page.go_back()
     person.reads("from it to .CLS. .33%")
     assert person.page.get_by_role("gridcell").count() == 72
-    person.page.get_by_role("button", name="Use the toy model").click()
+    person.page.get_by_role("textbox").focus()
+    person.reaches("Tab", person.page.get_by_role("gridcell", name=re.compile("^Head 4-2")))
+    person.reaches("Shift+Tab", person.page.get_by_role("button", name="Use the toy model"))
+    person.page.keyboard.press("Enter")
     person.reads("Head 2-2").type("The dog chased the cat .").reads("chased → dog 9.%, the strongest of 8")
     person.type("The zebra slept.").is_told("1 token is not in the model's vocabulary")
     assert person.sent < 1_500_000

@@ -1,5 +1,5 @@
 // The worker that computes (worker.js), and the texts that it has computed or that came with the page.
-const KEPT = 8;
+const KEPT = 2; // of 512 tokens one has 75 MB
 
 export class Engine {
   // start(): a new worker; runs, files: what came with the page; progress(share, model): of a model on its way.

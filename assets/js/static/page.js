@@ -13,6 +13,7 @@ import { offerFiles } from "./save.js";
 
 const READY = "Change one word: click the marked word of B and type another.";
 const HEADINGS = { explore: "Where does each attention head look?", compare: "What changes when you change one word?" };
+const LONG = 150; // tokens: of longer texts only the last one is kept
 const at = (id) => document.getElementById(id);
 const button = (text, onclick) => make("button", { type: "button", text, onclick });
 const alike = (a, b) => changeBetween(a.split(" "), b.split(" "))?.new === 1; // but for one word
@@ -24,7 +25,7 @@ class Page {
     this.first = { model: data.first, unit: "pieces", specials: "shown", text: data.texts[0] };
     this.address = new Address();
     this.headscope = globalThis.headscope = new Headscope(data.css, this.address);
-    this.picture = at("picture").attachShadow({ mode: "open" }).appendChild(make("div"));
+    this.picture = at("picture").appendChild(make("div")).attachShadow({ mode: "open" }).appendChild(make("div"));
     this.turn = 0;
     this.stop = button("Stop", () => this.engine.stop());
     const source = at("worker")?.textContent;
@@ -44,11 +45,14 @@ class Page {
     at("examples").hidden = several.length < 2;
     for (const key of ["text", "text2"]) at(key).onchange = ({ target: { value } }) => (value.trim() ? this.address.go({ [key]: value, pair: "" }) : this.say("The sentence is empty. Type a word."));
     for (const key of ["model", "unit", "specials"]) at(key).onchange = ({ target: { value } }) => this.address.go({ [key]: value === this.first[key] ? "" : value });
-    for (const menu of at("form").querySelectorAll("details")) {
-      menu.addEventListener("focusout", ({ relatedTarget }) => relatedTarget && !menu.contains(relatedTarget) && (menu.open = false));
-      menu.onkeydown = ({ key }) => key === "Escape" && (menu.open = false, menu.firstElementChild.focus());
-    }
-    addEventListener("pointerdown", ({ target }) => at("form").querySelectorAll("details").forEach((menu) => menu.contains(target) || (menu.open = false)));
+    const menu = at("options");
+    addEventListener("pointerdown", ({ target }) => menu.contains(target) || (menu.open = false));
+    menu.addEventListener("focusout", ({ relatedTarget }) => relatedTarget && !menu.contains(relatedTarget) && (menu.open = false));
+    menu.onkeydown = ({ key }) => {
+      if (key !== "Escape") return;
+      menu.open = false;
+      menu.firstElementChild.focus();
+    };
     at("form").onsubmit = (event) => event.preventDefault();
     addEventListener("popstate", () => this.show());
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.show());
@@ -67,7 +71,8 @@ class Page {
   }
 
   loading(share) {
-    this.say(`Loading ${this.awaited.title}: ${Math.round(100 * share)}%`, this.stop);
+    const { title } = this.awaited;
+    this.say(share < 1 ? `Loading ${title}: ${Math.floor(100 * share)}%` : `Starting ${title} …`, this.stop);
   }
 
   isKept({ key }) {
@@ -142,6 +147,7 @@ class Page {
   draw(asked, runs) {
     const { model, unit, specials, compare } = asked;
     this.awaited = null;
+    for (const [id, { n }] of this.headscope.records) if (n > LONG && id !== this.shown?.id) this.headscope.records.delete(id);
     const records = runs.map((run) => this.headscope.records.get(idOf(run, model, unit, specials)) ?? this.headscope.keep(recordOf(run, model, unit, specials)));
     if (records.some(({ n }) => !n)) return this.say("Nothing is left without special tokens. Type a word.");
     const [a, b] = records;

@@ -67,6 +67,7 @@ export function unitsOf({ text, pieces }, words) {
 // To a word the sum over its pieces, from it their mean (Clark et al. 2019, section 4.1).
 function between({ pieces, weights, layers, heads }, units, renormalised) {
   const [n, m] = [pieces.length, units.length];
+  if (m === n && !renormalised) return weights;
   const out = new Float32Array(layers * heads * m * m);
   let at = 0;
   for (let head = 0; head < layers * heads; head++) {
