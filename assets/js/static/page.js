@@ -75,8 +75,14 @@ class Page {
     this.say(share < 1 ? `Loading ${title}: ${Math.floor(100 * share)}%` : `Starting ${title} …`, this.stop);
   }
 
-  isKept({ key }) {
-    return localStorage.getItem(`headscope-${key}`) === "1";
+  // Whether this browser has loaded a model before; `now`: it has. One that keeps nothing has not.
+  isKept({ key }, now = false) {
+    try {
+      if (now) localStorage.setItem(`headscope-${key}`, "1");
+      return localStorage.getItem(`headscope-${key}`) === "1";
+    } catch {
+      return false;
+    }
   }
 
   // A large model comes when it is asked for, at the next visit without being asked.
@@ -91,7 +97,7 @@ class Page {
     this.loading(0);
     try {
       await this.engine.load(model.key);
-      localStorage.setItem(`headscope-${model.key}`, "1");
+      this.isKept(model, true);
       this.show();
     } catch (error) {
       this.say(error.message, ...this.offer(model));
@@ -108,6 +114,7 @@ class Page {
     const text2 = params.text2 ?? twin ?? text;
     const model = this.data.models[value("model", Object.keys(this.data.models))];
     const said = params.model && params.model !== model.name ? [`This page has no model “${params.model.slice(0, 40)}”. Showing ${model.title}.`] : [];
+    if (params.weights === "untrained" || params.measure || params.model2) said.push("This page draws raw attention of one trained model only.");
     return { params, compare, twin, text, text2, texts: compare ? [text, text2] : [text], model, said, unit: value("unit", ["pieces", "words"]), specials: value("specials", ["shown", "hidden", "renormalised"]) };
   }
 
@@ -155,7 +162,7 @@ class Page {
     const pairs = compare && align(a.labels, b.labels);
     const params = Object.fromEntries(new URL(location.href).searchParams);
     const { selection, said, found } = chosen(a, params, model.head, compare ? changedMost(a, b, pairs) : strongest(a));
-    const own = { records: records.map(({ id }) => id), typed: { texts: runs.map(({ text }) => [text, ""]), spots: records.map(spotsOf) }, asked: this.address.looks, selection };
+    const own = { records: records.map(({ id }) => id), typed: { texts: runs.map(({ text }) => [text, ""]), spots: records.map(spotsOf) }, asked: params, selection };
     const opening = found && !said.length ? { said: `Strongest link in ${placeName(a, selection.head)}.`, of: selection } : null;
     const view = compare
       ? { ...own, mode: "compare", titles: [model.title, model.title], pairs, opened: [], ready: asked.text === asked.text2 ? READY : "" }
