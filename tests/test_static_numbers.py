@@ -58,16 +58,19 @@ ASK = """() => {
 
 
 def build(folder, **options):
-    """A site with an empty page, whose worker is asked by a test itself."""
-    place = mha_core.static_site(folder, **options)
-    (place / "index.html").write_text(PAGE)
+    """A site with an empty page beside its own, whose worker is asked by a test itself."""
+    return with_empty_page(mha_core.static_site(folder, **options))
+
+
+def with_empty_page(place):
+    (place / "empty.html").write_text(PAGE)
     return place
 
 
 @pytest.fixture(scope="module")
-def site():
+def site(static_folder):
     """MiniLM and the toy model."""
-    return once.once("static-site", lambda: build(once.folder / "static-site"))
+    return with_empty_page(static_folder)
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +104,7 @@ def opened(chromium, folder):
         context = chromium.new_context()
         page = context.new_page()
         page.set_default_timeout(300_000)
-        page.goto(f"http://127.0.0.1:{server.server_port}/")
+        page.goto(f"http://127.0.0.1:{server.server_port}/empty.html")
         page.evaluate(ASK)
         yield page, asked
         context.close()

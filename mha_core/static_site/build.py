@@ -1,17 +1,17 @@
 """Explore and Compare as a folder for any static host: the models are computed in the reader's browser.
 
 In: the model to offer beside the toy model, and sentences to open with. Out: a folder with the page, models.json (what
-there is to load, with sizes and SHA-256 of every file), models/NAME/ (model.json, packed weights, the graph),
-texts.json (the sentences as the page's worker would answer) and ONNX Runtime. The same bytes each time.
+there is to load, with sizes and SHA-256 of every file), models/NAME/ (model.json, packed weights, the graph) and ONNX
+Runtime; or the toy model's page as one file. The same bytes each time.
 """
 
-import base64
 import hashlib
 import json
 import os
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -27,10 +27,12 @@ from mha_core.picture.bundle import bundle
 from mha_core.resources import asset
 from mha_core.static_site.graph import Arrays, attention_graph
 from mha_core.static_site.pack import pack
+from mha_core.static_site.page import TEXTS, page_html, service_worker
+from mha_core.static_site.single import single_html
 from mha_core.static_site.vocabulary import vocabulary
 from mha_core.trace import trace
 
-CLASSIC = "The animal didn't cross the street because it was too tired."
+CLASSIC = TEXTS[0]
 TOY = "toy"
 LIST = "models.json"
 ENTRIES = ("worker", "page")  # of assets/js/static
@@ -58,56 +60,75 @@ Files = dict[str, bytes]
 
 
 def static_site(
-    folder: str | os.PathLike[str], model: str | Model | None = EMBEDDED, texts: Sequence[str] = (CLASSIC,)
+    folder: str | os.PathLike[str], model: str | Model | None = EMBEDDED, texts: Sequence[str] = ()
 ) -> Path:
     """Write Explore and Compare as a page that computes in the reader's browser, for any static host.
 
     Args:
-        folder: a new or empty folder, or one that this has written before.
-        model: a BERT, by its name for `load_model` or loaded; None offers the toy model alone.
-        texts: the sentences that the page opens with, computed now.
+        folder: a new or empty folder, or one that this has written before; or a name that ends in .html, for one file
+            with the toy model inside, which opens from a disk as well.
+        model: a BERT, by its name for `load_model` or loaded; None or "toy" offers the toy model alone.
+        texts: the sentences that the page opens with, computed now; without them known ones.
 
-    Returns the folder. Raises ModelError for another architecture, InputError for a folder with other files or a text
-    that is empty, Unavailable without the package onnx (the extra `static`).
+    Returns the folder or file. Raises ModelError for another architecture, InputError for a folder with other files,
+    an empty text, or another model than the toy in one file, Unavailable without the package onnx (the extra `static`).
     """
-    place = Path(folder)
+    place, toy = Path(folder), load_model(CLASSROOM, device="cpu")
+    texts = texts or (TEXTS[:2] if model in (None, TOY) else TEXTS)
+    if place.suffix == ".html":
+        if model not in (None, TOY):
+            raise InputError('One file holds the toy model alone: give model="toy".')
+        place.write_text(toy_page(texts), encoding="utf-8")
+        return place
     if place.exists() and not (place.is_dir() and (not any(place.iterdir()) or (place / LIST).is_file())):
         raise InputError(f"'{place.name}' holds other files. Name a new folder.")
-    models = {TOY: load_model(CLASSROOM, device="cpu")}
-    if model is not None:
+    models = {TOY: toy}
+    if model not in (None, TOY):
         found = model if isinstance(model, Model) else load_model(model, device="cpu")
-        models |= {_key(found.name): found}
-    files = {name: _model_files(name, each) for name, each in models.items()}
-    runtime = {} if model is None else _runtime()
-    listed = {
-        name: _listed(models[name], made | (runtime if name != TOY else {})) for name, made in files.items()
-    }
-    written = {
-        LIST: _json(listed),
-        "texts.json": _json([_answer(name, text, each) for text in texts for name, each in models.items()]),
-        **runtime,
-        **{name: content for made in files.values() for name, content in made.items()},
-        **_scripts(),
-    }
+        models = {_key(found.name): found, TOY: toy}
+    written = _site_files(models, texts)
     if place.exists():
         shutil.rmtree(place)
-    shutil.copytree(asset("static"), place, ignore=shutil.ignore_patterns(FOLDER))
     for name, content in written.items():
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).write_bytes(content)
     return place
 
 
+def _site_files(models: Mapping[str, Model], texts: Sequence[str]) -> Files:
+    """All files of the folder by their names."""
+    files = {name: _model_files(name, each) for name, each in models.items()}
+    runtime = {} if set(models) == {TOY} else _runtime()
+    listed = {
+        name: _listed(models[name], made | (runtime if name != TOY else {})) for name, made in files.items()
+    }
+    megabytes = {name: round(found["bytes"] / 1e6) for name, found in listed.items() if name != TOY}
+    page = {
+        "index.html": page_html(models, texts, megabytes).encode(),
+        **{f"{entry}.js": bundle(f"static/{entry}").encode() for entry in ENTRIES},
+        LIST: _json(listed),
+    }
+    made = {name: content for each in files.values() for name, content in each.items()}
+    return page | {"sw.js": service_worker(page).encode()} | runtime | made
+
+
+@cache
+def _toy_files() -> Files:
+    """What the worker reads of the toy model, where nothing is to be fetched."""
+    toy = load_model(CLASSROOM, device="cpu")
+    files = _model_files(TOY, toy)
+    return {LIST: _json({TOY: _listed(toy, files)}), **files}
+
+
+def toy_page(texts: Sequence[str]) -> str:
+    """Return the toy model's page as one file of HTML, see `static_site`. Raises InputError for an empty text."""
+    return single_html(_toy_files(), {TOY: load_model(CLASSROOM, device="cpu")}, texts)
+
+
 def _key(name: str) -> str:
     """A model's name as a folder of its own: letters, digits, points and hyphens."""
     key = re.sub(r"[^a-z0-9.-]+", "-", Path(name).name.lower()).strip(".-")
     return "model" if key in ("", TOY) else key
-
-
-def _scripts() -> Files:
-    """The page's modules, each with what it imports."""
-    found = [entry for entry in ENTRIES if asset("js", "static", f"{entry}.js").is_file()]
-    return {f"{entry}.js": bundle(f"static/{entry}").encode() for entry in found}
 
 
 def _runtime() -> Files:
@@ -179,34 +200,6 @@ def _listed(model: Model, files: Files) -> dict[str, Any]:
     ]
     size = {"layers": model.n_layers, "heads": model.n_heads, "limit": model.max_tokens}
     return {"title": model.title, **size, "bytes": sum(file["size"] for file in digests), "files": digests}
-
-
-def _answer(name: str, text: str, model: Model) -> dict[str, Any]:
-    """What the page's worker answers for a text; the weights are base64 of float32."""
-    record = trace(text, model)
-    tokens = record.tokens
-    starts = (text.find(tokens.text), text.rfind(tokens.pair or ""))
-
-    def place(segment: int, at: int) -> int:
-        return len(text[: starts[segment] + at].encode("utf-16-le")) // 2
-
-    pieces = [
-        {
-            "text": piece.text,
-            "id": piece.id,
-            "start": place(piece.segment, piece.start) if piece.end else 0,
-            "end": place(piece.segment, piece.end) if piece.end else 0,
-            "segment": piece.segment,
-            "word": -1 if piece.word is None else piece.word,
-            "special": int(piece.special),
-            "mark": piece.mark,
-        }
-        for piece in tokens.pieces
-    ]
-    spans = [[place(i, 0), place(i, len(tokens.text_of(i)))] for i in range(1 if tokens.pair is None else 2)]
-    weights = base64.b64encode(np.asarray(record.weights, "<f4").tobytes()).decode()
-    size = {"layers": model.n_layers, "heads": model.n_heads, "cut": tokens.n_cut}
-    return {"model": name, "text": text, "pieces": pieces, "spans": spans, "weights": weights, **size}
 
 
 def _json(content: Any) -> bytes:

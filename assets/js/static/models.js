@@ -1,6 +1,6 @@
 // A model's files: fetched from the page's own host, compared with their digests, kept for the next visit.
 const KEPT = "headscope-models";
-const here = (path) => new URL(path, import.meta.url);
+const here = (path) => new URL(path, self.location.href);
 
 // files: [{ name, size, sha256 }, …]; given: bytes by name that need no fetching; tell: told the share that is here.
 // Returns (name) => promise of its bytes, once; all are on their way.

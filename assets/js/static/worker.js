@@ -51,7 +51,7 @@ async function opened(name, given) {
 
 async function listed(given) {
   if (given) return read(given["models.json"]);
-  const answer = await fetch(new URL("models.json", import.meta.url), { cache: "no-cache" }).catch(() => undefined);
+  const answer = await fetch(new URL("models.json", self.location.href), { cache: "no-cache" }).catch(() => undefined);
   if (!answer?.ok) throw new Error("The list of models cannot be fetched. Check the connection and try again.");
   return answer.json();
 }
