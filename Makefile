@@ -42,8 +42,8 @@ PIP_COMPILE = CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile -q --generat
 # Each test process has its own app, browser and torch, hence one thread. Compiled tests are kept.
 PYTEST = OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-.PHONY: help run class test quick pytest test-versions lint types format bench train-classroom picture atlas evidence \
-	decoder image lock clean
+.PHONY: help run class static static-try test quick pytest test-versions lint types format bench train-classroom \
+	picture atlas evidence decoder image lock clean
 
 #: Use
 help: ## list the targets
@@ -68,6 +68,13 @@ decoder: .venv/.run ## fetch SmolLM2 (93 MB); `make run` does it once
 
 image: ## build the container image with docker, podman or buildah
 	$(ENGINE) build $(if $(BASE),--build-context $(firstword $(subst @, ,$(BASE)))=docker-image://docker.io/library/$(BASE)) -t $(IMAGE) .
+
+static: .venv/.dev ## build the page that needs no server into out/static
+	@$(BIN)/python -c 'import mha_core; mha_core.static_site("out/static")'
+
+static-try: static ## build that page, serve it and open it; PORT=8600
+	@$(if $(SCREEN),(sleep 1; $(BIN)/python -m webbrowser http://localhost:$(or $(PORT),8600)) &) \
+	$(BIN)/python -m http.server --directory out/static --bind 127.0.0.1 $(or $(PORT),8600)
 
 clean: ## remove .venv and every cache
 	rm -rf .venv .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -20,6 +20,7 @@ from mha_core.picture.notebook import Shown, show
 from mha_core.prediction import NextToken, predict_masked, predict_next
 from mha_core.record import AttentionRecord, ModelInfo, grid_of
 from mha_core.stack import Stack, StackConfig, StackOutput
+from mha_core.static_site.build import static_site
 from mha_core.tokens import Piece, Tokenizer, Tokens, Word
 from mha_core.trace import (
     embedding,
@@ -90,6 +91,7 @@ __all__ = [
     "record_of",
     "scaled_dot_product_attention",
     "show",
+    "static_site",
     "trace",
     "trace_many",
     "trace_tokens",

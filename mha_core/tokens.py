@@ -256,6 +256,14 @@ class Tokenizer:
         """Whether the token with that number is a sign of the model's own: no part of any text."""
         return identity in self._roles
 
+    def is_outside_words(self, identity: int) -> bool:
+        """Whether that token is in no word where a reader typed it."""
+        return identity in self._signs
+
+    def to_json(self) -> str:
+        """The tokenizer as a tokenizer.json says it."""
+        return str(self._fast.to_str())
+
     def encode(self, text: str, pair: str | None = None) -> Tokens:
         """A text, or two. One separator typed between two texts is read as the border of a pair; special tokens
         typed around a text as they are put there are not doubled.

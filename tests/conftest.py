@@ -116,6 +116,14 @@ def shared_folder(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPath
 
 
 @pytest.fixture(scope="session")
+def static_folder() -> Path:
+    """The page that needs no server, with the embedded and the toy model, built once for the whole run."""
+    from mha_core import static_site
+
+    return once.once("static-folder", lambda: static_site(once.folder / "static-folder"))
+
+
+@pytest.fixture(scope="session")
 def model():
     """The embedded model with its trained weights, loaded once for the whole run."""
     import mha_core

@@ -33,13 +33,35 @@ def standalone_html(payload: Payload, *, title: str, link: str = "") -> str:
         "view": portable(payload["view"] | {"n": 1, "selection": payload["selection"], "link": link}),
         "css": style(),
     }
-    data = json.dumps(content, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
-    data = data.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    return filled(
+        template(),
+        TITLE=html.escape(title),
+        FACES=typeface(_written(payload)),
+        DATA=json_in_html(content),
+        SOURCE=script_in_html(bundle("standalone")),
+    )
+
+
+def template() -> str:
+    """Return the page with its colours, and with `@@NAME@@` in the places of title, typeface, data and script."""
     page = (ASSETS / "js" / "standalone.html").read_text(encoding="utf-8")
-    source = bundle("standalone").replace("</script", "<\\/script")
-    parts = {"TITLE": html.escape(title), "DATA": data, "SOURCE": source}
-    parts |= {"FACES": _typeface(_written(payload)), "LIGHT": theme(dark=False), "DARK": theme(dark=True)}
-    return re.sub("@@([A-Z]+)@@", lambda match: parts[match[1]], page)
+    return filled(page, LIGHT=theme(dark=False), DARK=theme(dark=True))
+
+
+def filled(page: str, **parts: str) -> str:
+    """Return a page with the parts that are given in the places of their names, `@@NAME@@`."""
+    return re.sub("@@([A-Z]+)@@", lambda match: parts.get(match[1], match[0]), page)
+
+
+def json_in_html(content: object) -> str:
+    """Return JSON that can stand in a script element."""
+    data = json.dumps(content, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
+    return data.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def script_in_html(source: str) -> str:
+    """Return a script that can stand in a script element."""
+    return source.replace("</script", "<\\/script")
 
 
 def _written(payload: Payload) -> str:
@@ -50,7 +72,7 @@ def _written(payload: Payload) -> str:
     return "".join((*drawn, *map(str, payload["view"].get("titles", ()))))
 
 
-def _typeface(letters: str) -> str:
+def typeface(letters: str) -> str:
     """The faces that these letters need, as a style sheet with the files inside."""
     latin, extended = FACES
     files = [latin] + ([extended] if any("\u0100" <= letter <= "\u1e9e" for letter in letters) else [])

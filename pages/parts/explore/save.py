@@ -19,6 +19,7 @@ from mha_core.heads import measures
 from mha_core.picture.crossed import cross_payload
 from mha_core.picture.payload import compare_payload, explore_payload
 from mha_core.picture.standalone import standalone_html
+from mha_core.static_site.build import toy_page
 from mha_core.wording import Head, head_name, place_name
 from pages.parts.explore import export, export_both
 from pages.parts.explore.tables import box
@@ -39,6 +40,7 @@ KINDS = {
 }
 MIME = {"csv": "text/csv", "json": "application/json", "html": "text/html"}
 OFFLINE = "HTML, works offline"
+COMPUTES = "HTML, computes (toy model)"
 MORE_HEADS = 5
 WIDTH = 16.0  # centimetres: a column of text on A4
 
@@ -195,6 +197,7 @@ def _files(record: AttentionRecord, grid: Grid, chosen: Selection, request: Requ
         File(f"CSV, {which}", export.file_name(request, "csv", part), csv_of),
         File(f"JSON, {which}", export.file_name(request, "json", part), json_of),
         File(OFFLINE, export.file_name(request, "html", place.replace(" ", "-")), page),
+        File(COMPUTES, export.file_name(request, "html", "computes"), partial(toy_page, [request.text])),
     ]
 
 

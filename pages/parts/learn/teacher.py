@@ -132,6 +132,12 @@ def _plan(query: Mapping[str, str]) -> None:
     st.download_button(
         "Download the plan", as_page(links), "lesson-plan.html", "text/html", key="class-print"
     )
+    with st.expander("Without a server"):
+        say(
+            "`make static` writes Explore and Compare as a folder for any web host, such as GitHub Pages. "
+            "Each student's browser computes: 1 MB with the toy model, 57 MB more with MiniLM. "
+            "Try it with `python -m http.server --directory out/static`."
+        )
     with st.expander("Before and after the hour"):
         for part in around():
             st.markdown(part)

@@ -1,0 +1,55 @@
+"""Weights in less than two thirds of their bytes: 20 bits a number, a scale a row, in parts that a host can serve.
+
+In: matrices by name. Out: the bytes of each part, and where every stretch of rows lies in it and in the plain float32
+numbers, one matrix after the other, that the page makes of them. A stretch is its scales (float32, a row each), the
+upper 16 bits of its numbers, then their lower 4 bits, two numbers a byte. Vectors stay float32.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+PART = 16 << 20  # bytes
+TOP = 2**19 - 1  # the largest number of 20 bits with a sign
+
+
+def pack(arrays: Mapping[str, NDArray[np.float32]]) -> tuple[list[bytes], list[dict[str, Any]]]:
+    """Pack the matrices. Returns the parts, and a list of stretches: {name, part, at, to, rows, columns} of a matrix,
+    {name, part, at, to, plain} of a vector of so many numbers; `at` and `to` in bytes."""
+    parts, stretches, to = [bytearray()], list[dict[str, Any]](), 0
+    for name, array in arrays.items():
+        table = array if array.ndim == 2 else array[None]
+        first = 0
+        while first < len(table):
+            room = (PART - len(parts[-1])) // _size(1, table.shape[1], array.ndim)
+            if not room:
+                parts.append(bytearray())
+                continue
+            rows = table[first : first + room]
+            shape = (
+                {"rows": rows.shape[0], "columns": rows.shape[1]} if array.ndim == 2 else {"plain": rows.size}
+            )
+            stretches.append({"name": name, "part": len(parts) - 1, "at": len(parts[-1]), "to": to, **shape})
+            parts[-1] += _packed(rows) if array.ndim == 2 else rows.astype("<f4").tobytes()
+            parts[-1] += bytes(-len(parts[-1]) % 4)
+            to += rows.size * 4
+            first += len(rows)
+    return [bytes(part) for part in parts], stretches
+
+
+def _size(rows: int, columns: int, ndim: int) -> int:
+    """At most so many bytes, filled up to whole words."""
+    return rows * (4 * columns if ndim == 1 else 4 + (5 * columns + 1) // 2 + 1) + 4
+
+
+def _packed(rows: NDArray[np.float32]) -> bytes:
+    scale = (np.abs(rows).max(axis=1, keepdims=True) / TOP).astype("<f4")
+    scale[scale == 0] = 1
+    numbers = (np.clip(np.rint(rows / scale), -TOP, TOP).astype(np.int32) + TOP + 1).ravel()
+    low = np.pad((numbers & 15).astype(np.uint8), (0, numbers.size % 2)).reshape(-1, 2)
+    packed: bytes = (
+        scale.tobytes() + (numbers >> 4).astype("<u2").tobytes() + (low[:, 0] | low[:, 1] << 4).tobytes()
+    )
+    return packed

@@ -1,0 +1,241 @@
+"""The page that needs no server: the same picture, links and files as the app's, computed in the reader's browser."""
+
+import io
+import json
+import re
+import shutil
+import subprocess
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import urlencode
+
+import numpy as np
+import pandas as pd
+import pytest
+from make_odd_texts import lines, typed
+
+from mha_core import HeadScopeError, load_model, static_site, trace
+from mha_core.compare import align
+from mha_core.picture.about import about
+from mha_core.picture.bundle import SCRIPTS
+from mha_core.picture.payload import record_payload
+from mha_core.picture.standalone import portable
+from mha_core.static_site.page import model_facts, run_of
+
+UNITS, SPECIALS = ("pieces", "words"), ("shown", "hidden", "renormalised")
+# Records from runs, as the page makes them, and which of their weights is furthest from the engine's.
+MAKE = """
+import { readFileSync } from "node:fs";
+import { revived } from "@@/portable.js";
+import { align } from "@@/static/align.js";
+import { recordOf } from "@@/static/payload.js";
+const { models, runs, pairs } = JSON.parse(readFileSync(0, "utf8"));
+const numbers = (payload) => revived(payload).weights.getChildAt(0).toArray();
+const made = runs.map(({ run, expected, unit, specials }) => {
+  const record = recordOf({ ...run, weights: numbers(run) }, models[run.model], unit, specials);
+  const engine = numbers(expected);
+  const furthest = (most, step, i) => Math.max(most, Math.abs(step - engine[i]));
+  const off = record.weights.reduce(furthest, engine.length - record.weights.length);
+  return { off, ...Object.fromEntries(Object.keys(expected).map((key) => [key, record[key] ?? null])), weights: null };
+});
+console.log(JSON.stringify({ made, aligned: pairs.map(([a, b]) => align(a, b)) }));
+"""
+
+
+def in_node(content: object) -> dict:
+    node = shutil.which("node") or pytest.skip("needs node to run the browser's side")
+    script = MAKE.replace("@@", SCRIPTS.as_uri())
+    command, given = [node, "--input-type=module", "-e", script], json.dumps(content)
+    done = subprocess.run(command, input=given, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def models(model):
+    return {"minilm": model, "toy": load_model("classroom", device="cpu")}
+
+
+@pytest.mark.parametrize("key", ["minilm", "toy"])
+def test_the_page_makes_the_payload_that_python_makes(key, models):
+    model, runs = models[key], []
+    for number, text in enumerate(map(typed, lines()[::2])):
+        try:
+            record = trace(text, model)
+        except HeadScopeError:
+            continue
+        if len(record.tokens) > 60:
+            continue
+        run = run_of(record, key, text) | portable({"weights": record.weights.ravel()})
+        unit, specials = UNITS[number % 2], SPECIALS[number % 3]
+        grid = record.grid(unit == "words", specials)
+        if not len(grid):
+            continue
+        payload = record_payload(grid, record.tokens, record.model.title, about=about(record, grid))
+        payload.pop("id")
+        runs.append({"run": run, "expected": portable(payload), "unit": unit, "specials": specials})
+    assert len(runs) > 100
+    found = in_node({"models": {key: model_facts(key, model, 0) | {"roles": []}}, "runs": runs, "pairs": []})[
+        "made"
+    ]
+    for made, given in zip(found, runs, strict=True):
+        assert made.pop("off") <= 1, given["run"]["text"]  # of 65535: the sums are rounded in another order
+        assert made == given["expected"] | {"weights": None}, given["run"]["text"]
+
+
+def test_two_sentences_stand_side_by_side_as_in_python():
+    words = ["the", "cat", "The", "cat", "sat", "on", "mat", ".", "it"]
+    draw = np.random.default_rng(0)
+    pairs = [
+        [[words[i] for i in draw.integers(0, 9, draw.integers(1, 14))] for _ in "AB"] for _ in range(300)
+    ]
+    found = in_node({"models": {}, "runs": [], "pairs": pairs})["aligned"]
+    assert found == [[list(pair) for pair in align(*both)] for both in pairs]
+
+
+class Reader:
+    """A person in front of the page, on a host that serves files and nothing else."""
+
+    def __init__(self, folder, context):
+        self.sent, self.page, self.problems = 0, context.new_page(), []
+
+        class Handler(SimpleHTTPRequestHandler):
+            def log_message(self, *_):
+                pass
+
+            def copyfile(handler, source, out):  # noqa: N805
+                content = source.read()
+                self.sent += len(content)
+                out.write(content)
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(folder)))
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.base = f"http://127.0.0.1:{self.server.server_port}/"
+        self.page.set_default_timeout(120_000)
+        self.page.on("console", lambda line: line.type == "error" and self.problems.append(line.text))
+        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
+        ours = (self.base, "data:", "blob:", "file:")
+        self.page.on("request", lambda one: one.url.startswith(ours) or self.problems.append(one.url))
+
+    def open(self, **query):
+        self.page.goto(f"{self.base}?{urlencode(query)}" if query else self.base)
+        return self
+
+    def type(self, text, label="Your sentence"):
+        box = self.page.get_by_role("textbox", name=label, exact=True)
+        box.fill(text)
+        box.press("Enter")
+        return self
+
+    def reads(self, finding):
+        """Wait until the picture says this."""
+        self.page.locator(".inwords", has_text=re.compile(finding)).wait_for()
+        return self
+
+    def is_told(self, sentence):
+        self.page.get_by_role("status").filter(has_text=sentence).wait_for()
+        return self
+
+    def reaches(self, key, target):
+        """Press that key until the keyboard is there."""
+        for _ in range(40):
+            self.page.keyboard.press(key)
+            if target.evaluate("(node) => node.matches(':focus')"):
+                return
+        pytest.fail("the keyboard does not get there")
+
+    def saves(self, name):
+        if not self.page.locator("#files").is_visible():
+            self.page.get_by_text("Save", exact=True).click()
+        with self.page.expect_download() as coming:
+            self.page.locator("#files").get_by_role("button", name=name, exact=True).click()
+        return coming.value.path()
+
+    def unplug(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+@pytest.fixture
+def reader(chromium):
+    """`reader(folder)`: a person with a new browser profile, who may have met no error and no other host at the end."""
+    people = []
+
+    def start(folder):
+        people.append(Reader(folder, chromium.new_context(viewport={"width": 1280, "height": 800})))
+        return people[-1]
+
+    yield start
+    for person in people:
+        person.page.context.close()
+        person.unplug()
+    assert not [problem for person in people for problem in person.problems]
+
+
+@pytest.mark.browser
+def test_a_first_visit_shows_the_classic_and_what_one_word_changes(reader, static_folder):
+    person = reader(static_folder).open().reads("Head 4-2 looks from it to animal .68%")
+    person.page.get_by_role("link", name="Change “tired” to “wide”").click()
+    person.reads("from it to .CLS. .33%")
+    person.page.get_by_role("link", name="Compare both").click()
+    person.reads("it to animal 68% in A, 28% in B")
+    person.type("  ", "Sentence B").is_told("The sentence is empty. Type a word.").reads("28% in B")
+    person.page.go_back()
+    person.reads("from it to .CLS. .33%")
+    assert person.page.get_by_role("gridcell").count() == 72
+    person.page.get_by_role("textbox").focus()
+    person.reaches("Tab", person.page.get_by_role("gridcell", name=re.compile("^Head 4-2")))
+    person.reaches("Shift+Tab", person.page.get_by_role("button", name="Use the toy model"))
+    person.page.keyboard.press("Enter")
+    person.reads("Head 2-2").type("The dog chased the cat .").reads("chased → dog 9.%, the strongest of 8")
+    person.type("The zebra slept.").is_told("1 token is not in the model's vocabulary")
+    assert person.sent < 1_500_000
+
+
+@pytest.mark.browser
+def test_a_sentence_of_ones_own_is_the_engines_in_picture_link_and_files(
+    reader, static_folder, model, tmp_path
+):
+    text = "Zoë’s 3 kids didn't like unbelievably sour grapes."
+    record = trace(text, model)
+    grid, number = record.grid(words=True), record.grid(words=True).find
+    weights, pin, to = grid.weights[2, 8], number("sour")[0], number("unbelievably")[0]
+    chosen = {"text": text, "unit": "words", "head": "3-9", "pin": pin, "to": to}
+    person = reader(static_folder).open(**chosen).is_told("Your own sentences need MiniLM in this browser.")
+    person.page.get_by_role("button", name=re.compile("Load MiniLM, 5[0-9] MB")).click()
+    person.reads(f"Head 3-9: sour → unbelievably {100 * weights[pin, to]:.0f}%")
+
+    frame = pd.read_csv(io.BytesIO(person.saves("CSV").read_bytes()))
+    expected = grid.to_frame()
+    assert frame.iloc[0][["text", "unit", "model"]].tolist() == [text, "words", "MiniLM"]
+    pd.testing.assert_frame_equal(frame[expected.columns], expected, check_dtype=False, atol=1e-4, rtol=0)
+    content = json.loads(person.saves("JSON").read_text("utf-8"))
+    np.testing.assert_allclose(content["weights"], grid.weights, atol=1e-4)
+    assert (content["units"], content["head"], content["to"]) == (list(grid.labels), "3-9", to)
+    assert person.saves("PNG").read_bytes().startswith(b"\x89PNG")
+    assert "unbelievably" in person.saves("SVG").read_text("utf-8")
+    shutil.copy(person.saves("HTML, works offline"), tmp_path / "saved.html")
+    link = person.page.url
+
+    # Without a network: the same link again, and another sentence.
+    person.unplug()
+    person.page.goto(link)
+    person.reads("Head 3-9: sour → unbelievably").type("A cat slept because it was tired.").reads("from it")
+    person.page.goto((tmp_path / "saved.html").as_uri())
+    person.reads(f"Head 3-9: sour → unbelievably {100 * weights[pin, to]:.0f}%")
+
+
+@pytest.mark.browser
+def test_one_file_computes_with_the_toy_model_from_a_disk(reader, tmp_path):
+    file = static_site(
+        tmp_path / "page.html", model="toy", texts=["The cat saw the dog because it was tired ."]
+    )
+    toy = load_model("classroom", device="cpu")
+    person = reader(tmp_path)
+    person.page.goto(file.as_uri())
+    person.reads("Head 2-2").type("The dog chased the cat .")
+    weights = trace("The dog chased the cat .", toy).weights[1, 1]
+    person.reads(f"chased → dog {100 * weights[2, 1]:.0f}%, the strongest of 8 heads")
+    person.page.get_by_role("link", name="Compare").click()
+    person.reads("Change one word").type("The dog chased the cats .", "Sentence B").reads("in A, .* in B")

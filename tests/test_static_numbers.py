@@ -1,0 +1,317 @@
+"""The page without a server computes what the engine does: in its graph, in a browser, for every token and word."""
+
+import base64
+import json
+import shutil
+import subprocess
+import threading
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import bert_folders
+import numpy as np
+import once
+import pytest
+
+import mha_core
+
+ROOT = Path(__file__).parent.parent
+CLASSIC = "The animal didn't cross the street because it was too tired."
+SENTENCES = [one["text"] for one in json.loads((ROOT / "assets/sentences.json").read_text("utf-8"))]
+LINES = json.loads((ROOT / "tests/acceptance/odd_texts.json").read_text("utf-8"))
+ODD = [line["text"] * line.get("times", 1) for line in LINES]
+# Typed special tokens and pairs, emoji, Chinese, right to left, decomposed accents, control characters, 600 words.
+TWENTY = [
+    "[CLS] One sentence. [SEP] And another. [SEP]",
+    "a [SEP] b [SEP] c",
+    "The [MASK] sat on [UNK] [PAD].",
+    "👩‍👩‍👧 and 👍🏽 in 🇫🇷🇩🇪 🏴󠁧󠁢󠁥󠁮󠁧󠁿",
+    "今天天气很好。",
+    "مرحبا بالعالم",
+    "שלום עולם, מה שלומך?",
+    "Cafe\u0301s na\u0131\u0308ve A\u030angstro\u0308m",
+    "bell\x07 and\x1b escape\x00d\u200b\u200e",
+    "word " * 600,
+    *ODD[::30],
+]
+CLOSE = 1e-4
+PAGE = """<!doctype html><html lang="en"><head><title>A page</title><link rel="icon" href="data:,">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'self' 'wasm-unsafe-eval';
+worker-src 'self'; connect-src 'self'"></head><body></body></html>"""
+ASK = """() => {
+  const worker = new Worker("worker.js", { type: "module" }), waiting = new Map();
+  const every = (length) => length > 200_000 ? 97 : 1; // a sample of a long text's seventy megabytes
+  let last = 0;
+  worker.onmessage = ({ data }) => { if (data.progress === undefined) waiting.get(data.id)(data); };
+  globalThis.ask = (message) => new Promise((resolve) => {
+    waiting.set(++last, (answer) => {
+      const { length } = answer.weights ?? [], sample = answer.weights?.filter((_, i) => i % every(length) === 0);
+      let text = "";
+      for (const byte of new Uint8Array(sample?.buffer ?? [])) text += String.fromCharCode(byte);
+      resolve({ ...answer, weights: btoa(text) });
+    });
+    worker.postMessage({ ...message, id: last });
+  });
+}"""
+
+
+def build(folder, **options):
+    """A site with an empty page beside its own, whose worker is asked by a test itself."""
+    return with_empty_page(mha_core.static_site(folder, **options))
+
+
+def with_empty_page(place):
+    (place / "empty.html").write_text(PAGE)
+    return place
+
+
+@pytest.fixture(scope="module")
+def site(static_folder):
+    """MiniLM and the toy model."""
+    return with_empty_page(static_folder)
+
+
+@pytest.fixture(scope="module")
+def models(model):
+    return {"minilm": model, "toy": mha_core.load_model("classroom", device="cpu")}
+
+
+@pytest.fixture(scope="module")
+def small_site():
+    """A small BERT of odd sizes, and its folder."""
+
+    def make():
+        folder = once.folder / "small-bert"
+        bert_folders.write(folder)
+        return build(once.folder / "small-site", model=str(folder)), str(folder)
+
+    return once.once("small-site", make)
+
+
+@contextmanager
+def opened(chromium, folder):
+    """A site's page in a profile of its own, and what it asked of the server."""
+    asked = []
+
+    class Handler(SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            asked.append(self.path)
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(folder))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        context = chromium.new_context()
+        page = context.new_page()
+        page.set_default_timeout(300_000)
+        page.goto(f"http://127.0.0.1:{server.server_port}/empty.html")
+        page.evaluate(ASK)
+        yield page, asked
+        context.close()
+        server.shutdown()
+
+
+@pytest.fixture
+def open_page(chromium):
+    """Open a site: `opened`, until the test ends."""
+    with ExitStack() as stack:
+        yield lambda folder: stack.enter_context(opened(chromium, folder))
+
+
+def ask(page, **message):
+    return page.evaluate("(message) => ask(message)", message)
+
+
+def expected(tokens, text):
+    """The engine's tokens as the worker says them: places in UTF-16 units of the whole text."""
+    starts = (text.find(tokens.text), text.rfind(tokens.pair or ""))
+
+    def place(piece, at):
+        return len(text[: starts[piece.segment] + at].encode("utf-16-le")) // 2 if piece.end else 0
+
+    return [
+        {
+            "text": piece.text,
+            "id": piece.id,
+            "start": place(piece, piece.start),
+            "end": place(piece, piece.end),
+            "segment": piece.segment,
+            "word": -1 if piece.word is None else piece.word,
+            "special": int(piece.special),
+            "mark": piece.mark,
+        }
+        for piece in tokens.pieces
+    ]
+
+
+def difference(answer, text, model):
+    """The largest one to the engine's weights; fails for other tokens."""
+    record = mha_core.trace(text, model)
+    assert answer["pieces"] == expected(record.tokens, text), ascii(text)
+    assert answer["cut"] == record.tokens.n_cut
+    weights = np.frombuffer(base64.b64decode(answer["weights"]), np.float32)
+    return np.abs(weights - record.weights.ravel()[:: 97 if record.weights.size > 200_000 else 1]).max()
+
+
+def unpacked(site, about):
+    """The numbers of all matrices, read from the packed parts."""
+    numbers = np.empty(about["numbers"], np.float32)
+    parts = [(site / name).read_bytes() for name in about["parts"]]
+    for one in about["stretches"]:
+        part, at, to = parts[one["part"]], one["at"], one["to"] // 4
+        if "plain" in one:
+            numbers[to : to + one["plain"]] = np.frombuffer(part, "<f4", one["plain"], at)
+            continue
+        rows, n = one["rows"], one["rows"] * one["columns"]
+        scale = np.frombuffer(part, "<f4", rows, at)
+        high = np.frombuffer(part, "<u2", n, at + 4 * rows).astype(np.int32)
+        both = np.frombuffer(part, "u1", (n + 1) // 2, at + 4 * rows + 2 * n)
+        low = np.stack([both & 15, both >> 4], axis=1).ravel()[:n]
+        numbers[to : to + n] = (((high << 4 | low) - 2**19).reshape(rows, -1) * scale[:, None]).ravel()
+    return numbers
+
+
+@pytest.fixture
+def graph(site, tmp_path):
+    """MiniLM's graph in ONNX Runtime, outside a browser: tokens to weights."""
+    import onnxruntime
+
+    about = json.loads((site / "models/minilm/model.json").read_bytes())
+    shutil.copy(site / about["graph"], tmp_path)
+    (tmp_path / "weights").write_bytes(unpacked(site, about).tobytes())
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(
+        tmp_path / "graph.onnx", options, providers=["CPUExecutionProvider"]
+    )
+
+    def run(tokens):
+        given = {"ids": tokens.ids, "segments": tokens.segments}
+        return session.run(None, {name: np.array(value, np.int64) for name, value in given.items()})[0]
+
+    return run
+
+
+@pytest.mark.slow
+def test_the_graph_gives_the_engines_weights_outside_a_browser_too(graph, model):
+    worst = 0.0
+    for text in [*SENTENCES[::8], "One sentence. [SEP] And another."]:
+        record = mha_core.trace(text, model)
+        worst = max(worst, np.abs(graph(record.tokens) - record.weights).max())
+    assert worst < CLOSE / 3
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+@pytest.mark.parametrize("name", ["minilm", "toy"])
+def test_a_browser_gives_the_engines_tokens_words_and_weights(name, site, models, open_page):
+    page, _ = open_page(site)
+    texts = [*SENTENCES[:: len(SENTENCES) // 20], *TWENTY]
+    assert max(difference(ask(page, text=text, model=name), text, models[name]) for text in texts) < CLOSE
+    assert ask(page, text=" \x1c ", model=name)["error"] == "The sentence is empty. Type a word."
+
+
+@pytest.mark.slow
+def test_javascript_cuts_three_hundred_odd_texts_as_the_engine_does(site, models, tmp_path):
+    node = shutil.which("node") or pytest.skip("no node found")
+    script = f"""
+      import fs from "node:fs";
+      import {{ tokenizerOf }} from "{(ROOT / "assets/js/static/tokens.js").as_uri()}";
+      const [about, texts] = process.argv.slice(1).map((file) => JSON.parse(fs.readFileSync(file, "utf8")));
+      const tokens = tokenizerOf(about.vocabulary);
+      const read = (text) => {{ try {{ return tokens(text).pieces; }} catch (problem) {{ return problem.message; }} }};
+      console.log(JSON.stringify(texts.map(read)));"""
+    (tmp_path / "texts.json").write_text(json.dumps(ODD))
+    for name, model in models.items():
+        command = [node, "--input-type=module", "--eval", script, site / f"models/{name}/model.json"]
+        done = subprocess.run([*command, tmp_path / "texts.json"], check=True, capture_output=True, text=True)
+        for text, found in zip(ODD, json.loads(done.stdout), strict=True):
+            if isinstance(found, str):
+                with pytest.raises(mha_core.InputError, match=found):
+                    model.tokenizer.encode(text)
+            else:
+                assert found == expected(model.tokenizer.encode(text), text), ascii(text)
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_any_bert_is_computed_and_its_text_cut_at_its_own_limit(small_site, open_page):
+    folder, model = small_site
+    page, _ = open_page(folder)
+    for text in [CLASSIC, "First " * 40 + "[SEP] second " * 1 + "third " * 20]:
+        answer = ask(page, text=text, model="small-bert")
+        assert difference(answer, text, mha_core.load_model(model)) < CLOSE
+    assert answer["cut"] > 0
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_a_damaged_part_is_refused_by_name_and_fetched_anew(small_site, open_page, tmp_path):
+    folder = shutil.copytree(small_site[0], tmp_path / "site")
+    part = folder / "models/toy/weights-0.bin"
+    good = part.read_bytes()
+    part.write_bytes(good[:1000] + bytes([good[1000] ^ 1]) + good[1001:])
+    page, asked = open_page(folder)
+    for message in ({"load": "toy"}, {"text": CLASSIC, "model": "toy"}):
+        answer = ask(page, **message)
+        assert "models/toy/weights-0.bin is damaged" in answer["error"]
+        assert not answer["weights"]
+    part.write_bytes(good)
+    assert ask(page, load="toy")["ready"] == "toy"
+
+    # Kept for the next visit, unless what is kept is damaged.
+    def again():
+        del asked[:]
+        page.evaluate(ASK)
+        assert ask(page, load="toy")["ready"] == "toy"
+        return ["weights" in path for path in asked if "models/" in path]
+
+    assert again() == []
+    page.evaluate("""async () => {
+      const cache = await caches.open("headscope-models");
+      for (const one of await cache.keys()) if (one.url.includes("weights")) await cache.put(one, new Response("no"));
+    }""")
+    assert again() == [True]
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_a_page_whose_numbers_are_off_answers_nothing(small_site, open_page, tmp_path):
+    folder = shutil.copytree(small_site[0], tmp_path / "site")
+    about, listed = folder / "models/toy/model.json", folder / "models.json"
+    content = about.read_bytes()
+    changed = json.loads(content)
+    changed["known"]["rows"][5] += 2 * CLOSE
+    about.write_text(json.dumps(changed), "utf-8")
+    old, new = once.hashlib.sha256(content).hexdigest(), once.hashlib.sha256(about.read_bytes()).hexdigest()
+    sizes = json.loads(listed.read_text("utf-8").replace(old, new))
+    next(file for file in sizes["toy"]["files"] if file["sha256"] == new)["size"] = about.stat().st_size
+    listed.write_text(json.dumps(sizes), "utf-8")
+    page, _ = open_page(folder)
+    for message in ({"load": "toy"}, {"text": CLASSIC, "model": "toy"}):
+        answer = ask(page, **message)
+        assert "computes other numbers" in answer["error"]
+        assert not answer["weights"]
+
+
+@pytest.mark.slow
+def test_the_same_files_are_written_each_time_and_are_small_enough(site, small_site, tmp_path):
+    folder, model = small_site
+    again = build(tmp_path / "again", model=model)
+    files = [path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_file()]
+    assert files == [path.relative_to(again) for path in sorted(again.rglob("*")) if path.is_file()]
+    assert all((folder / file).read_bytes() == (again / file).read_bytes() for file in files)
+    listed = json.loads((site / "models.json").read_bytes())
+    assert all(file["size"] <= 16 << 20 for model in listed.values() for file in model["files"])
+    runtime = sum(path.stat().st_size for path in (site / "onnxruntime").glob("*.js"))
+    assert listed["minilm"]["bytes"] + runtime < 60e6
+    assert listed["toy"]["bytes"] < 700_000
+
+
+def test_what_cannot_be_computed_or_overwritten_is_refused_in_a_sentence(tmp_path):
+    with pytest.raises(mha_core.ModelError, match="not 'Classroom, twin'"):
+        mha_core.static_site(tmp_path / "site", model="classroom-twin")
+    (tmp_path / "letter.txt").write_text("Dear Ada")
+    with pytest.raises(mha_core.InputError, match="holds other files"):
+        mha_core.static_site(tmp_path)
+    assert (tmp_path / "letter.txt").read_text() == "Dear Ada"
