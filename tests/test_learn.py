@@ -328,7 +328,7 @@ def test_the_circuit_of_the_lesson_is_what_the_library_finds(smollm2):
     said = prose(at).replace("*", "").replace("`", "")
     assert f"Head 19-7: the last urs looks at ley, {weights[18, 6, 19, 5]:.1%}." in said
     assert f"{parts.attrs['score']:.1f} above the mean. Head 17-1 wrote {wrote.score:.1f} of that" in said
-    assert f"At ley 17-1 looks at urs, {weights[16, 0, 5, 4]:.0%}: a previous-token head." in said
+    assert f"At ley head 17-1 looks at urs, {weights[16, 0, 5, 4]:.0%}: a previous-token head." in said
     for chart, row in zip(charts(at), (weights[18, 6, 19], weights[16, 0, 5]), strict=True):
         links = {
             line["meta"][3]: line["meta"][4] for line in chart["data"] if len(line.get("meta") or ()) == 5

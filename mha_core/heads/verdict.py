@@ -66,9 +66,8 @@ THRESHOLDS: dict[str, Threshold] = {
     "agreement": Threshold(coin=0.5),
     "duplicate": Threshold(score=HALF, mass=COPY_MASS),
     "induction": Threshold(score=HALF, mass=COPY_MASS),
-    "mover": Threshold(
-        score=HALF, mass=HALF
-    ),  # at no distance from the end do half of the prompts have a name
+    # At no distance from their end do half of the prompts have a name.
+    "mover": Threshold(score=HALF, mass=HALF),
     "suppression": Threshold(score=HALF, mass=HALF),
     "rare": Threshold(score=HALF),
     "sink": Threshold(mass=HALF),

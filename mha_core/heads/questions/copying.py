@@ -104,7 +104,7 @@ def by_distance(texts: Sequence[Naming]) -> float:
 
 def measure_copying(model: Model, corpus: str, options: Options | None = None) -> Iterator[Measured]:
     """Yield both questions; none where they are stopped. Raises InputError as `names_of` does."""
-    names, stop = names_of(model), options and options.stop
+    names, stop = names_of(model), None if options is None else options.stop
     texts, log = namings(names, model), NamingLog()
     survey(texts, model, [log], Options(stop=stop))
     found = dict[Weights, FloatArray]()

@@ -73,7 +73,7 @@ def circuit(scene: Scene) -> None:
         found.record,
         found.earlier,
         f"**Why?** The score of `{key}` is {found.score:.1f} above the mean. Head {earlier} wrote **{found.part:.1f}** "
-        f"of that into its key. **And why that?** At `{key}` {earlier} looks at `{before}`, "
+        f"of that into its key. **And why that?** At `{key}` head {earlier} looks at `{before}`, "
         f"**{found.earlier.weight:.0%}**{is_a}.",
     )
     chosen = {"pin": str(found.later.query), "to": str(found.later.key)}
