@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+import visit
 from decoder_folders import random_decoder, write_decoder
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
@@ -149,6 +150,13 @@ def test_a_model_whose_copying_cannot_be_measured_is_refused_in_a_sentence(folde
         names_of(load_model(str(folders["bytes"]), device="cpu"))
     with pytest.raises(InputError, match="predicts no next word"):
         names_of(model)
+
+
+def test_roles_says_why_a_decoder_is_not_asked_about_names(folders, monkeypatch):
+    monkeypatch.setenv("HEADSCOPE_ALLOW_FOLDERS", "1")
+    at = visit.open_page("pages/roles.py", model=str(folders["bytes"]))
+    (reason,) = visit.said(at, "notice")
+    assert "0 of 60 names are one token" in reason
 
 
 # The table that comes with the program
