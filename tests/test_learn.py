@@ -6,11 +6,13 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 import pytest
 import torch
+import visit
 from boards import assert_spectra, boards, charts, found, matrix, numbers_in, one, prose
 from streamlit.testing.v1 import AppTest
 from visit import unopened
 
-from mha_core import layer_details, load_model, projections_of, trace
+from mha_core import Unavailable, layer_details, load_model, projections_of, trace, why
+from pages.parts.frame import loading
 from pages.parts.frame.glossary import spans
 from pages.parts.inside.route import KEYS
 from pages.parts.learn import asking
@@ -188,8 +190,8 @@ def test_the_lesson_holds_together():
     assert set(asked) | set(quiz()) == set(exercises())
 
 
-def test_the_lesson_has_twelve_steps_of_120_words_at_most():
-    assert len(steps()) == 12
+def test_the_lesson_has_thirteen_steps_of_120_words_at_most():
+    assert len(steps()) == 13
     for step in steps():
         asked = [exercises()[key].question for key in asked_in(step)]
         shown = re.sub(
@@ -312,6 +314,45 @@ def test_the_pictures_of_the_lesson_are_the_models_numbers():
     given = values[block["at"] : block["at"] + size].reshape(-1, block["width"])
     np.testing.assert_allclose(given, truth.v[1][words], atol=NEAR)
     assert [block["labels"][i] for i in block["needs"]] == ["animal", "tired"]
+
+
+@pytest.mark.slow
+def test_the_circuit_of_the_lesson_is_what_the_library_finds(smollm2):
+    text = "Mr and Mrs Dursley lived at number four. The owner of the house, Mrs Durs"
+    parts, weights = why(text, smollm2, head="19-7", query="urs#2", key="ley"), trace(text, smollm2).weights
+    wrote = parts[(parts.side == "key") & (parts.part == "head")].iloc[0]
+    assert (wrote.layer, wrote["head"]) == (17, 1)
+    at = open_learn(step="circuit")
+    assert not charts(at), "asked first"
+    at.radio(key="answer-continues").set_value("At `ley`, which came after `urs`").run()
+    said = prose(at).replace("*", "").replace("`", "")
+    assert f"Head 19-7: the last urs looks at ley, {weights[18, 6, 19, 5]:.1%}." in said
+    assert f"{parts.attrs['score']:.1f} above the mean. Head 17-1 wrote {wrote.score:.1f} of that" in said
+    assert f"At ley head 17-1 looks at urs, {weights[16, 0, 5, 4]:.0%}: a previous-token head." in said
+    for chart, row in zip(charts(at), (weights[18, 6, 19], weights[16, 0, 5]), strict=True):
+        links = {
+            line["meta"][3]: line["meta"][4] for line in chart["data"] if len(line.get("meta") or ()) == 5
+        }
+        assert links == pytest.approx(
+            {key: weight for key, weight in enumerate(row) if weight >= 0.01}, abs=NEAR
+        )
+    (asked,) = visit.asked_by_links(re.search(r"<a [^>]*>Ask why there", "".join(visit.bodies(at)))[0])
+    assert asked == {"model": ["smollm2"], "text": [text], "head": ["19-7"], "pin": ["19"], "to": ["5"]}
+
+
+def test_the_circuit_says_why_it_is_not_there(monkeypatch):
+    loaded = loading.loaded
+
+    def missing(name, *rest):
+        if name == "smollm2":
+            raise Unavailable("SmolLM2 cannot be fetched now.")
+        return loaded(name, *rest)
+
+    monkeypatch.setattr(loading, "loaded", missing)
+    at = open_learn(step="circuit").button(key="lesson-show-circuit").click().run()
+    assert not at.exception
+    assert visit.said(at, "problem") == ["SmolLM2 cannot be fetched now."]
+    assert not charts(at)
 
 
 def test_the_ranks_of_the_lesson_are_those_of_the_head_and_layer_that_are_shown():

@@ -37,12 +37,14 @@ class Prompt:
 @dataclass(frozen=True)
 class Prompts:
     """`name`: the indirect object against the subject said again; `agreement`: the verb's right form against the one
-    that the nearest noun would have; `ordinary`: passages of two or three sentences; `names`: ordinary first names."""
+    that the nearest noun would have; `ordinary`: passages of two or three sentences; `names`: ordinary first names;
+    `naming`: beginnings with {A}, {B} and {B} again, after which a name comes, each as far back as seldom another."""
 
     name: tuple[Prompt, ...]
     agreement: tuple[Prompt, ...]
     ordinary: tuple[str, ...]
     names: tuple[str, ...]
+    naming: tuple[str, ...]
 
 
 @cache
@@ -56,6 +58,7 @@ def prompts(path: Path | None = None) -> Prompts:
             tuple(Prompt(**row) for row in raw["agreement"]),
             tuple(map(str, raw["ordinary"])),
             tuple(map(str, raw["names"])),
+            tuple(map(str, raw["naming"])),
         )
     except (OSError, KeyError, TypeError, json.JSONDecodeError) as flaw:
         raise InputError(f"{path.name} does not hold the prompts of the experiments ({flaw}).") from None

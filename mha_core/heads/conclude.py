@@ -4,7 +4,7 @@ In: a `Measured`, and how many attempts there were in all. Out: an `Answer` with
 table, a page or a file says of this question.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -175,9 +175,15 @@ def conclude(found: Measured, shape: tuple[int, int], tried: int) -> Answer | No
         _follows(found, tried).reshape(shape),
         np.full(shape, "no", dtype="<U8"),
     )
-    for head in np.ndindex(*shape):
-        answer.word[head] = answer.verdict((head[0], head[1])).word
-    return answer
+    return judged(answer)
+
+
+def judged(answer: Answer) -> Answer:
+    """Return the answer with the verdict on every head, on its evidence."""
+    word = np.empty_like(answer.word)
+    for head in np.ndindex(*word.shape):
+        word[head] = answer.verdict((head[0], head[1])).word
+    return replace(answer, word=word)
 
 
 def _control(found: Measured, tried: int) -> tuple[FloatArray | None, FloatArray | None]:

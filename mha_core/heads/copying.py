@@ -5,7 +5,7 @@ unembedding. The head copies a token that is then among its own five highest log
 five lowest. Sources: Wang et al. 2022, section 3.1 (name movers, negative ones); McDougall et al. 2023 (suppression).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
 import torch
@@ -42,6 +42,20 @@ def copying_scores(
     """
     import pandas as pd
 
+    rows = list[dict[str, float]]()
+    for layer, found in enumerate(copies(words, model, weights=weights, first=first, seed=seed), 1):
+        for head, (copied, suppressed) in enumerate(found.double().mean(-1).T.tolist(), 1):
+            rows.append({"layer": layer, "head": head, "copying": copied, "negative_copying": suppressed})
+    return pd.DataFrame(rows)
+
+
+def copies(
+    words: Sequence[str], model: Model, *, weights: Weights = "own", first: str = FIRST, seed: int = 0
+) -> Iterator[Tensor]:
+    """Yield for each layer which tokens its heads copy, and which they suppress: (2, head, token), true or false.
+
+    All else as in `copying_scores`.
+    """
     check_model(model)
     if isinstance(words, str) or not words:
         raise InputError("Copying takes a list of words, each one token; give at least one.")
@@ -52,15 +66,16 @@ def copying_scores(
     generator = torch.Generator().manual_seed(seed)
     order = torch.arange(model.n_layers * model.n_heads)
     if weights == "shuffled":
-        order = order[torch.randperm(len(order), generator=generator)]
-    rows = list[dict[str, float]]()
+        ring = order[torch.randperm(len(order), generator=generator)]
+        order = torch.empty_like(order).scatter_(0, ring, ring.roll(1))  # no head keeps its own
     with torch.inference_mode(), plain_numbers():
         there = torch.tensor(model.tokenizer.identities, device=model.device)
         unembedding = unembedding if len(there) == len(unembedding) else unembedding[there]
         own = torch.searchsorted(there, torch.tensor(ids, device=model.device)).repeat(model.n_heads)
         states = _after_layer_1(ids, token_of(first, model), model)
-        for layer, outputs in enumerate(order.view(model.n_layers, -1).tolist()):
-            checkpoint()
+    for layer, outputs in enumerate(order.view(model.n_layers, -1).tolist()):
+        checkpoint()
+        with torch.inference_mode(), plain_numbers():
             read, written = model.encoder.layer(layer).attention_input(states), list[Tensor]()
             for head, output in enumerate(outputs):
                 W_v, W_o = _matrices(model, (layer, head), divmod(output, model.n_heads))
@@ -68,12 +83,7 @@ def copying_scores(
                     W_v, W_o = (torch.randn(W.shape, generator=generator).to(W) * W.std() for W in (W_v, W_o))
                 written.append(read @ W_v.T @ W_o.T)
             ranks = _ranks(_gained(torch.cat(written), model), unembedding, own)
-            shares = (ranks.view(2, model.n_heads, -1) < AMONG).double().mean(-1).T.tolist()
-            for head, (copied, suppressed) in enumerate(shares, 1):
-                rows.append(
-                    {"layer": layer + 1, "head": head, "copying": copied, "negative_copying": suppressed}
-                )
-    return pd.DataFrame(rows)
+        yield ranks.view(2, model.n_heads, -1) < AMONG
 
 
 def _after_layer_1(ids: Sequence[int], first: int, model: Model) -> Tensor:
@@ -101,11 +111,12 @@ def _gained(written: Tensor, model: Model) -> Tensor:
 
 
 def _ranks(written: Tensor, unembedding: Tensor, own: Tensor) -> Tensor:
-    """How many logits are above that of each token itself, and how many below, (2, token)."""
+    """How many other logits are no smaller than that of each token itself, and how many no larger, (2, token): a head
+    that writes nothing neither copies nor suppresses."""
     found = list[Tensor]()
     at_once = max(1, SCORES_AT_ONCE // len(unembedding))
     for start in range(0, len(own), at_once):
         logits = written[start : start + at_once] @ unembedding.T
         itself = logits.gather(1, own[start : start + at_once, None])
-        found.append(torch.stack(((logits > itself).sum(1), (logits < itself).sum(1))))
+        found.append(torch.stack(((logits >= itself).sum(1), (logits <= itself).sum(1))) - 1)
     return torch.cat(found, dim=1)

@@ -14,7 +14,7 @@ from pathlib import Path, PurePath
 
 from mha_core.errors import InputError
 from mha_core.heads.builtin import builtin_path, choices_of, read_builtin, tree_of
-from mha_core.heads.conclude import conclude
+from mha_core.heads.conclude import conclude, judged
 from mha_core.heads.corpora import (
     Lines,
     PronounCase,
@@ -26,6 +26,7 @@ from mha_core.heads.corpora import (
 )
 from mha_core.heads.questions.agreement import measure_agreement
 from mha_core.heads.questions.base import Measured
+from mha_core.heads.questions.copying import measure_copying
 from mha_core.heads.questions.meaning import RelatedLog, meanings, related_measured
 from mha_core.heads.questions.places import PlaceLog
 from mha_core.heads.questions.pronouns import ChoiceLog, choice_case
@@ -34,10 +35,12 @@ from mha_core.heads.questions.syntax import LooksLog, Tree, measure, questions
 from mha_core.heads.survey import Done, HasTokens, Log, Options, TextItem, survey
 from mha_core.heads.table import Corpus, RoleTable
 from mha_core.model import Model
+from mha_core.resources import asset
 from mha_core.wording import counted
 
 COMMAND = "headscope roles --model {model}{weights}{corpora}"
-BUILT_IN = "builtin"
+BUILT_IN, NAMES = "builtin", "names"
+OURS = {BUILT_IN: "the built-in sentences", NAMES: "the built-in names"}
 # What is known of a corpus by the digest of its file; of another file nothing is said.
 KNOWN = {
     "531a54ff90d6ab12201c5a50c3e78e6ddac4de69abc4bce5d275d3cd29efe2b6": (
@@ -147,6 +150,8 @@ def find_roles(
         if one.question.kind not in known or one.question.key in AFTER
     ]
     corpora[BUILT_IN] = _corpus(BUILT_IN, [builtin_path()], len(sentences))
+    named, corpus = _of_names(model, options, say)
+    asked, corpora = asked + named, corpora | corpus
     shape = (model.n_layers, model.n_heads)
     tried = shape[0] * shape[1] * max(len(asked), 1)
     answers = (conclude(one, shape, tried) for one in asked)
@@ -162,6 +167,37 @@ def find_roles(
         corpora,
         tuple(answer for answer in answers if answer is not None),
     )
+
+
+def with_names(table: RoleTable, model: Model, say: Say = _quiet) -> RoleTable:
+    """Return the model's table with its questions about names asked again, or for the first time.
+
+    All answers are judged anew, as of so many attempts. What an answer has from its cases (`over_control`, `reach`,
+    `follows`) stays corrected for as many as there were.
+    """
+    named, corpus = _of_names(model, Options(), say)
+    others = [answer for answer in table.answers if answer.question.corpus != NAMES]
+    more = len(named) - (len(table.answers) - len(others))
+    tried = table.tried + more * len(table.heads)
+    answers = [judged(replace(answer, tried=tried)) for answer in others]
+    answers += [answer for one in named if (answer := conclude(one, table.shape, tried)) is not None]
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    corpora = {**table.corpora, **corpus}
+    return replace(table, tried=tried, date=today, corpora=corpora, answers=tuple(answers))
+
+
+def _of_names(model: Model, options: Options, say: Say) -> tuple[list[Measured], dict[str, Corpus]]:
+    """What a decoder's heads do with names, and what was read for that; nothing of an encoder."""
+    if not model.info.is_causal:
+        return [], {}
+    try:
+        found = list(measure_copying(model, NAMES, options))
+    except InputError as flaw:
+        say(f"No name movers are looked for. {flaw}")
+        return [], {}
+    if not found:
+        return [], {}
+    return found, {NAMES: _corpus(NAMES, [asset("experiments.json")], found[0].n)}
 
 
 def _fraction(lines: Sequence[Lines]) -> float:
@@ -220,8 +256,8 @@ def _of_builtin(model: Model, known: set[str], options: Options) -> Iterator[Mea
 
 def _corpus(key: str, files: Sequence[Path], n_texts: int) -> Corpus:
     digests = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
-    if key == BUILT_IN:
-        return Corpus(key, "the built-in sentences", [file.name for file in files], digests, n_texts, "")
+    if key in OURS:
+        return Corpus(key, OURS[key], [file.name for file in files], digests, n_texts, "")
     known = [KNOWN.get(digest, (file.name, "")) for digest, file in zip(digests, files, strict=True)]
     titles = " and ".join(dict.fromkeys(title for title, _ in known))
     licences = ", ".join(dict.fromkeys(licence for _, licence in known if licence))

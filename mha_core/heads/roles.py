@@ -15,8 +15,8 @@ from mha_core.wording import Head
 
 # What a head does comes before where its attention lies (Clark et al. 2019, section 3.2), a place before all.
 NAMED_BY = (
-    "previous", "next", "self", "induction", "duplicate", "agreement", "coreference", "syntactic", "semantic", "rare",
-    "sink", "diffuse",
+    "previous", "next", "self", "induction", "mover", "suppression", "duplicate", "agreement", "coreference",
+    "syntactic", "semantic", "rare", "sink", "diffuse",
 )  # fmt: skip
 
 

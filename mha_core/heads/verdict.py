@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from mha_core.heads.questions.base import BY_PLACE
+from mha_core.heads.questions.base import BY_PLACE, BY_WRITING
 from mha_core.heads.stats import binomial_tail, wilson
 from mha_core.wording import counted, percent
 
@@ -66,6 +66,9 @@ THRESHOLDS: dict[str, Threshold] = {
     "agreement": Threshold(coin=0.5),
     "duplicate": Threshold(score=HALF, mass=COPY_MASS),
     "induction": Threshold(score=HALF, mass=COPY_MASS),
+    # At no distance from their end do half of the prompts have a name.
+    "mover": Threshold(score=HALF, mass=HALF),
+    "suppression": Threshold(score=HALF, mass=HALF),
     "rare": Threshold(score=HALF),
     "sink": Threshold(mass=HALF),
     "diffuse": Threshold(score=BROAD),
@@ -121,6 +124,8 @@ def judge(found: Evidence) -> Verdict:
     beats, gap = beyond_chance(found.score, cases, best, found.tried), found.score - best
     if beats and gap >= MARGIN and _enough(found):
         return Verdict("role", f"beats every baseline; the best, {name}, has {percent(best)}")
+    if beats and found.kind in BY_WRITING and found.mass < asks.mass:
+        return Verdict("no", f"gives {percent(found.mass)} of its attention; {percent(asks.mass)} are asked")
     if beats and found.kind not in BY_PLACE:
         return Verdict(
             "weak", f"beats {name} ({percent(best)}) by {percent(gap)}; {percent(MARGIN)} are asked"

@@ -30,6 +30,8 @@ KINDS = (
     Kind("agreement", "agreement head", "agreement", "#cc79a7"),
     Kind("duplicate", "duplicate-token head", "duplicate token", "#e69f00"),
     Kind("induction", "induction head", "induction", "#8a3324"),
+    Kind("mover", "name mover", "name mover", "#c2185b"),
+    Kind("suppression", "copy-suppression head", "copy suppression", "#5f7a00"),
     Kind("rare", "rare-word head", "rare word", "#b8a800"),
     Kind("sink", "attention sink", "attention sink", "#808080"),
     Kind("diffuse", "diffuse head", "diffuse", "#56b4e9"),
@@ -37,6 +39,8 @@ KINDS = (
 KIND_OF = {kind.key: kind for kind in KINDS}
 # The kinds that are told by a place or by where the attention lies; the others need a right answer.
 BY_PLACE = ("previous", "next", "self", "sink", "diffuse")
+# The kinds that are told by what a head writes; where it looks is asked besides, as the mass.
+BY_WRITING = ("mover", "suppression")
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from pages.parts.inside.output_steps import head_table
 from pages.parts.inside.scene import SHOWN_KEYS, Scene
 from pages.parts.inside.selectable import heads_of, tokens_of
 from pages.parts.inside.steps import follow_block
+from pages.parts.learn.circuit import circuit
 from pages.parts.learn.ranks import rank
 from pages.parts.learn.summary import summary
 from pages.parts.picture.tiles import Block, Board, column, op, paragraph, row
@@ -259,5 +260,6 @@ TABLES: dict[str, Callable[[Scene], None]] = {
     "costs": costs,
     "sharing": caches,
     "norms": norms,
+    "circuit": circuit,
     "summary": summary,
 }

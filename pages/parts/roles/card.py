@@ -12,10 +12,10 @@ import streamlit as st
 
 from mha_core.figures import charts
 from mha_core.heads.conclude import FOLLOWS_GOLD, Answer
-from mha_core.heads.questions.base import KIND_OF
+from mha_core.heads.questions.base import BY_WRITING, KIND_OF
 from mha_core.heads.roles import answers_of, description_of
 from mha_core.heads.table import RoleTable
-from mha_core.heads.verdict import MIN_CASES
+from mha_core.heads.verdict import MIN_CASES, THRESHOLDS
 from mha_core.wording import Head, head_name
 from pages.parts.frame import state
 from pages.parts.frame.charts import chart, is_dark
@@ -97,6 +97,9 @@ def verdict(answer: Answer, head: Head) -> str:
         return f"Cannot tell: {answer.n:,} cases only show a gap of {gap} or more."
     if word == "rule" and answer.follows[head] != FOLLOWS_GOLD:
         return f"Not this role: follows a baseline, {answer.rules[int(answer.follows[head])].name}."
+    asked = THRESHOLDS[answer.kind].mass
+    if word == "no" and answer.kind in BY_WRITING and answer.mass is not None and answer.mass[head] < asked:
+        return f"Not this role: names get {answer.mass[head]:.0%} of its attention; {asked:.0%} are asked."
     return {
         "role": f"Has the role: beats every baseline by {POINTS} or more.",
         "weak": f"Not this role: beats every baseline, but by less than {POINTS}.",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from mha_core.heads.conclude import Answer
-from mha_core.heads.questions.base import KIND_OF, KINDS, Kind
+from mha_core.heads.questions.base import BY_WRITING, KIND_OF, KINDS, Kind
 from mha_core.heads.roles import description_of, heads_with, role_by, role_of
 from mha_core.heads.table import RoleTable
 from mha_core.heads.verdict import MARGIN, WORDS
@@ -92,6 +92,8 @@ def finding(shown: Choice) -> str:
         return f"Head {name} beats every baseline, but by less than {POINTS}: {numbers}"
     beaten = any((one.score > one.rules[0].score).any() for one in shown.answers)
     none = f"No head {'clearly ' if beaten else ''}beats every baseline"
+    if beaten and answer.kind in BY_WRITING:
+        none = "No head that beats every baseline gives half of its attention to names"
     if len(shown.answers) == 1:
         return f"{none} for “{answer.question.title}”. {name} comes closest: {numbers}"
     return (

@@ -2,6 +2,9 @@
 
 import streamlit as st
 
+from mha_core import InputError
+from mha_core.heads.questions.base import BY_WRITING
+from mha_core.heads.questions.copying import names_of
 from mha_core.heads.table import RoleTable
 from mha_core.model_list import CLASSROOM_FOLDERS
 from mha_core.wording import Head, counted, head_name
@@ -12,7 +15,7 @@ from pages.parts.frame.request import Request
 from pages.parts.frame.shell import CSS, or_show_error
 from pages.parts.roles.atlas import example_line
 from pages.parts.roles.card import about_file, draw_card
-from pages.parts.roles.choice import Choice, choice, finding
+from pages.parts.roles.choice import Choice, choice, counts, finding
 from pages.parts.roles.head_map import MAP, draw_map, kinds, legend, scores
 from pages.parts.roles.role_table import draw_table
 
@@ -38,6 +41,8 @@ def roles(request: Request) -> None:
         say(sentence, "notice")
     if request.model in CLASSROOM_FOLDERS:
         say(TOY, "notice")
+    if reason := unasked(request, table):
+        say(f"No name movers are looked for. {reason}", "notice")
     markup(kinds(shown, query))
     _questions(shown)
     say(finding(shown), "role-finding")
@@ -67,6 +72,19 @@ def opening(request: Request) -> dict[str, str]:
     if request.model not in presets.OPENING or not request.trained:
         return {}
     return {"head": head_name(presets.opening_head(request.text, request.pair or "", request.model))}
+
+
+def unasked(request: Request, table: RoleTable) -> str:
+    """Say why a decoder's heads are not asked about names; empty where they are, and of an encoder."""
+    if set(BY_WRITING) <= counts(table).keys():
+        return ""
+    used = loading.model(request)
+    try:
+        if used.info.is_causal:
+            names_of(used)
+    except InputError as flaw:
+        return str(flaw)
+    return ""
 
 
 def atlas_examples(request: Request, head: Head) -> str:
