@@ -205,11 +205,8 @@ def _part(asked: Asked, row: Row, steps: Sequence[Step], without: str) -> dict[s
     units = unit_of(token, asked.grid), unit_of(key, asked.grid)
     if units[0] is None or units[1] is None:
         return said
-    said["link"] = [*units, weight]
-    if goes_on:
-        onward = params_of([*steps, Step(head_of(row), units[0], units[1])])
-        said |= {"go": onward, "does": f"Why does {name} look there?"}
-    return said
+    onward = params_of([*steps, Step(head_of(row), units[0], units[1])])
+    return said | {"link": [*units, weight], "go": onward, "does": f"Why does {name} look there?"}
 
 
 def _without(asked: Asked, head: str, side: Side, measured: str) -> dict[str, Any]:
