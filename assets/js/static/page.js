@@ -114,7 +114,7 @@ class Page {
     const text2 = params.text2 ?? twin ?? text;
     const model = this.data.models[value("model", Object.keys(this.data.models))];
     const said = params.model && params.model !== model.name ? [`This page has no model “${params.model.slice(0, 40)}”. Showing ${model.title}.`] : [];
-    if (params.weights === "untrained" || params.measure || params.model2) said.push("This page draws raw attention of one trained model only.");
+    if (params.weights === "untrained" || (params.measure ?? "raw") !== "raw" || params.model2) said.push("This page draws raw attention of one trained model only.");
     return { params, compare, twin, text, text2, texts: compare ? [text, text2] : [text], model, said, unit: value("unit", ["pieces", "words"]), specials: value("specials", ["shown", "hidden", "renormalised"]) };
   }
 
