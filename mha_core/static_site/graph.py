@@ -39,7 +39,8 @@ def attention_graph(model: Model) -> "tuple[onnx.ModelProto, Arrays]":
     tensors = {name: tensor.float().cpu().numpy() for name, tensor in model.encoder.state_dict().items()}
     writer = _Writer(config, tensors)
     writer.encoder()
-    integers, size = onnx.TensorProto.INT64, [config.n_layers, config.n_heads, "n", "n"]
+    integers: int = onnx.TensorProto.INT64
+    size: list[str | int | None] = [config.n_layers, config.n_heads, "n", "n"]
     made = onnx.helper.make_graph(
         writer.nodes,
         "attention",

@@ -49,4 +49,7 @@ def _packed(rows: NDArray[np.float32]) -> bytes:
     scale[scale == 0] = 1
     numbers = (np.clip(np.rint(rows / scale), -TOP, TOP).astype(np.int32) + TOP + 1).ravel()
     low = np.pad((numbers & 15).astype(np.uint8), (0, numbers.size % 2)).reshape(-1, 2)
-    return scale.tobytes() + (numbers >> 4).astype("<u2").tobytes() + (low[:, 0] | low[:, 1] << 4).tobytes()
+    packed: bytes = (
+        scale.tobytes() + (numbers >> 4).astype("<u2").tobytes() + (low[:, 0] | low[:, 1] << 4).tobytes()
+    )
+    return packed

@@ -4,7 +4,9 @@ const here = (path) => new URL(path, self.location.href).href;
 // graph: what mha_core/static_site/graph.py wrote; values: its numbers (float32); binary: the runtime's, gzipped.
 // Returns (pieces) => promise of all weights (layers, heads, n, n).
 export async function bertOf(graph, values, binary) {
-  const ort = await import(here("onnxruntime/ort.js"));
+  const ort = await import(here("onnxruntime/ort.js")).catch(() => {
+    throw new Error("ONNX Runtime cannot be fetched. Check the connection and load the model again.");
+  });
   ort.env.wasm.wasmPaths = { mjs: here("onnxruntime/threads.js") };
   ort.env.wasm.wasmBinary = await unzipped(binary);
   ort.env.wasm.numThreads = 1; // two were slower, and need a page of its own isolation

@@ -3,7 +3,7 @@ const KEPT = "headscope-models";
 const here = (path) => new URL(path, self.location.href);
 
 // files: [{ name, size, sha256 }, …]; given: bytes by name that need no fetching; tell: told the share that is here.
-// Returns (name) => promise of its bytes; all are on their way.
+// Returns (name) => promise of its bytes, once; all are on their way.
 export async function filesOf(files, given, tell) {
   const cache = await globalThis.caches?.open(KEPT).catch(() => undefined);
   const all = files.reduce((sum, { size }) => sum + size, 0);
@@ -11,17 +11,11 @@ export async function filesOf(files, given, tell) {
   const add = (bytes) => tell((done += bytes) / all);
   const coming = new Map(files.map((file) => [file.name, given?.[file.name] ?? bytesOf(file, cache, add)]));
   for (const bytes of coming.values()) Promise.resolve(bytes).catch(() => {}); // whoever awaits it hears of it
-  return async (name) => new Uint8Array(await coming.get(name));
-}
-
-// What older versions of these files the cache still has.
-export async function forgetOthers(files) {
-  const cache = await globalThis.caches?.open(KEPT).catch(() => undefined);
-  const wanted = new Map(files.map((file) => [here(file.name).pathname, file.sha256]));
-  for (const request of await cache?.keys() ?? []) {
-    const { pathname, search } = new URL(request.url);
-    if (wanted.has(pathname) && search !== `?${wanted.get(pathname)}`) await cache.delete(request);
-  }
+  return async (name) => {
+    const bytes = await coming.get(name);
+    coming.delete(name);
+    return bytes;
+  };
 }
 
 async function bytesOf(file, cache, add) {
@@ -38,6 +32,7 @@ async function bytesOf(file, cache, add) {
   for (const mode of ["default", "reload"]) {
     const bytes = await fetched(address, file, mode, add);
     if (await isWhole(bytes, file)) {
+      await cache?.delete(address, { ignoreSearch: true }); // an older version of the file
       await cache?.put(address, new Response(bytes)).catch(() => {}); // no room to keep it
       return bytes;
     }

@@ -10,65 +10,41 @@ export function tokenizerOf(about) {
   const end = about.separator ? [about.separator] : [];
 
   return (typed) => {
-    const text = typed.replace(/\p{Surrogate}/gu, "\ufffd"), characters = [...text];
-    const spans = textsIn(characters, is, about);
+    const text = typed.replace(/\p{Surrogate}/gu, "\ufffd"), spans = textsIn(text, about);
     const parts = spans.map(([start, stop], segment) => {
-      const own = characters.slice(start, stop), found = rows(own);
-      if (!found.length || own.every(is.blank)) {
+      const characters = [...text.slice(start, stop)], found = rows(characters);
+      if (!found.length || characters.every(is.blank)) {
         throw new Error(`The ${segment ? "second sentence" : "sentence"} is empty. Type a word.`);
       }
-      reach(own, found, is);
-      return found;
+      reach(characters, found, is);
+      return { characters, start, rows: found };
     });
-    const around = about.begin.length + end.length * parts.length;
-    const cut = Math.max(0, around + parts.flat().length - about.limit);
-    shorten(parts, cut);
-    parts.forEach((part, segment) => findWords(characters.slice(...spans[segment]), part, is, about));
-    const place = offsets(characters);
-    const inText = (row, segment) => ({
-      ...row, segment, start: place[row.start + spans[segment][0]], end: place[row.end + spans[segment][0]],
+    const count = parts.reduce((sum, part) => sum + part.rows.length + end.length, about.begin.length);
+    const cut = Math.max(0, count - about.limit);
+    shorten(parts.map((part) => part.rows), cut);
+    const pieces = parts.flatMap((part, segment) => {
+      findWords(part.characters, part.rows, is, about);
+      const places = offsets(part.characters, part.start);
+      const own = part.rows.map((row) => ({ ...row, segment, start: places[row.start], end: places[row.end] }));
+      const begin = segment ? [] : about.begin;
+      return [...begin.map((name) => put(name, 0)), ...own, ...end.map((name) => put(name, segment))];
     });
-    const whole = parts.flatMap((part, segment) => [
-      ...(segment ? [] : about.begin.map((name) => put(name, 0))),
-      ...part.map((row) => inText(row, segment)),
-      ...end.map((name) => put(name, segment)),
-    ]);
-    return { text, pieces: numbered(whole), spans: spans.map((span) => span.map((at) => place[at])), cut };
+    return { text, pieces: numbered(pieces), spans, cut };
   };
 }
 
 // Where the one or two texts stand, without what was typed of the frame; one typed separator is the border of a pair.
-function textsIn(characters, is, { begin, separator }) {
-  const strip = (start, end) => {
-    while (start < end && is.blank(characters[start])) start++;
-    while (start < end && is.blank(characters[end - 1])) end--;
-    return [start, end];
-  };
-  const holds = (name, at) => at >= 0 && characters.slice(at, at + name.length).join("") === name;
-  const unframed = ([start, end]) => {
-    for (const name of begin) {
-      const [first] = strip(start, end);
-      if (first + name.length <= end && holds(name, first)) [start] = strip(first + name.length, end);
-    }
-    const [, last] = strip(start, end);
-    const at = last - separator.length;
-    return separator && at >= start && holds(separator, at) ? [start, endBefore(start, at)] : [start, end];
-  };
-  const endBefore = (start, end) => {
-    while (end > start && is.blank(characters[end - 1])) end--;
-    return end;
-  };
-  const [start, end] = unframed([0, characters.length]);
-  const borders = [];
-  for (let at = start; separator && at + separator.length <= end; at++) {
-    if (holds(separator, at)) borders.push(at);
-  }
-  if (borders.length === 1) {
-    const [border] = borders, after = strip(border + separator.length, end)[0];
-    const first = endBefore(start, border);
-    if (strip(start, first)[0] < first && after < end) return [[start, first], unframed([after, end])];
-  }
-  return [[start, end]];
+function textsIn(text, { begin, separator, classes }) {
+  if (!separator) return [[0, text.length]];
+  const escaped = (name) => name.replace(/[[\]\\^$.|?*+(){}]/g, "\\$&");
+  const blank = `[${classes.blank}]*`, other = `[^${classes.blank}]`, [cls, sep] = [begin.join(""), separator].map(escaped);
+  const framed = new RegExp(`^(?:${blank}${cls}${blank})?([^]*?)(?:${blank}${sep}${blank})?$`, "du");
+  const unframed = ([start, end]) => framed.exec(text.slice(start, end)).indices[1].map((at) => at + start);
+  const [start, end] = unframed([0, text.length]), inside = text.slice(start, end);
+  const pair = new RegExp(`^([^]*${other})${blank}${sep}${blank}(${other}[^]*)$`, "du").exec(inside);
+  if (inside.split(separator).length !== 2 || !pair) return [[start, end]];
+  const [first, second] = pair.indices.slice(1).map((span) => span.map((at) => at + start));
+  return [first, unframed(second)];
 }
 
 // The longer text loses its end first, one token at a time.
@@ -77,8 +53,8 @@ function shorten(parts, cut) {
 }
 
 // The place of each character, and of the end, in units of a JavaScript string.
-function offsets(characters) {
-  const places = [0];
+function offsets(characters, start) {
+  const places = [start];
   for (const character of characters) places.push(places.at(-1) + character.length);
   return places;
 }

@@ -4,7 +4,7 @@
 // Out: { progress: 0..1, model }, { id, ready: model }, { id, model, error }, or { id, model, text, pieces, spans, cut,
 // weights: float32 (layers, heads, n, n), layers, heads, took: { tokens, run } } in milliseconds.
 import { bertOf } from "./bert.js";
-import { filesOf, forgetOthers, unpack } from "./models.js";
+import { filesOf, unpack } from "./models.js";
 import { tokenizerOf } from "./tokens.js";
 import { toyOf } from "./toy.js";
 
@@ -46,7 +46,6 @@ async function opened(name, given) {
     : toyOf(about, tensorsIn(values, about.stretches));
   const model = { ...about, tokens: tokenizerOf(about.vocabulary), run };
   await check(model);
-  if (!given) await forgetOthers(files);
   return model;
 }
 
