@@ -122,7 +122,9 @@ class Page {
     const name = compare ? "compare" : "explore";
     at("heading").textContent = HEADINGS[name];
     for (const link of at("pages").querySelectorAll("a")) link.dataset.page === name ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current");
-    Object.entries({ text, text2, model: model.name, unit, specials }).forEach(([key, value]) => (at(key).value = value));
+    const filled = { text, text2, model: model.name, unit, specials };
+    for (const [key, value] of Object.entries(filled)) if (value !== this.filled?.[key]) at(key).value = value; // not over what is being typed
+    this.filled = filled;
     at("first").textContent = compare ? "Sentence A" : "Your sentence";
     at("second").hidden = !compare;
     at("chosen").textContent = model.title;
