@@ -49,8 +49,8 @@ async function fetched(address, file, cache, add) {
     if (!answer.ok) throw new Error(`${answer.status}`);
     for (const reader = answer.body.getReader(); ;) {
       const { done, value } = await reader.read();
-      if (done || at + value.length > bytes.length) break;
-      bytes.set(value, at);
+      if (done) break;
+      if (at + value.length <= bytes.length) bytes.set(value, at);
       at += value.length;
       add(value.length);
     }
@@ -59,7 +59,7 @@ async function fetched(address, file, cache, add) {
     throw new Error(`${file.name} cannot be fetched. Check the connection and load the model again.`);
   }
   add(file.size - at);
-  return bytes;
+  return at === file.size ? bytes : bytes.subarray(0, 0);
 }
 
 // Digests are to be had on https and localhost alone; elsewhere the known sentence stands for them.
