@@ -67,7 +67,7 @@ class Page {
 
   // ---- what is said above the picture, with the buttons to go on
   say(text, ...buttons) {
-    at("status").replaceChildren(text, ...buttons.flatMap((each) => [" ", each]));
+    at("status").replaceChildren(text, ...buttons);
   }
 
   loading(share) {
