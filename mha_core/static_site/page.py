@@ -1,6 +1,6 @@
 """The page that computes in the reader's browser: what it knows of its models, and the texts that it opens with.
 
-In: models and texts. Out: index.html, the service worker and the offline page's template, as text.
+In: models and texts. Out: index.html and the service worker, as text.
 """
 
 import base64

@@ -40,7 +40,7 @@ class Page {
 
   listen() {
     const several = this.data.texts.filter((text, i, all) => !all.slice(0, i).some((other) => alike(text, other)));
-    const example = (text) => make("a", { href: `?${new URLSearchParams({ text, pin: "", to: "", head: "" })}`, "data-carries": "*", text: `${text.split(" ").slice(0, 3).join(" ")} …` });
+    const example = (text) => make("a", { href: `?${new URLSearchParams({ text, text2: "", pin: "", to: "", head: "" })}`, "data-carries": "*", text: `${text.split(" ").slice(0, 3).join(" ")} …` });
     at("examples").append("Try: ", ...several.map(example));
     at("examples").hidden = several.length < 2;
     for (const key of ["text", "text2"]) at(key).onchange = ({ target: { value } }) => (value.trim() ? this.address.go({ [key]: value, pair: "" }) : this.say("The sentence is empty. Type a word."));
