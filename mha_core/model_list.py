@@ -7,6 +7,7 @@ file is compared with the digest that it must have before anything reads it.
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from types import MappingProxyType
 
 from mha_core.checkpoint import check_digest
 from mha_core.errors import Unavailable
@@ -28,6 +29,8 @@ DECODER_DIGEST = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db
 CLASSROOM, TWIN = "classroom", "classroom-twin"
 CLASSROOM_FOLDERS = {CLASSROOM: "seed-1", TWIN: "twin"}
 SHIPPED = (EMBEDDED, DECODER, *CLASSROOM_FOLDERS)
+# The head that a picture opens with, layer and head from 0.
+OPENING_HEADS = MappingProxyType({EMBEDDED: (3, 1), DECODER: (13, 8), CLASSROOM: (1, 1)})
 
 
 @dataclass(frozen=True)

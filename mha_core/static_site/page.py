@@ -1,6 +1,6 @@
 """The page that computes in the reader's browser: what it knows of its models, and the texts that it opens with.
 
-In: models and texts. Out: index.html, the service worker and the offline page's template, as text.
+In: models and texts. Out: index.html and the service worker, as text.
 """
 
 import base64
@@ -14,9 +14,10 @@ from mha_core.export import model_of
 from mha_core.heads.roles import roles
 from mha_core.heads.table import read_roles
 from mha_core.model import Model
-from mha_core.model_list import CLASSROOM, EMBEDDED
+from mha_core.model_list import OPENING_HEADS
 from mha_core.picture.bundle import bundle, style
 from mha_core.picture.payload import record_payload
+from mha_core.picture.selection import Selection
 from mha_core.picture.standalone import (
     filled,
     json_in_html,
@@ -43,7 +44,6 @@ TEXTS = (
     "Zbigniew called and said that Zbigniew would be late.",
 )
 LETTERS = "\u0100"  # a reader may type any of the letters that the typeface has
-HEADS = {EMBEDDED: (3, 1), CLASSROOM: (1, 1)}
 # Nothing from another host, and no script but the page's own; the picture sets styles and draws from blobs.
 DRAWS = "style-src 'unsafe-inline'; img-src data: blob:; font-src data:"
 POLICY = f"default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'; {DRAWS}"
@@ -157,7 +157,9 @@ def model_facts(key: str, model: Model, megabytes: int) -> dict[str, Any]:
         "windows": list(info.windows),
         "most": info.max_tokens,
         "megabytes": megabytes,
-        "head": HEADS.get(model.name, (0, 0)),
+        "head": Selection(OPENING_HEADS.get(model.name, (3, 1)))
+        .inside((model.n_layers, model.n_heads, 0))
+        .head,
         "roles": record_payload(grid, record.tokens, info.title, named)["roles"],
         "words": " ".join(model.tokenizer.known_words or ()),
         "details": model_of(info),

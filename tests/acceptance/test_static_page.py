@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 import numpy as np
 import pandas as pd
 import pytest
+from axe import complaints
 from make_odd_texts import lines, typed
 
 from mha_core import HeadScopeError, load_model, static_site, trace
@@ -178,6 +179,7 @@ def test_a_first_visit_shows_the_classic_and_what_one_word_changes(reader, stati
     person = reader(static_folder).open().reads("Head 4-2 looks from it to animal .68%")
     person.page.get_by_role("link", name="Change “tired” to “wide”").click()
     person.reads("from it to .CLS. .33%")
+    assert not complaints(person.page)
     person.page.get_by_role("link", name="Compare both").click()
     person.reads("it to animal 68% in A, 28% in B")
     person.type("  ", "Sentence B").is_told("The sentence is empty. Type a word.").reads("28% in B")
@@ -201,11 +203,13 @@ def test_a_sentence_of_ones_own_is_the_engines_in_picture_link_and_files(
     record = trace(text, model)
     grid, number = record.grid(words=True), record.grid(words=True).find
     weights, pin, to = grid.weights[2, 8], number("sour")[0], number("unbelievably")[0]
-    chosen = {"text": text, "unit": "words", "head": "3-9", "pin": pin, "to": to}
+    link_of_the_app = {"model": "minilm", "weights": "trained", "specials": "shown", "measure": "raw"}
+    chosen = {"text": text, "unit": "words", "head": "3-9", "pin": pin, "to": to} | link_of_the_app
     person = reader(static_folder).open(**chosen).is_told("Your own sentences need MiniLM in this browser.")
     person.page.get_by_role("button", name=re.compile("Load MiniLM, 5[0-9] MB")).click()
     person.reads(f"Head 3-9: sour → unbelievably {100 * weights[pin, to]:.0f}%")
 
+    assert not person.page.get_by_role("status").inner_text()
     frame = pd.read_csv(io.BytesIO(person.saves("CSV").read_bytes()))
     expected = grid.to_frame()
     assert frame.iloc[0][["text", "unit", "model"]].tolist() == [text, "words", "MiniLM"]

@@ -3,7 +3,6 @@ import { unitNow } from "../ghost.js";
 import { headName } from "../words.js";
 
 const PRONOUNS = /^[.,;:!?]*(it|s?he|they|h[ie]m|them|(it|him|her)self|themselves)[.,;:!?]*$/i;
-const LOOKS = ["least", "sort", "between", "rank", "scale"];
 
 // params: of the address; first: the model's own head; link(head): what a text without a pronoun opens with.
 // Returns the selection, and in `said` what was refused.
@@ -19,12 +18,11 @@ export function chosen(record, params, first, link) {
   const there = named && named[1] <= record.layers && named[2] <= record.heads;
   const head = there ? [named[1] - 1, named[2] - 1] : first;
   if (params.head && !there) said.push(`This model has no head “${params.head.slice(0, 40)}”. Showing ${headName(head)}.`);
-  const look = Object.fromEntries(LOOKS.filter((key) => params[key]).map((key) => [key, params[key]]));
   const pronoun = record.labels.findIndex((label) => PRONOUNS.test(label));
   const open = pronoun < 0 ? link(head) ?? [] : [pronoun];
   const pins = places("pin") ?? open.slice(0, 1);
   const to = places("to") ?? (params.pin ? [] : open.slice(1));
-  return { selection: { head, pins, to: pins.length ? to[0] ?? null : null, look }, said, found: !params.pin && open.length > 1 };
+  return { selection: { head, pins, to: pins.length ? to[0] ?? null : null, look: params }, said, found: !params.pin && open.length > 1 };
 }
 
 const isWord = ({ special, label }) => !special && /[\p{L}\p{N}]/u.test(label);

@@ -40,7 +40,7 @@ class Page {
 
   listen() {
     const several = this.data.texts.filter((text, i, all) => !all.slice(0, i).some((other) => alike(text, other)));
-    const example = (text) => make("a", { href: `?${new URLSearchParams({ text, pin: "", to: "", head: "" })}`, "data-carries": "*", text: `${text.split(" ").slice(0, 3).join(" ")} …` });
+    const example = (text) => make("a", { href: `?${new URLSearchParams({ text, text2: "", pin: "", to: "", head: "" })}`, "data-carries": "*", text: `${text.split(" ").slice(0, 3).join(" ")} …` });
     at("examples").append("Try: ", ...several.map(example));
     at("examples").hidden = several.length < 2;
     for (const key of ["text", "text2"]) at(key).onchange = ({ target: { value } }) => (value.trim() ? this.address.go({ [key]: value, pair: "" }) : this.say("The sentence is empty. Type a word."));
@@ -67,7 +67,7 @@ class Page {
 
   // ---- what is said above the picture, with the buttons to go on
   say(text, ...buttons) {
-    at("status").replaceChildren(text, ...buttons.flatMap((each) => [" ", each]));
+    at("status").replaceChildren(text, ...buttons);
   }
 
   loading(share) {
@@ -114,7 +114,7 @@ class Page {
     const text2 = params.text2 ?? twin ?? text;
     const model = this.data.models[value("model", Object.keys(this.data.models))];
     const said = params.model && params.model !== model.name ? [`This page has no model “${params.model.slice(0, 40)}”. Showing ${model.title}.`] : [];
-    if (params.weights === "untrained" || params.measure || params.model2) said.push("This page draws raw attention of one trained model only.");
+    if (params.weights === "untrained" || (params.measure ?? "raw") !== "raw" || params.model2) said.push("This page draws raw attention of one trained model only.");
     return { params, compare, twin, text, text2, texts: compare ? [text, text2] : [text], model, said, unit: value("unit", ["pieces", "words"]), specials: value("specials", ["shown", "hidden", "renormalised"]) };
   }
 
@@ -122,7 +122,9 @@ class Page {
     const name = compare ? "compare" : "explore";
     at("heading").textContent = HEADINGS[name];
     for (const link of at("pages").querySelectorAll("a")) link.dataset.page === name ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current");
-    Object.entries({ text, text2, model: model.name, unit, specials }).forEach(([key, value]) => (at(key).value = value));
+    const filled = { text, text2, model: model.name, unit, specials };
+    for (const [key, value] of Object.entries(filled)) if (value !== this.filled?.[key]) at(key).value = value; // not over what is being typed
+    this.filled = filled;
     at("first").textContent = compare ? "Sentence A" : "Your sentence";
     at("second").hidden = !compare;
     at("chosen").textContent = model.title;

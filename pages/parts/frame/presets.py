@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from mha_core.experiments.shipped_sweep import PROMPT
-from mha_core.model_list import CLASSROOM, DECODER, EMBEDDED
+from mha_core.model_list import CLASSROOM, EMBEDDED, OPENING_HEADS
 from mha_core.wording import Head
 
 # The head a model opens with, where nothing says another: `it` looks at `animal` in both of these.
-OPENING: Mapping[str, Head] = MappingProxyType({EMBEDDED: (3, 1), DECODER: (13, 8), CLASSROOM: (1, 1)})
+OPENING: Mapping[str, Head] = OPENING_HEADS
 FIRST: Head = (3, 1)  # of any other model
 
 

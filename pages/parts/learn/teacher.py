@@ -135,7 +135,7 @@ def _plan(query: Mapping[str, str]) -> None:
     with st.expander("Without a server"):
         say(
             "`make static` writes Explore and Compare as a folder for any web host, such as GitHub Pages. "
-            "Each student's browser computes: 1 MB with the toy model, 57 MB more with MiniLM. "
+            "Each student's browser computes: 1.3 MB with the toy model, 57 MB more with MiniLM. "
             "Try it with `python -m http.server --directory out/static`."
         )
     with st.expander("Before and after the hour"):
