@@ -21,7 +21,8 @@ from mha_core.heads.atlas.cli import add_atlas_parser
 from mha_core.heads.atlas.cli import run as atlas
 from mha_core.heads.builtin import read_builtin
 from mha_core.heads.corpora import Lines, Reading
-from mha_core.heads.make import find_roles, kind_of
+from mha_core.heads.kinds import kind_of
+from mha_core.heads.make import find_roles
 from mha_core.heads.similarity import SimilarityLog
 from mha_core.heads.survey import HasTokens, Options, Progress, TextItem, survey
 from mha_core.heads.table import RoleTable, read_roles
