@@ -9,6 +9,7 @@ import hashlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import mha_core
@@ -21,15 +22,27 @@ from mha_core.heads.questions.agreement import measure_agreement
 from mha_core.heads.questions.base import Measured
 from mha_core.heads.questions.pronouns import choice_case
 from mha_core.heads.questions.repeated import AFTER, RareLog, RareWord, RepeatedLog, repeated_texts
-from mha_core.heads.statistics import Logs, ShardLog, Statistics
+from mha_core.heads.saved import pack_block, pack_tally, unpack_block, unpack_tally
+from mha_core.heads.statistics import Block, Logs, ShardLog, Statistics, add_up
 from mha_core.heads.survey import HasTokens, Log, Options, survey
 from mha_core.heads.table import Corpus, RoleTable, Row
 from mha_core.heads.tally import tally
 from mha_core.model import Model
+from mha_core.parts import Part, write_part
 from mha_core.wording import counted
 
 COMMAND = "headscope roles --model {model}{weights}{corpora}"
 BUILT_IN = "builtin"
+OF_TREES = {
+    "previous",
+    "self",
+    "syntactic",
+    "semantic",
+    "duplicate",
+    "sink",
+    "diffuse",
+}  # kinds that they answer
+MOST_NAMED = 6  # files by name in a title
 # What is known of a corpus by the digest of its file; of another file nothing is said.
 KNOWN = {
     "531a54ff90d6ab12201c5a50c3e78e6ddac4de69abc4bce5d275d3cd29efe2b6": (
@@ -60,21 +73,28 @@ class RoleStatistics(Statistics):
 
     model: Model  # of those that were started here
 
-    def __init__(self, about: Row, shards: Sequence[str | Path] = ()) -> None:
+    def __init__(self, about: Row) -> None:
         super().__init__(about["is_causal"])
-        self.about, self.shards, self.read = about, shards, dict[int, Row]()
-        self.lines = [Lines(shard) for shard in shards]
+        self.about, self.read = about, dict[int, Row]()
+        self.lines: dict[int, Lines] = {}
         self.started = time.monotonic()
 
     @classmethod
     def start(
-        cls, model: Model, shards: Sequence[str | Path] = (), *, seed: int = 0, on_error: OnError = "refuse"
+        cls,
+        model: Model,
+        shards: Sequence[str | Path] = (),
+        *,
+        seed: int = 0,
+        on_error: OnError = "refuse",
+        numbers: Iterable[int] | None = None,
     ) -> "RoleStatistics":
         """Return the statistics of no text yet.
 
         `shards`: treebanks (.conllu), pronouns (.tsv as GAP's, .json pairs), texts (.txt a text a line, .jsonl an
-        object with "text" a line), each as it is or as .gz: paths, patterns, or addresses of fsspec. `seed` is said of
-        random weights. Raises InputError for an ending that is none of these, and for files that are not there.
+        object with "text" a line), each as it is or as .gz: paths, patterns, or addresses of fsspec. `numbers`: those
+        that will be added, from 0; all without. `seed` is said of random weights.
+        Raises InputError for an ending that is none of these, and for files that are not there.
         """
         files = addresses(shards)
         about = {
@@ -93,43 +113,67 @@ class RoleStatistics(Statistics):
             "shards": [name_of(one) for one in files],
             "kinds": [kind_of(one).key for one in files],
         }
-        found = cls(about, files)
+        found = cls(about)
         found.model = model
+        ours = range(len(files)) if numbers is None else numbers
+        found.lines = {number: Lines(files[number]) for number in ours}
         return found
 
     def add(self, number: int, options: Options | None = None, reading: Reading | None = None) -> None:
         """Take in a shard by its number, from 0. Raises InputError for a file that cannot be used."""
         options, reading = options or Options(), reading or Reading(self.about["on_error"])
-        lines, kind, before = (
-            self.lines[number],
-            self.about["kinds"][number],
-            (reading.n_skipped, reading.n_unused),
-        )
-        texts, log = (
-            kind_of(self.shards[number]).read(lines, reading, self.model),
-            ShardLog(self, kind, number),
-        )
+        lines, kind = self.lines[number], kind_of(self.about["shards"][number])
+        left_out, unused = reading.n_skipped, reading.n_unused
+        log = ShardLog(self, kind.key, number)
         so_far = sum(one["n_texts"] for one in self.read.values())
         options = replace(options, fraction=self._fraction, before=so_far, started=self.started)
-        done = survey(texts, self.model, [log], options)
+        done = survey(kind.read(lines, reading, self.model), self.model, [log], options)
         log.fold()
-        left_out, unused = reading.n_skipped - before[0], reading.n_unused - before[1]
-        self.read[number] = {"digest": lines.digest(), "n_texts": done.n_texts, "n_cut": done.n_cut}
-        self.read[number] |= {"left_out": left_out, "unused": unused}
+        self.read[number] = {
+            "digest": lines.digest(),
+            "n_texts": done.n_texts,
+            "n_cut": done.n_cut,
+            "left_out": reading.n_skipped - left_out,
+            "unused": reading.n_unused - unused,
+        }
 
-    def add_builtin(self, known: Iterable[str] = (), options: Options | None = None) -> None:
+    def finish(self, known: Iterable[str] = (), options: Options | None = None) -> None:
         """Take in the built-in sentences, where they answer kinds of questions that are not `known`."""
         self.builtin = tuple(tally(one) for one in _of_builtin(self.model, set(known), options or Options()))
 
     def _fraction(self) -> float:
         """The share of the shards' bytes that has been read."""
-        return min(sum(one.read for one in self.lines) / max(sum(one.size for one in self.lines), 1), 1.0)
+        size = sum(one.size for one in self.lines.values())
+        return min(sum(one.read for one in self.lines.values()) / max(size, 1), 1.0)
 
     def merge(self, other: Statistics) -> None:
         """Add those of other shards."""
         super().merge(other)
         if isinstance(other, RoleStatistics):
             self.read |= other.read
+
+    def save(self, path: str | Path, part: int = 1, parts: int = 1) -> None:
+        """Write what is kept, as one of the parts."""
+        write_part(self, part, parts, Path(path))
+
+    def members(self) -> Iterator[tuple[str, bytes]]:
+        """Yield what a part file holds, by name."""
+        for name, tallies in (("places", self.places.values()), ("builtin", self.builtin)):
+            yield from ((f"{name}-{i:04}", pack_tally(one)) for i, one in enumerate(tallies))
+        for (shard, number), read in sorted(self.blocks.items()):
+            yield f"block-{shard:06}-{number:06}", pack_block(read())
+
+    def load(self, part: Part) -> None:
+        """Add those of a part file, whose blocks stay there until they are read."""
+        found = Statistics(self.is_causal)
+        add_up(found.places, (unpack_tally(part.member(name)) for name in part.names if name[:6] == "places"))
+        found.builtin = tuple(unpack_tally(part.member(name)) for name in part.names if name[:7] == "builtin")
+        for name in part.names:
+            if name[:5] == "block":
+                _, shard, number = name.split("-")
+                found.blocks[int(shard), int(number)] = partial(_block, part, name)
+        super().merge(found)
+        self.read |= part.read
 
     def result(self, options: Options | None = None) -> RoleTable:
         """Return the answers. What the shards do not answer the built-in sentences do."""
@@ -138,7 +182,7 @@ class RoleStatistics(Statistics):
         asked = [one for one in self.tallies(kinds) if one.in_halves]
         known = {one.question.kind for one in asked}
         if not self.builtin:
-            self.add_builtin(known, options)
+            self.finish(known, options)
         asked += [
             one
             for one in self.builtin
@@ -163,15 +207,22 @@ class RoleStatistics(Statistics):
 
     def _corpus(self, kind: str) -> Corpus:
         ours = [number for number, one in enumerate(self.about["kinds"]) if one == kind]
-        names, read = (
-            [self.about["shards"][number] for number in ours],
-            [self.read[number] for number in ours],
-        )
+        names = [self.about["shards"][number] for number in ours]
+        read = [self.read[number] for number in ours]
         digests = [one["digest"] for one in read]
         known = [KNOWN.get(digest, (name, "")) for digest, name in zip(digests, names, strict=True)]
-        titles = " and ".join(dict.fromkeys(title for title, _ in known))
+        titles = list(dict.fromkeys(title for title, _ in known))
+        titles = (
+            titles if len(titles) <= MOST_NAMED else [f"{len(titles)} files, {titles[0]} to {titles[-1]}"]
+        )
         licences = ", ".join(dict.fromkeys(licence for _, licence in known if licence))
-        return Corpus(kind, titles, names, digests, sum(one["n_texts"] for one in read), licences)
+        return Corpus(
+            kind, " and ".join(titles), names, digests, sum(one["n_texts"] for one in read), licences
+        )
+
+
+def _block(part: Part, name: str) -> Block:
+    return unpack_block(part.member(name))
 
 
 def find_roles(
@@ -211,7 +262,7 @@ def _of_builtin(model: Model, known: set[str], options: Options) -> Iterator[Mea
     def run(items: Iterable[HasTokens], *logs: Log) -> None:
         survey(items, model, logs, Options(stop=options.stop, progress=options.progress))
 
-    if not {"previous", "syntactic"} <= known:
+    if not OF_TREES <= known:
         logs = Logs("treebank", causal)
         run((tree_of(one, model.tokenizer) for one in sentences), logs)
         yield from logs.measured(BUILT_IN)

@@ -7,7 +7,7 @@ one at a time: to learn, and to count.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from mha_core.heads.questions.base import Measured
@@ -36,10 +36,10 @@ class Block:
 class Logs:
     """A log of everything that texts of one kind can answer: treebank, pronouns or texts."""
 
-    def __init__(self, kind: str, is_causal: bool, known: Meanings | None = None) -> None:
+    def __init__(self, kind: str, is_causal: bool, known: Callable[[], Meanings] = meanings) -> None:
         self.is_causal, self.n = is_causal, 0
         self.places, self.looks, self.choices = PlaceLog(is_causal), LooksLog(is_causal), ChoiceLog(is_causal)
-        self.related = RelatedLog(known or meanings(), is_causal) if kind == "treebank" else None
+        self.related = RelatedLog(known(), is_causal) if kind == "treebank" else None
         trees: list[Log] = [] if self.related is None else [self.looks, self.related]
         self.logs: list[Log] = [self.choices] if kind == "pronouns" else [*trees, self.places]
 
@@ -67,7 +67,7 @@ class ShardLog:
 
     def __init__(self, kept: "Statistics", kind: str, number: int) -> None:
         self.kept, self.kind, self.number, self.n_blocks = kept, kind, number, 0
-        self.logs = Logs(kind, kept.is_causal)
+        self.logs = Logs(kind, kept.is_causal, lambda: kept.known)
 
     def add(self, weights: FloatArray, item: Any) -> None:
         """Take in one text; weights (layer, head, query, key) over its tokens."""
@@ -78,8 +78,8 @@ class ShardLog:
     def fold(self) -> None:
         """Hand over."""
         self.kept.keep(self.logs, self.kind, (self.number, self.n_blocks))
-        known = None if self.logs.related is None else self.logs.related.known
-        self.logs, self.n_blocks = Logs(self.kind, self.kept.is_causal, known), self.n_blocks + 1
+        self.logs = Logs(self.kind, self.kept.is_causal, lambda: self.kept.known)
+        self.n_blocks += 1
 
 
 class Learnt:
@@ -116,16 +116,21 @@ class Statistics:
         self.builtin: tuple[Tally, ...] = ()
         self.blocks: dict[Place, Callable[[], Block]] = {}
 
+    @cached_property
+    def known(self) -> Meanings:
+        """What is known of words that are alike."""
+        return meanings()
+
     def keep(self, logs: Logs, corpus: str, place: Place) -> None:
         """Keep what is in the logs of one kind of text."""
-        _add(self.places, map(tally, logs.places.measured(corpus)))
+        add_up(self.places, map(tally, logs.places.measured(corpus)))
         block = logs.block(corpus)
         if block.looks or block.related or block.choices:
             self.blocks[place] = lambda: block
 
     def merge(self, other: "Statistics") -> None:
         """Add those of other texts."""
-        _add(self.places, other.places.values())
+        add_up(self.places, other.places.values())
         self.blocks |= other.blocks
         self.builtin = self.builtin or other.builtin
 
@@ -139,7 +144,7 @@ class Statistics:
         found: dict[tuple[str, str], Tally] = {}
         for read in blocks:
             block = read()
-            _add(found, map(tally, learnt[block.corpus].measured(block)))
+            add_up(found, map(tally, learnt[block.corpus].measured(block)))
         for corpus, rules in learnt.items():
             ours = [one for (of, _), one in found.items() if of == corpus]
             yield from sorted(ours, key=partial(_order, [one.question.key for one in rules.asked or ()]))
@@ -152,7 +157,8 @@ def _order(keys: Sequence[str], one: Tally) -> tuple[int, str]:
     return (keys.index(key), "") if key in keys else (len(keys), key.replace(":", " "))
 
 
-def _add(tallies: dict[tuple[str, str], Tally], found: Iterable[Tally]) -> None:
+def add_up(tallies: dict[tuple[str, str], Tally], found: Iterable[Tally]) -> None:
+    """Add tallies to those of the same corpus and question."""
     for one in found:
         key = one.question.corpus, one.question.key
         tallies[key] = tallies[key] + one if key in tallies else one

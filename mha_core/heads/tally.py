@@ -5,7 +5,7 @@ known by a digest of what tells them apart. Where they are more than MOST_DOCUME
 first bits of their digests, as few bits less as that takes: groups drawn at random stand for documents in intervals.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -105,13 +105,6 @@ class Tally:
     def in_halves(self) -> bool:
         """Whether both halves have a case."""
         return bool(self.documents["n"].sum(0).all())
-
-
-def add_to(tallies: dict[str, Tally], found: Iterable[Tally]) -> None:
-    """Add tallies to those of the same questions."""
-    for one in found:
-        key = one.question.key
-        tallies[key] = tallies[key] + one if key in tallies else one
 
 
 def tally(found: Measured) -> Tally:
