@@ -106,7 +106,7 @@ def _run(args: argparse.Namespace, *, answer: Callable[[argparse.Namespace, Stop
 
 def _roles(args: argparse.Namespace, stop: Stop) -> int:
     args.shards = [*args.shards, *args.corpus]
-    if args.part is not None:
+    if args.part or args.engine:
         if args.limit:
             raise InputError("--limit does not go with --part.")
         return give_part("roles", args, stop, _report if _shows(args) else None)

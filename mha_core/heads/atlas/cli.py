@@ -46,7 +46,7 @@ def add_atlas_parser(
 
 def run(args: argparse.Namespace, stop: Stop) -> int:
     """Write the atlas. Raises HeadScopeError."""
-    if args.part is not None:
+    if args.part or args.engine:
         return give_part("atlas", args, stop, _progress if args.progress else None)
     model = model_asked(args)
     shape = (model.n_layers, model.n_heads)
