@@ -1,4 +1,4 @@
-"""`headscope roles`, `similarity` and `atlas`: what every head does, on the built-in sentences or on files.
+"""`headscope roles`, `similarity`, `atlas` and `merge`: what every head does, on the built-in sentences or on files.
 
 In: arguments. Out: an exit code (0 done, 2 cannot be used, 130 stopped by the user). Layers and heads count from 1 in
 everything that is written. Where nothing has to be computed, the table that comes with the program is printed.
@@ -17,14 +17,17 @@ from typing import TYPE_CHECKING
 from mha_core.command_io import Answer, add_format, add_model, at_terminal, give, model_asked, positive
 from mha_core.console import STOPPED, UNUSABLE
 from mha_core.errors import HeadScopeError, InputError
-from mha_core.heads.atlas.cli import add_atlas_parser
+from mha_core.heads.atlas.cli import add_atlas_parser, give_atlas
 from mha_core.heads.atlas.cli import run as atlas
 from mha_core.heads.builtin import read_builtin
 from mha_core.heads.corpora import Lines, Reading
-from mha_core.heads.make import find_roles, kind_of
+from mha_core.heads.kinds import kind_of
+from mha_core.heads.make import RoleStatistics, find_roles
 from mha_core.heads.similarity import SimilarityLog
 from mha_core.heads.survey import HasTokens, Options, Progress, TextItem, survey
 from mha_core.heads.table import RoleTable, read_roles
+from mha_core.part_command import add_shards, give_part
+from mha_core.parts import merge_parts
 from mha_core.wording import counted
 
 if TYPE_CHECKING:
@@ -49,16 +52,15 @@ SHOWN = (
 
 
 def add_roles_parsers(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add `roles`, `similarity` and `atlas`."""
+    """Add `roles`, `similarity`, `atlas` and `merge`."""
     roles = commands.add_parser("roles", help="show which head does what, with baselines and controls")
-    roles.add_argument(
-        "--corpus", type=Path, metavar="FILE", nargs="+", default=[],
-        help="treebanks (.conllu), pronouns (GAP's .tsv, pairs .json), texts (.txt); the shipped table or the built-in "
-        "sentences without it",
-    )  # fmt: skip
-    roles.add_argument("--question", help="show every head on one question, such as det or antecedent")
-    roles.add_argument("--head", help="show every question about one head, such as 4-2")
-    roles.add_argument("--all", action="store_true", help="show every head on every question")
+    add_shards(
+        roles,
+        "treebanks (.conllu), pronouns (GAP's .tsv, pairs .json), texts (.txt, .jsonl), .gz too; the shipped table or "
+        "the built-in sentences without them",
+    )
+    roles.add_argument("--corpus", metavar="FILE", nargs="+", default=[], help="the same as SHARD")
+    _add_rows(roles)
     roles.add_argument("--seed", type=int, default=0, help="seed of the random weights (%(default)s)")
     roles.add_argument(
         "--on-error",
@@ -77,6 +79,18 @@ def add_roles_parsers(commands: "argparse._SubParsersAction[argparse.ArgumentPar
         add_format(parser)
         parser.set_defaults(run=partial(_run, answer=run))
     add_atlas_parser(commands).set_defaults(run=partial(_run, answer=atlas))
+    merge = commands.add_parser("merge", help="add up the parts of roles or of an atlas")
+    merge.add_argument("folder", type=Path, metavar="DIR", help="folder of the part files")
+    _add_rows(merge)
+    add_format(merge)
+    merge.set_defaults(run=partial(_run, answer=_merge))
+
+
+def _add_rows(parser: argparse.ArgumentParser) -> None:
+    """Which rows of a table of roles are shown."""
+    parser.add_argument("--question", help="show every head on one question, such as det or antecedent")
+    parser.add_argument("--head", help="show every question about one head, such as 4-2")
+    parser.add_argument("--all", action="store_true", help="show every head on every question")
 
 
 def _run(args: argparse.Namespace, *, answer: Callable[[argparse.Namespace, Stop], int]) -> int:
@@ -91,6 +105,11 @@ def _run(args: argparse.Namespace, *, answer: Callable[[argparse.Namespace, Stop
 
 
 def _roles(args: argparse.Namespace, stop: Stop) -> int:
+    args.shards = [*args.shards, *args.corpus]
+    if args.part or args.engine:
+        if args.limit:
+            raise InputError("--limit does not go with --part.")
+        return give_part("roles", args, stop, _report if _shows(args) else None)
     reading = Reading(on_error=args.on_error)
     try:
         table = _shipped(args) or _asked(args, reading, stop)
@@ -102,17 +121,34 @@ def _roles(args: argparse.Namespace, stop: Stop) -> int:
         return STOPPED
     if not table.answers:
         raise InputError("There are too few cases to answer any question.")
+    _give_table(args, table, reading.n_skipped, reading.n_unused)
+    return 0
+
+
+def _give_table(args: argparse.Namespace, table: RoleTable, left_out: int, unused: int) -> None:
     frame = _chosen(args, table)
     about = {"model": table.model, "digest": table.digest, "command": table.command, "tried": table.tried}
     about["corpora"] = [corpus.__dict__ for corpus in table.corpora.values()]
-    about |= {"left_out": reading.n_skipped, "unused": reading.n_unused}
+    about |= {"left_out": left_out, "unused": unused}
     give(args, Answer(frame, about, shown=frame[[name for name in SHOWN if name in frame]]))
+
+
+def _merge(args: argparse.Namespace, stop: Stop) -> int:
+    del stop
+    found = merge_parts(args.folder, _say)
+    if isinstance(found, RoleStatistics):
+        read = found.read.values()
+        left_out, unused = sum(one["left_out"] for one in read), sum(one["unused"] for one in read)
+        _give_table(args, found.result(), left_out, unused)
+    else:
+        about = found.about
+        give_atlas(args, found.result(), about, ", ".join(about["shards"]), about["shape"], about["model"])
     return 0
 
 
 def _shipped(args: argparse.Namespace) -> RoleTable | None:
     """The table that comes with the program, where that is what is asked for."""
-    if args.corpus or args.limit:
+    if args.shards or args.limit:
         return None
     table = read_roles(args.model)
     table = table.untrained if table is not None and args.untrained else table
@@ -122,12 +158,9 @@ def _shipped(args: argparse.Namespace) -> RoleTable | None:
 def _asked(args: argparse.Namespace, reading: Reading, stop: Stop) -> RoleTable:
     if args.seed and not args.untrained:
         raise InputError("--seed needs --untrained: it seeds the random weights.")
-    missing = next((path for path in args.corpus if not path.is_file()), None)
-    if missing is not None:
-        raise InputError(f"File not found: {missing.name}.")
     model = model_asked(args, args.seed)
     options = Options(limit=args.limit, stop=stop, progress=_report if _shows(args) else None)
-    table = find_roles(model, args.corpus, options=options, reading=reading, say=_say, seed=args.seed)
+    table = find_roles(model, args.shards, options=options, reading=reading, say=_say, seed=args.seed)
     empty = next((corpus for corpus in table.corpora.values() if not corpus.n_texts), None)
     if empty is not None and not stop():
         raise InputError(f"There is nothing in {', '.join(empty.files)} to measure.")

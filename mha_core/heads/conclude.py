@@ -1,6 +1,6 @@
 """From all cases of a question to its answer: scores, intervals and verdicts of every head.
 
-In: a `Measured`, and how many attempts there were in all. Out: an `Answer` with arrays (layer, head): everything that a
+In: a `Tally`, and how many attempts there were in all. Out: an `Answer` with arrays (layer, head): everything that a
 table, a page or a file says of this question.
 """
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mha_core.heads.questions.base import BY_PLACE, Baseline, Measured, Question
+from mha_core.heads.questions.base import BY_PLACE, Measured, Question
 from mha_core.heads.stats import (
     Z_95,
     Gap,
@@ -17,9 +17,11 @@ from mha_core.heads.stats import (
     effective,
     gap,
     intervals,
+    mean_of,
     standard_error,
     z_for_best_of,
 )
+from mha_core.heads.tally import Tally, tally
 from mha_core.heads.verdict import GOLD, MIN_CASES, Evidence, Verdict, beyond_chance, judge
 from mha_core.heads.words import FloatArray
 from mha_core.wording import Head
@@ -127,17 +129,22 @@ class Answer:
         return judge(self.evidence(head))
 
 
-def conclude(found: Measured, shape: tuple[int, int], tried: int) -> Answer | None:
+def conclude(asked: Measured | Tally, shape: tuple[int, int], tried: int) -> Answer | None:
     """Conclude from all cases of one question; None where one half has no case or no baseline could be learnt."""
-    picks = choose(found.right, found.second_half)
-    if picks is None or not found.baselines:
+    found = asked if isinstance(asked, Tally) else tally(asked)
+    sums, n = found.documents, found.documents["n"].sum(1)
+    right = sums["right"].sum(1)
+    picks = choose(sums["right"], sums["n"])
+    if picks is None or not found.rules:
         return None
-    strongest, clusters = found.baselines[0], found.clusters
-    right = found.right.astype(np.float64)
-    low, high = intervals(right, clusters)
+    score = mean_of(right, n)
+    hits = _hits(found, n, score)
+    order = sorted(range(len(found.rules)), key=lambda i: -hits[:, i].sum())
+    strongest, rules = order[0], [found.rules[i] for i in order]
+    low, high = intervals(right, n)
     control, over = _control(found, tried)
-    gold, rule, n_apart = _apart(found)
-    hard, n_hard, chance = _hard(found)
+    gold, rule, n_apart = _apart(found, strongest)
+    n_hard = int(sums["hard_n"].sum())
 
     def place(flat: int) -> Head:
         return int(flat) // shape[1], int(flat) % shape[1]
@@ -145,34 +152,37 @@ def conclude(found: Measured, shape: tuple[int, int], tried: int) -> Answer | No
     def square(values: FloatArray | None) -> FloatArray | None:
         return None if values is None else np.asarray(values, dtype=np.float64).reshape(shape)
 
-    ends = intervals(picks.answers, clusters)
+    ends = intervals(picks.answers, n)
     answer = Answer(
         found.question,
-        found.n,
-        len(np.unique(clusters)),
+        int(n.sum()),
+        len(sums),
         tried,
-        tuple(Rule(one.name, one.does, one.score, one.by_place) for one in found.baselines),
+        tuple(
+            Rule(one.name, one.does, float(mean_of(hits[:, i], n)), one.by_place)
+            for i, one in zip(order, rules, strict=True)
+        ),
         (place(picks.picked[0]), place(picks.picked[1])),
         picks.where_chosen,
         picks.held_out,
         (float(ends[0]), float(ends[1])),
-        gap(picks.answers, strongest.hits, clusters),
-        right.mean(0).reshape(shape),
+        gap(picks.answers - hits[:, strongest], n),
+        score.reshape(shape),
         low.reshape(shape),
         high.reshape(shape),
-        effective(right, clusters, binary=found.binary).reshape(shape),
-        detectable(standard_error(right - strongest.hits[:, None], clusters), tried).reshape(shape),
-        square(found.mass),
+        effective(right, n, binary=found.binary).reshape(shape),
+        detectable(standard_error(right - hits[:, strongest, None], n), tried).reshape(shape),
+        square(found.whole["mass"][0] / n.sum() if found.has_mass else None),
         square(control),
         square(over),
-        {name: _known_mean(values).reshape(shape) for name, values in found.others.items()},
+        {name: _known_mean(found, name).reshape(shape) for name in found.others},
         n_apart,
         square(gold),
         square(rule),
         n_hard,
-        square(hard),
-        chance,
-        _follows(found, tried).reshape(shape),
+        square(mean_of(sums["hard"], sums["hard_n"]) if n_hard else None),
+        float(found.whole["chance"][0]) / n_hard if n_hard else 0.0,
+        _follows(found, order, tried).reshape(shape),
         np.full(shape, "no", dtype="<U8"),
     )
     return judged(answer)
@@ -186,101 +196,86 @@ def judged(answer: Answer) -> Answer:
     return replace(answer, word=word)
 
 
-def _control(found: Measured, tried: int) -> tuple[FloatArray | None, FloatArray | None]:
+def _hits(found: Tally, n: FloatArray, score: FloatArray) -> FloatArray:
+    """What every rule gets right, (document, rule)."""
+    hits = found.documents["hits"].copy()
+    for i, rule in enumerate(found.rules):
+        if rule.middle:
+            hits[:, i] = n * np.median(score)
+    return hits
+
+
+def _control(found: Tally, tried: int) -> tuple[FloatArray | None, FloatArray | None]:
     """The control of every head, and the lower end of score minus control, widened for chance; both (head,)."""
-    if found.control is None:
+    if not found.whole["control_n"].any():
         return None, None
-    there = np.isfinite(found.control[:, 0])
-    if not there.any():
-        return None, None
-    if len(found.control) == len(found.right):
-        apart = found.right[there] - found.control[there]
-        error = standard_error(apart, found.clusters[there])
-        over = apart.mean(0, dtype=np.float64) - z_for_best_of(tried) * error
-    return found.control[there].mean(0, dtype=np.float64), over
+    apart, n = found.documents["control"], found.documents["controlled"]
+    over = mean_of(apart, n) - z_for_best_of(tried) * standard_error(apart, n) if n.any() else None
+    return _known_mean(found, "control"), over
 
 
-def _known_mean(values: FloatArray) -> FloatArray:
-    """The mean of the cases that have a value, (case, head) → (head,); nan where none has."""
-    there = np.isfinite(values)
-    result: FloatArray = np.where(there, values, 0).sum(0) / np.where(there.any(0), there.sum(0), np.nan)
+def _known_mean(found: Tally, name: str) -> FloatArray:
+    """The mean of the cases that have a value, (...); nan where none has."""
+    n = found.whole[f"{name}_n"][0]
+    result: FloatArray = found.whole[name][0] / np.where(n > 0, n, np.nan)
     return result
 
 
-def _apart(found: Measured) -> tuple[FloatArray | None, FloatArray | None, int]:
+def _apart(found: Tally, strongest: int) -> tuple[FloatArray | None, FloatArray | None, int]:
     """Where the strongest baseline is wrong: the share of heads that are right and that give its answer, (head,)."""
-    strongest = found.baselines[0]
-    if strongest.same is None or found.question.kind in BY_PLACE:
+    n = int(found.whole["wrong"][0, strongest])
+    if not n or found.question.kind in BY_PLACE:
         return None, None, 0
-    here = strongest.hits == 0
-    if not here.any():
-        return None, None, 0
-    return found.right[here].mean(0), _known_mean(strongest.same[here]), int(here.sum())
+    return found.whole["wrong_right"][0, strongest] / n, _known_mean(found, "wrong_same")[strongest], n
 
 
-def _hard(found: Measured) -> tuple[FloatArray | None, int, float]:
-    """Where every baseline is wrong: the share of heads that are right, (head,), and a blind choice's."""
-    here = _all_wrong(found)
-    if found.chance is None or found.question.kind in BY_PLACE or not here.any():
-        return None, 0, 0.0
-    return found.right[here].mean(0), int(here.sum()), float(found.chance[here].mean())
-
-
-def _follows(found: Measured, tried: int) -> np.ndarray:
+def _follows(found: Tally, order: list[int], tried: int) -> np.ndarray:
     """What every head follows where baselines and the right answer disagree, (head,).
 
     The right answer, if it is given where every baseline is wrong more often than the distance of the words explains
     (corrected), and where the strongest is wrong more often than the strongest's; else the baseline that is followed
     most, if any is followed rather than the right answer (corrected). Either is asked of MIN_CASES cases at least.
+    `order`: the baselines, the strongest first.
     """
-    follows, most = np.full(found.right.shape[1], FOLLOWS_NONE), np.zeros(found.right.shape[1])
+    n_heads = found.documents["right"].shape[-1]
+    follows, most = np.full(n_heads, FOLLOWS_NONE), np.zeros(n_heads)
     if found.question.kind in BY_PLACE:
         return follows
-    for number, one in enumerate(found.baselines):
-        apart, error = _rather(found, one)
-        if apart is None or one.same is None:
+    shares = _known_mean(found, "same")
+    for number, i in enumerate(order):
+        apart, error = _rather(found, i)
+        if apart is None:
             continue
-        share = _known_mean(one.same)
-        rather = (apart < -z_for_best_of(tried) * error) & (share > most)
-        follows[rather], most[rather] = number, share[rather]
-    apart, error = _rather(found, found.baselines[0])
-    here = _all_wrong(found)
-    if apart is not None and found.chance is not None and here.sum() >= MIN_CASES:
-        right = found.right[here]
-        n, chance = effective(right, found.clusters[here]), _by_distance(found, here)
+        rather = (apart < -z_for_best_of(tried) * error) & (shares[i] > most)
+        follows[rather], most[rather] = number, shares[i][rather]
+    apart, error = _rather(found, order[0])
+    right, cases = found.documents["hard"], found.documents["hard_n"]
+    if apart is not None and cases.sum() >= MIN_CASES:
+        chance = _by_distance(found, float(found.whole["chance"][0]) / cases.sum())
         beats = [
             beyond_chance(*one, tried)
-            for one in zip(right.mean(0).tolist(), n.tolist(), chance.tolist(), strict=True)
+            for one in zip(
+                mean_of(right, cases).tolist(), effective(right, cases).tolist(), chance.tolist(), strict=True
+            )
         ]
         follows[beats & (apart > Z_95 * error)] = FOLLOWS_GOLD
     return follows
 
 
-def _by_distance(found: Measured, here: np.ndarray) -> FloatArray:
+def _by_distance(found: Tally, blind: float) -> FloatArray:
     """What heads would get right that look just as far, but whatever the case; a blind choice at least, (head,)."""
-    blind = np.full(found.right.shape[1], 0.0 if found.chance is None else float(found.chance[here].mean()))
-    if found.steps is None:
-        return blind
-    answers, looks = (steps[here] for steps in found.steps)
-    far, counts = np.unique(answers, return_counts=True)
-    alike = np.stack([(looks == step).mean(0) for step in far], -1) @ (counts / len(answers))
+    answers, looks = found.steps["answers"], found.steps["looks"]
+    total = answers.sum()
+    alike = answers @ looks / total**2 if total else np.zeros(looks.shape[1])
     result: FloatArray = np.maximum(blind, alike)
     return result
 
 
-def _rather(found: Measured, one: Baseline) -> tuple[FloatArray | None, FloatArray]:
+def _rather(found: Tally, rule: int) -> tuple[FloatArray | None, FloatArray]:
     """How much more often heads give the right answer than a baseline's where that is wrong, and the standard error;
     None where there are too few such cases."""
-    if one.same is None:
+    n = found.documents["rather_n"][:, rule]
+    if n.sum() < MIN_CASES:
         return None, np.zeros(0)
-    here = (one.hits == 0) & np.isfinite(one.same[:, 0])
-    if here.sum() < MIN_CASES:
-        return None, np.zeros(0)
-    apart = found.right[here] - one.same[here]
-    return apart.mean(0), standard_error(apart, found.clusters[here])
-
-
-def _all_wrong(found: Measured) -> np.ndarray:
-    """The cases in which every baseline that has an answer is wrong, (case,)."""
-    wrong = [one.hits == 0 for one in found.baselines if one.same is not None]
-    return np.all(wrong, axis=0) if wrong else np.zeros(found.n, bool)
+    sums = found.documents["rather"][:, rule]
+    return mean_of(sums, n), standard_error(sums, n)

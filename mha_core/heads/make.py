@@ -6,41 +6,46 @@ one kind are one corpus. The built-in sentences are asked what no file can answe
 
 import datetime
 import hashlib
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from itertools import chain
-from pathlib import Path, PurePath
+from pathlib import Path
 
+import mha_core
 from mha_core.errors import InputError
 from mha_core.heads.builtin import builtin_path, choices_of, read_builtin, tree_of
 from mha_core.heads.conclude import conclude, judged
-from mha_core.heads.corpora import (
-    Lines,
-    PronounCase,
-    Reading,
-    read_conllu,
-    read_gap,
-    read_pairs,
-    read_text,
-)
+from mha_core.heads.corpora import Lines, Reading, addresses, name_of
+from mha_core.heads.corpora.reading import OnError
+from mha_core.heads.kinds import kind_of
 from mha_core.heads.questions.agreement import measure_agreement
 from mha_core.heads.questions.base import Measured
 from mha_core.heads.questions.copying import measure_copying
-from mha_core.heads.questions.meaning import RelatedLog, meanings, related_measured
-from mha_core.heads.questions.places import PlaceLog
-from mha_core.heads.questions.pronouns import ChoiceLog, choice_case
+from mha_core.heads.questions.pronouns import choice_case
 from mha_core.heads.questions.repeated import AFTER, RareLog, RareWord, RepeatedLog, repeated_texts
-from mha_core.heads.questions.syntax import LooksLog, Tree, measure, questions
-from mha_core.heads.survey import Done, HasTokens, Log, Options, TextItem, survey
-from mha_core.heads.table import Corpus, RoleTable
+from mha_core.heads.saved import pack_block, pack_tally, unpack_block, unpack_tally
+from mha_core.heads.statistics import Block, Logs, ShardLog, Statistics, add_up
+from mha_core.heads.survey import HasTokens, Log, Options, survey
+from mha_core.heads.table import Corpus, RoleTable, Row
+from mha_core.heads.tally import Tally, tally
 from mha_core.model import Model
+from mha_core.parts import Part, write_part
 from mha_core.resources import asset
 from mha_core.wording import counted
 
 COMMAND = "headscope roles --model {model}{weights}{corpora}"
 BUILT_IN, NAMES = "builtin", "names"
-OURS = {BUILT_IN: "the built-in sentences", NAMES: "the built-in names"}
+OF_TREES = {
+    "previous",
+    "self",
+    "syntactic",
+    "semantic",
+    "duplicate",
+    "sink",
+    "diffuse",
+}  # kinds that they answer
+MOST_NAMED = 6  # files by name in a title
 # What is known of a corpus by the digest of its file; of another file nothing is said.
 KNOWN = {
     "531a54ff90d6ab12201c5a50c3e78e6ddac4de69abc4bce5d275d3cd29efe2b6": (
@@ -56,63 +61,173 @@ KNOWN = {
     "2d784f66b390404f554704b9aef6dcde8845e79dda9886b8391cf7e9a24fdb98": ("GAP, validation", "Apache 2.0"),
 }
 Say = Callable[[str], None]
-# What is done about a text before its tokens: None where it is left out.
-Items = Callable[[Lines, Reading, Model], Iterator[HasTokens]]
-
-
-@dataclass(frozen=True)
-class Kind:
-    """One kind of file: its key as a corpus, and how it is read."""
-
-    key: str
-    read: Items
-
-
-def _trees(lines: Lines, reading: Reading, model: Model) -> Iterator[HasTokens]:
-    for sentence in read_conllu(lines, reading):
-        try:
-            yield Tree(sentence, model.tokenizer.encode_words(sentence.words))
-        except InputError as flaw:
-            reading.left_out(sentence.line, str(flaw))
-
-
-def _choices(read: Callable[..., Iterable[PronounCase]]) -> Items:
-    def items(lines: Lines, reading: Reading, model: Model) -> Iterator[HasTokens]:
-        for choice in read(lines, reading):
-            try:
-                yield choice_case(choice, model.tokenizer)
-            except InputError as flaw:
-                reading.broken(choice.line, str(flaw))
-
-    return items
-
-
-def _texts(lines: Lines, reading: Reading, model: Model) -> Iterator[HasTokens]:
-    for line, text in read_text(lines, reading):
-        try:
-            yield TextItem(model.tokenizer.encode(text))
-        except InputError as flaw:
-            reading.left_out(line, str(flaw))
-
-
-KINDS = {
-    ".conllu": Kind("treebank", _trees),
-    ".tsv": Kind("pronouns", _choices(read_gap)),
-    ".json": Kind("pronouns", _choices(read_pairs)),
-    ".txt": Kind("texts", _texts),
-}
-
-
-def kind_of(file: str | PurePath) -> Kind:
-    """Return what a file is by its ending. Raises InputError for an ending that is none of KINDS."""
-    ending = PurePath(file).suffix.lower()
-    if ending not in KINDS:
-        raise InputError(f"{PurePath(file).name} must end in one of {', '.join(KINDS)}.")
-    return KINDS[ending]
 
 
 def _quiet(line: str) -> None:
     del line
+
+
+class RoleStatistics(Statistics):
+    """What is kept of shards to ask every question of every head of a model.
+
+    `about` says what was run, the same for all parts of it; `read` what came of every shard that was read, by its
+    number.
+    """
+
+    model: Model  # of those that were started here
+
+    def __init__(self, about: Row) -> None:
+        super().__init__(about["is_causal"])
+        self.about, self.read = about, dict[int, Row]()
+        self.lines: dict[int, Lines] = {}
+        self.started = time.monotonic()
+
+    @classmethod
+    def start(
+        cls,
+        model: Model,
+        shards: Sequence[str | Path] = (),
+        *,
+        seed: int = 0,
+        on_error: OnError = "refuse",
+        numbers: Iterable[int] | None = None,
+    ) -> "RoleStatistics":
+        """Return the statistics of no text yet.
+
+        `shards`: treebanks (.conllu), pronouns (.tsv as GAP's, .json pairs), texts (.txt a text a line, .jsonl an
+        object with "text" a line), each as it is or as .gz: paths, patterns, or addresses of fsspec. `numbers`: those
+        that will be added, from 0; all without. `seed` is said of random weights.
+        Raises InputError for an ending that is none of these, and for files that are not there.
+        """
+        files = addresses(shards)
+        about = {
+            "command": "roles",
+            "version": mha_core.__version__,
+            "model": model.name,
+            "digest": model.digest,
+            "trained": bool(model.info.trained),
+            "seed": None if model.info.trained else seed,
+            "shape": [model.n_layers, model.n_heads],
+            "is_causal": bool(model.info.is_causal),
+            "precision": str(model.dtype),
+            "on_error": on_error,
+            "limit": None,
+            "given": [name_of(one) for one in shards],
+            "shards": [name_of(one) for one in files],
+            "kinds": [kind_of(one).key for one in files],
+        }
+        found = cls(about)
+        found.model = model
+        ours = range(len(files)) if numbers is None else numbers
+        found.lines = {number: Lines(files[number]) for number in ours}
+        return found
+
+    def add(self, number: int, options: Options | None = None, reading: Reading | None = None) -> None:
+        """Take in a shard by its number, from 0. Raises InputError for a file that cannot be used."""
+        options, reading = options or Options(), reading or Reading(self.about["on_error"])
+        lines, kind = self.lines[number], kind_of(self.about["shards"][number])
+        left_out, unused = reading.n_skipped, reading.n_unused
+        log = ShardLog(self, kind.key, number)
+        so_far = sum(one["n_texts"] for one in self.read.values())
+        options = replace(options, fraction=self._fraction, before=so_far, started=self.started)
+        done = survey(kind.read(lines, reading, self.model), self.model, [log], options)
+        log.fold()
+        self.read[number] = {
+            "digest": lines.digest(),
+            "n_texts": done.n_texts,
+            "n_cut": done.n_cut,
+            "left_out": reading.n_skipped - left_out,
+            "unused": reading.n_unused - unused,
+        }
+
+    def finish(self, known: Iterable[str] = (), options: Options | None = None, say: Say = _quiet) -> None:
+        """Take in the built-in sentences, where they answer kinds of questions that are not `known`, and names."""
+        options = options or Options()
+        found = [*_of_builtin(self.model, set(known), options), *_of_names(self.model, options, say)]
+        self.builtin = tuple(map(tally, found))
+
+    def _fraction(self) -> float:
+        """The share of the shards' bytes that has been read."""
+        size = sum(one.size for one in self.lines.values())
+        return min(sum(one.read for one in self.lines.values()) / max(size, 1), 1.0)
+
+    def merge(self, other: Statistics) -> None:
+        """Add those of other shards."""
+        super().merge(other)
+        if isinstance(other, RoleStatistics):
+            self.read |= other.read
+
+    def save(self, path: str | Path, part: int = 1, parts: int = 1) -> None:
+        """Write what is kept, as one of the parts."""
+        write_part(self, part, parts, Path(path))
+
+    def members(self) -> Iterator[tuple[str, bytes]]:
+        """Yield what a part file holds, by name."""
+        for name, tallies in (("places", self.places.values()), ("builtin", self.builtin)):
+            yield from ((f"{name}-{i:04}", pack_tally(one)) for i, one in enumerate(tallies))
+        for (shard, number), read in sorted(self.blocks.items()):
+            yield f"block-{shard:06}-{number:06}", pack_block(read())
+
+    def load(self, part: Part) -> None:
+        """Add those of a part file, whose blocks stay there until they are read."""
+        found = Statistics(self.is_causal)
+        add_up(found.places, (unpack_tally(part.member(name)) for name in part.names if name[:6] == "places"))
+        found.builtin = tuple(unpack_tally(part.member(name)) for name in part.names if name[:7] == "builtin")
+        for name in part.names:
+            if name[:5] == "block":
+                _, shard, number = name.split("-")
+                found.blocks[int(shard), int(number)] = partial(_block, part, name)
+        super().merge(found)
+        self.read |= part.read
+
+    def result(self, options: Options | None = None, say: Say = _quiet) -> RoleTable:
+        """Return the answers. What the shards do not answer the built-in sentences do."""
+        about, shape = self.about, (int(self.about["shape"][0]), int(self.about["shape"][1]))
+        kinds = dict.fromkeys(about["kinds"])
+        asked = [one for one in self.tallies(kinds) if one.in_halves]
+        known = {one.question.kind for one in asked}
+        if not self.builtin:
+            self.finish(known, options, say)
+        asked += [
+            one
+            for one in self.builtin
+            if one.in_halves and (one.question.kind not in known or one.question.key in AFTER)
+        ]
+        corpora = {kind: self._corpus(kind) for kind in kinds}
+        corpora |= _builtin_corpora(asked)
+        tried = shape[0] * shape[1] * max(len(asked), 1)
+        answers = (conclude(one, shape, tried) for one in asked)
+        return RoleTable(
+            about["model"],
+            about["digest"],
+            about["trained"],
+            about["seed"],
+            _command(about),
+            datetime.datetime.now(datetime.UTC).date().isoformat(),
+            shape,
+            tried,
+            corpora,
+            tuple(answer for answer in answers if answer is not None),
+        )
+
+    def _corpus(self, kind: str) -> Corpus:
+        ours = [number for number, one in enumerate(self.about["kinds"]) if one == kind]
+        names = [self.about["shards"][number] for number in ours]
+        read = [self.read[number] for number in ours]
+        digests = [one["digest"] for one in read]
+        known = [KNOWN.get(digest, (name, "")) for digest, name in zip(digests, names, strict=True)]
+        titles = list(dict.fromkeys(title for title, _ in known))
+        titles = (
+            titles if len(titles) <= MOST_NAMED else [f"{len(titles)} files, {titles[0]} to {titles[-1]}"]
+        )
+        licences = ", ".join(dict.fromkeys(licence for _, licence in known if licence))
+        return Corpus(
+            kind, " and ".join(titles), names, digests, sum(one["n_texts"] for one in read), licences
+        )
+
+
+def _block(part: Part, name: str) -> Block:
+    return unpack_block(part.member(name))
 
 
 def find_roles(
@@ -126,47 +241,23 @@ def find_roles(
 ) -> RoleTable:
     """Ask every question of every head of a model, on files or on the built-in sentences alone.
 
-    `files`: treebanks (.conllu), pronouns (.tsv as GAP's, .json pairs), plain text (.txt, a text a line). `seed` is
-    said of random weights. Stops early, with what there is, where `options.stop` says so.
+    `files`, `seed`: as of RoleStatistics.start. Stops early, with what there is, where `options.stop` says so.
     Raises InputError for files that cannot be used.
     """
     options, reading = options or Options(), reading or Reading()
-    paths = [Path(file) for file in files]
-    asked, corpora = list[Measured](), dict[str, Corpus]()
-    for key in dict.fromkeys(kind_of(file).key for file in paths):
-        ours = [file for file in paths if kind_of(file).key == key]
-        lines = [Lines(file) for file in ours]
-        read = replace(options, fraction=partial(_fraction, lines))
-        measured, done = _of_files(model, key, zip(ours, lines, strict=True), read, reading)
-        said = f"{', '.join(file.name for file in ours)}: {counted(done.n_texts, 'text')} read"
-        say(said + (f", {done.n_cut:,} cut at {model.max_tokens} tokens." if done.n_cut else "."))
-        asked += measured
-        corpora[key] = _corpus(key, ours, done.n_texts)
-    known = {one.question.kind for one in asked}
-    sentences = read_builtin()
-    asked += [
-        one
-        for one in _of_builtin(model, known, options)
-        if one.question.kind not in known or one.question.key in AFTER
-    ]
-    corpora[BUILT_IN] = _corpus(BUILT_IN, [builtin_path()], len(sentences))
-    named, corpus = _of_names(model, options, say)
-    asked, corpora = asked + named, corpora | corpus
-    shape = (model.n_layers, model.n_heads)
-    tried = shape[0] * shape[1] * max(len(asked), 1)
-    answers = (conclude(one, shape, tried) for one in asked)
-    return RoleTable(
-        model.name,
-        model.digest,
-        bool(model.info.trained),
-        None if model.info.trained else seed,
-        _command(model, paths, seed, options, reading),
-        datetime.datetime.now(datetime.UTC).date().isoformat(),
-        shape,
-        tried,
-        corpora,
-        tuple(answer for answer in answers if answer is not None),
-    )
+    found = RoleStatistics.start(model, files, seed=seed, on_error=reading.on_error)
+    found.about["limit"] = options.limit
+    for kind in dict.fromkeys(found.about["kinds"]):
+        ours = [number for number, one in enumerate(found.about["kinds"]) if one == kind]
+        n_texts = n_cut = 0
+        for number in ours:
+            left = None if options.limit is None else options.limit - n_texts
+            found.add(number, replace(options, limit=left), reading)
+            n_texts, n_cut = n_texts + found.read[number]["n_texts"], n_cut + found.read[number]["n_cut"]
+        names = ", ".join(found.about["shards"][number] for number in ours)
+        said = f"{names}: {counted(n_texts, 'text')} read"
+        say(said + (f", {n_cut:,} cut at {model.max_tokens} tokens." if n_cut else "."))
+    return found.result(options, say)
 
 
 def with_names(table: RoleTable, model: Model, say: Say = _quiet) -> RoleTable:
@@ -175,59 +266,26 @@ def with_names(table: RoleTable, model: Model, say: Say = _quiet) -> RoleTable:
     All answers are judged anew, as of so many attempts. What an answer has from its cases (`over_control`, `reach`,
     `follows`) stays corrected for as many as there were.
     """
-    named, corpus = _of_names(model, Options(), say)
+    named = list(map(tally, _of_names(model, Options(), say)))
     others = [answer for answer in table.answers if answer.question.corpus != NAMES]
     more = len(named) - (len(table.answers) - len(others))
     tried = table.tried + more * len(table.heads)
     answers = [judged(replace(answer, tried=tried)) for answer in others]
     answers += [answer for one in named if (answer := conclude(one, table.shape, tried)) is not None]
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
-    corpora = {**table.corpora, **corpus}
+    corpora = {**table.corpora, **_builtin_corpora(named)}
     return replace(table, tried=tried, date=today, corpora=corpora, answers=tuple(answers))
 
 
-def _of_names(model: Model, options: Options, say: Say) -> tuple[list[Measured], dict[str, Corpus]]:
-    """What a decoder's heads do with names, and what was read for that; nothing of an encoder."""
+def _of_names(model: Model, options: Options, say: Say) -> list[Measured]:
+    """What a decoder's heads do with names; nothing of an encoder."""
     if not model.info.is_causal:
-        return [], {}
+        return []
     try:
-        found = list(measure_copying(model, NAMES, options))
+        return list(measure_copying(model, NAMES, options))
     except InputError as flaw:
         say(f"No name movers are looked for. {flaw}")
-        return [], {}
-    if not found:
-        return [], {}
-    return found, {NAMES: _corpus(NAMES, [asset("experiments.json")], found[0].n)}
-
-
-def _fraction(lines: Sequence[Lines]) -> float:
-    """The share of some files' bytes that has been read."""
-    return sum(one.read for one in lines) / max(sum(one.size for one in lines), 1)
-
-
-def _of_files(
-    model: Model, key: str, files: Iterable[tuple[Path, Lines]], options: Options, reading: Reading
-) -> tuple[list[Measured], Done]:
-    items = chain.from_iterable(kind_of(file).read(lines, reading, model) for file, lines in files)
-    is_causal = model.info.is_causal
-    if key == "pronouns":
-        log = ChoiceLog(is_causal)
-        done = survey(items, model, [log], options)
-        return list(log.measured(key)), done
-    places = PlaceLog(is_causal)
-    if key == "texts":
-        done = survey(items, model, [places], options)
-        return list(places.measured(key)), done
-    looks, related = LooksLog(is_causal), RelatedLog(meanings(), is_causal)
-    done = survey(items, model, [looks, places, related], options)
-    return _of_trees(looks, places, related, key, is_causal), done
-
-
-def _of_trees(
-    looks: LooksLog, places: PlaceLog, related: RelatedLog, corpus: str, is_causal: bool
-) -> list[Measured]:
-    syntax = [measure(one, looks.found) for one in questions(looks.found, corpus, is_causal)]
-    return [*syntax, *related_measured(related.found, corpus), *places.measured(corpus)]
+        return []
 
 
 def _of_builtin(model: Model, known: set[str], options: Options) -> Iterator[Measured]:
@@ -237,15 +295,14 @@ def _of_builtin(model: Model, known: set[str], options: Options) -> Iterator[Mea
     def run(items: Iterable[HasTokens], *logs: Log) -> None:
         survey(items, model, logs, Options(stop=options.stop, progress=options.progress))
 
-    if not {"previous", "syntactic"} <= known:
-        trees = [tree_of(one, model.tokenizer) for one in sentences]
-        looks, places, related = LooksLog(causal), PlaceLog(causal), RelatedLog(meanings(), causal)
-        run(trees, looks, places, related)
-        yield from _of_trees(looks, places, related, BUILT_IN, causal)
+    if OF_TREES - known:
+        logs = Logs("treebank", causal)
+        run((tree_of(one, model.tokenizer) for one in sentences), logs)
+        yield from logs.measured(BUILT_IN)
     if "coreference" not in known:
-        choices = ChoiceLog(causal)
-        run((choice_case(one, model.tokenizer) for one in choices_of(sentences, causal)), choices)
-        yield from choices.measured(BUILT_IN)
+        logs = Logs("pronouns", causal)
+        run((choice_case(one, model.tokenizer) for one in choices_of(sentences, causal)), logs)
+        yield from logs.measured(BUILT_IN)
     yield from measure_agreement(model, BUILT_IN, options)
     rare, repeated = RareLog(causal), RepeatedLog(causal)
     run((RareWord(one, model.tokenizer.encode(one.text)) for one in sentences if one.role == "rare"), rare)
@@ -254,19 +311,20 @@ def _of_builtin(model: Model, known: set[str], options: Options) -> Iterator[Mea
     yield from repeated.measured(BUILT_IN)
 
 
-def _corpus(key: str, files: Sequence[Path], n_texts: int) -> Corpus:
-    digests = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
-    if key in OURS:
-        return Corpus(key, OURS[key], [file.name for file in files], digests, n_texts, "")
-    known = [KNOWN.get(digest, (file.name, "")) for digest, file in zip(digests, files, strict=True)]
-    titles = " and ".join(dict.fromkeys(title for title, _ in known))
-    licences = ", ".join(dict.fromkeys(licence for _, licence in known if licence))
-    return Corpus(key, titles, [file.name for file in files], digests, n_texts, licences)
+def _builtin_corpora(asked: Sequence[Tally]) -> dict[str, Corpus]:
+    """What the program itself brings: its sentences, and names where they were asked about."""
+    named = [round(float(one.documents["n"].sum())) for one in asked if one.question.corpus == NAMES]
+    read = [(BUILT_IN, "the built-in sentences", builtin_path(), len(read_builtin()))]
+    read += [(NAMES, "the built-in names", asset("experiments.json"), n) for n in named[:1]]
+    return {
+        key: Corpus(key, title, [file.name], [hashlib.sha256(file.read_bytes()).hexdigest()], n)
+        for key, title, file, n in read
+    }
 
 
-def _command(model: Model, files: Sequence[Path], seed: int, options: Options, reading: Reading) -> str:
-    weights = "" if model.info.trained else f" --untrained --seed {seed}"
-    corpora = f" --corpus {' '.join(file.name for file in files)}" if files else ""
-    said = COMMAND.format(model=model.name, weights=weights, corpora=corpora)
-    said += f" --limit {options.limit}" if options.limit else ""
-    return said + (" --on-error skip" if reading.on_error == "skip" else "")
+def _command(about: Row) -> str:
+    weights = "" if about["trained"] else f" --untrained --seed {about['seed']}"
+    corpora = f" --corpus {' '.join(about['given'])}" if about["given"] else ""
+    said = COMMAND.format(model=about["model"], weights=weights, corpora=corpora)
+    said += f" --limit {about['limit']}" if about["limit"] else ""
+    return said + (" --on-error skip" if about["on_error"] == "skip" else "")

@@ -1,18 +1,20 @@
 """How sure a share is when the cases of one document belong together, and what is left of the best of many.
 
-In: what was right in every case, and the document (cluster) of every case. Out: standard errors, intervals, tests.
+In: of every document how many of its cases were right, and how many it has. Out: standard errors, intervals, tests.
 
 Sources: Wilson 1927; Clopper and Pearson 1934 for the exact test, with the number of independent cases that have the
 same standard error (Korn and Graubard 1998); Efron 1979 for the bootstrap, here over clusters.
 """
 
+import hashlib
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
 
-from mha_core.heads.words import BoolArray, FloatArray, IntArray
+from mha_core.heads.words import FloatArray, IntArray
 
 Z_95 = 1.959963984540054
 POWER = 0.8
@@ -61,62 +63,58 @@ def group_of(text: str) -> int:
     return zlib.crc32(text.encode("utf-8", "replace")) % N_GROUPS
 
 
+def digests_of(texts: Iterable[str]) -> IntArray:
+    """Return 64 bits of every text's SHA-256, (text,): the same wherever and whenever it is read."""
+    digests = (hashlib.sha256(text.encode("utf-8", "replace")).digest() for text in texts)
+    return np.array([int.from_bytes(one[:8], "big") for one in digests], dtype=np.uint64)
+
+
 def half_of(text: str) -> int:
     """Return the half of a text, 0 or 1, so that the same sentence twice never stands on both sides."""
     return group_of(text) % 2
 
 
-def sums_by_cluster(values: FloatArray, clusters: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Sum values (case, ...) to (cluster, ...), with the number of cases (cluster,) of each."""
-    _, place = np.unique(clusters, return_inverse=True)
-    n = np.bincount(place).astype(float)
-    found = np.zeros((len(n), *values.shape[1:]))
-    np.add.at(found, place, values)
-    return found, n
+def mean_of(sums: FloatArray, n: FloatArray) -> FloatArray:
+    """Return the mean over all cases of sums by document (document, ...) → (...); n (document,) are their cases."""
+    found: FloatArray = sums.sum(0) / n.sum()
+    return found
 
 
-def standard_error(values: FloatArray, clusters: IntArray) -> FloatArray:
-    """Return that of the mean over all cases (case, ...) → (...): the bootstrap's over clusters, in closed form."""
-    sums, n = sums_by_cluster(values, clusters)
-    apart = sums - values.mean(0) * n.reshape(-1, *[1] * (values.ndim - 1))
+def standard_error(sums: FloatArray, n: FloatArray) -> FloatArray:
+    """Return that of the mean over all cases, sums (document, ...) → (...): the bootstrap's over documents, in closed
+    form."""
+    apart = sums - mean_of(sums, n) * n.reshape(-1, *[1] * (sums.ndim - 1))
     found: FloatArray = np.sqrt((apart**2).sum(0)) / n.sum()
     return found
 
 
-def effective(values: FloatArray, clusters: IntArray, *, binary: bool = True) -> FloatArray:
-    """Return the effective sample size of each mean (case, ...) → (...).
+def effective(sums: FloatArray, n: FloatArray, *, binary: bool = True) -> FloatArray:
+    """Return the effective sample size of each mean, sums (document, ...) → (...).
 
-    It is the number of clusters where no case is wrong or none is right. `binary`: every case is right or wrong, so no
+    It is the number of documents where no case is wrong or none is right. `binary`: every case is right or wrong, so no
     more are independent than there are.
     """
-    share, error = values.mean(0), standard_error(values, clusters)
+    share, error = mean_of(sums, n), standard_error(sums, n)
     spread = share * (1 - share)
     known = (error > 0) & (spread > 0)
-    found = np.where(known, spread / np.where(known, error, 1.0) ** 2, len(np.unique(clusters)))
-    result: FloatArray = np.minimum(found, len(values) if binary else np.inf)
+    found = np.where(known, spread / np.where(known, error, 1.0) ** 2, np.count_nonzero(n))
+    result: FloatArray = np.minimum(found, n.sum() if binary else np.inf)
     return result
 
 
-def intervals(values: FloatArray, clusters: IntArray, seed: int = 0) -> tuple[FloatArray, FloatArray]:
-    """Return the 95 % interval of each mean (case, ...) → (...), by bootstrap over clusters.
-
-    The draws depend on the sums of the clusters and not on the order in which they were read.
-    """
-    sums, n = sums_by_cluster(values, clusters)
-    flat = sums.reshape(len(n), -1)
-    order = np.lexsort((n, flat[:, 0]))
-    flat, n, size = flat[order], n[order], len(n)
+def intervals(sums: FloatArray, n: FloatArray, seed: int = 0) -> tuple[FloatArray, FloatArray]:
+    """Return the 95 % interval of each mean, sums (document, ...) → (...), by bootstrap over documents."""
+    flat, size = sums.reshape(len(n), -1), len(n)
     draws = np.random.default_rng(seed).multinomial(size, np.full(size, 1 / size), size=N_DRAWS)
     means = (draws @ flat) / np.maximum(draws @ n, 1)[:, None]
     low, high = np.percentile(means, (2.5, 97.5), axis=0)
-    return low.reshape(values.shape[1:]), high.reshape(values.shape[1:])
+    return low.reshape(sums.shape[1:]), high.reshape(sums.shape[1:])
 
 
-def gap(first: FloatArray, second: FloatArray, clusters: IntArray) -> Gap:
-    """Return how far the first is above the second, case by case (case,)."""
-    apart = first.astype(float) - second
-    low, high = intervals(apart, clusters)
-    return Gap(float(apart.mean()), float(low), float(high))
+def gap(apart: FloatArray, n: FloatArray) -> Gap:
+    """Return the mean of differences with its interval, from their sums by document (document,)."""
+    low, high = intervals(apart, n)
+    return Gap(float(mean_of(apart, n)), float(low), float(high))
 
 
 def detectable(error: FloatArray, tried: int) -> FloatArray:
@@ -128,7 +126,7 @@ def detectable(error: FloatArray, tried: int) -> FloatArray:
 @dataclass(frozen=True)
 class Chosen:
     """The best of many, chosen on each half: which (two), its score where it was chosen and on the other half, and
-    the cases as the choice of the other half answers them (case,)."""
+    how often the choice of the other half is right, by document (document,)."""
 
     picked: tuple[int, int]
     where_chosen: float
@@ -136,12 +134,13 @@ class Chosen:
     answers: FloatArray
 
 
-def choose(right: FloatArray, second_half: BoolArray) -> Chosen | None:
-    """Choose from right (case, head) with the second half's cases (case,); None where a half has no case."""
-    first_half = ~second_half
-    if not first_half.any() or not second_half.any():
+def choose(right: FloatArray, n: FloatArray) -> Chosen | None:
+    """Choose from right (document, half, head), sums of n (document, half) cases; None where a half has no case."""
+    cases = n.sum(0)
+    if not cases.all():
         return None
-    picked = [int(right[half].mean(0).argmax()) for half in (first_half, second_half)]
-    inside = [right[half, best].mean() for half, best in zip((first_half, second_half), picked, strict=True)]
-    answers = np.where(second_half, right[:, picked[0]], right[:, picked[1]]).astype(float)
-    return Chosen((picked[0], picked[1]), float(np.mean(inside)), float(answers.mean()), answers)
+    means = right.sum(0) / cases[:, None]
+    first, second = (int(half.argmax()) for half in means)
+    answers = right[:, 1, first] + right[:, 0, second]
+    inside = (means[0, first] + means[1, second]) / 2
+    return Chosen((first, second), float(inside), float(answers.sum() / cases.sum()), answers)

@@ -58,13 +58,15 @@ class Progress:
 class Options:
     """How to run a survey. `limit`: no more texts than that. `progress` is called now and then with a
     Progress; `stop` is asked after every text; `fraction` says how much of the source has been read (0 to
-    1)."""
+    1). `before`: so many texts have gone before, since `started` (a monotonic clock)."""
 
     batch_size: int = 32
     limit: int | None = None
     progress: Callable[[Progress], None] | None = None
     stop: Callable[[], bool] | None = None
     fraction: Callable[[], float] | None = None
+    before: int = 0
+    started: float | None = None
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,8 @@ def survey(
     that torch has, and one, are held.
     """
     options = options or Options()
-    started = reported = time.monotonic()
+    reported = time.monotonic()
+    started = options.started or reported
     done = n_cut = 0
     for batch, ahead, weights in _run_ahead(
         _batches(islice(items, options.limit), model, options.batch_size), model
@@ -105,10 +108,10 @@ def survey(
                 return Done(done, stopped=True, n_cut=n_cut)
         now = time.monotonic()
         if options.progress and now - reported >= REPORT_EVERY:
-            options.progress(_progress(done, ahead, now - started, options))
+            options.progress(_progress(options.before + done, ahead, now - started, options))
             reported = now
-    if options.progress:
-        options.progress(Progress(done, time.monotonic() - started, 1.0, 0.0))
+    if options.progress and (options.fraction is None or options.fraction() >= 1):
+        options.progress(Progress(options.before + done, time.monotonic() - started, 1.0, 0.0))
     return Done(done, stopped=False, n_cut=n_cut)
 
 

@@ -5,8 +5,8 @@ In: arguments. Out: an exit code (0 done, 2 cannot be used, 130 stopped: what wa
 
 import argparse
 import sys
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from mha_core.command_io import Answer, add_format, add_model, give, model_asked
 from mha_core.console import STOPPED
@@ -14,11 +14,14 @@ from mha_core.errors import InputError
 from mha_core.export import model_of
 from mha_core.heads.atlas.collect import Collection
 from mha_core.heads.atlas.describe import sentences
-from mha_core.heads.atlas.passages import LEAST_TOKENS, own_passages, read_passages
+from mha_core.heads.atlas.passages import own_passages, read_passages
 from mha_core.heads.atlas.shipped import read_shipped
+from mha_core.heads.atlas.statistics import AtlasStatistics
 from mha_core.heads.atlas.table import Atlas, atlas
-from mha_core.heads.corpora import Lines
+from mha_core.heads.corpora import name_of
+from mha_core.heads.survey import Options, Progress
 from mha_core.model import Model
+from mha_core.part_command import add_shards, give_part
 from mha_core.wording import Head, counted, head_name, size_in_words
 
 SHOWN = 8  # examples of a head in the table
@@ -34,12 +37,7 @@ def add_atlas_parser(
         "atlas", help=text, description=f"{text.capitalize()}."
     )
     add_model(parser, "minilm")
-    parser.add_argument(
-        "--text",
-        type=Path,
-        metavar="FILE",
-        help="your text, one passage per line (default: the corpus of HeadScope)",
-    )
+    add_shards(parser, "your text, one passage per line, or .jsonl (default: the corpus of HeadScope)")
     parser.add_argument("--head", help="show one head with its examples, such as 24-4")
     add_format(parser)
     parser.add_argument("--progress", action="store_true", help="show progress")
@@ -48,55 +46,78 @@ def add_atlas_parser(
 
 def run(args: argparse.Namespace, stop: Stop) -> int:
     """Write the atlas. Raises HeadScopeError."""
+    if args.part or args.engine:
+        return give_part("atlas", args, stop, _progress if args.progress else None)
     model = model_asked(args)
-    head = None if args.head is None else _head(args.head, model)
+    shape = (model.n_layers, model.n_heads)
+    if args.head is not None:
+        _head(args.head, shape, model.title)
     found, stopped = _found(args, model, stop)
-    answer = _of_all(found, model) if head is None else _of_one(found.only(head))
-    text = "the project's own passages" if args.text is None else args.text.name
-    give(args, answer._replace(about={"model": model_of(model.info), "text": text, **answer.about}))
+    text = ", ".join(map(name_of, args.shards)) or "the project's own passages"
+    give_atlas(args, found, model_of(model.info), text, shape, model.title)
     if stopped:
         _say(f"Stopped after {counted(found.n_passages, 'passage')}; the numbers are those of what was read.")
     return STOPPED if stopped else 0
 
 
+def give_atlas(
+    args: argparse.Namespace,
+    found: Atlas,
+    model: Mapping[str, Any],
+    text: str,
+    shape: Sequence[int],
+    title: str,
+) -> None:
+    """Write an atlas, or one head of it. Raises InputError for a head that is not in it."""
+    answer = (
+        _of_all(found, title) if args.head is None else _of_one(found.only(_head(args.head, shape, title)))
+    )
+    give(args, answer._replace(about={"model": model, "text": text, **answer.about}))
+
+
 def _found(args: argparse.Namespace, model: Model, stop: Stop) -> tuple[Atlas, bool]:
     """The atlas asked for, and whether it was stopped before the end of the text."""
-    there = read_shipped(args.model, model.digest) if args.text is None and model.trained else None
-    if there is not None:
-        return there.atlas, False
+    if not args.shards:
+        there = read_shipped(args.model, model.digest) if model.trained else None
+        return atlas(_own(model, stop)) if there is None else there.atlas, stop()
+    found = AtlasStatistics.start(model, args.shards)
+    for number in found.lines:
+        found.add(number, Options(stop=stop, progress=_progress if args.progress else None))
+        if stop():
+            break
+    return found.result(), stop()
+
+
+def _own(model: Model, stop: Stop) -> Collection:
     kept = Collection(model.n_layers, model.n_heads, model.is_causal)
-    stopped = False
-    for batch in read_passages(own_passages() if args.text is None else Lines(args.text), model):
+    for batch in read_passages(own_passages(), model):
         for passage in batch:
             kept.add(*passage)
-        if args.progress:
-            _say(counted(kept.n_passages, "passage"))
-        stopped = stop()
-        if stopped:
+        if stop():
             break
-    if not kept.n_passages:
-        raise InputError(f"{args.text.name} has no line of {LEAST_TOKENS} tokens or more.")
-    return atlas(kept), stopped
+    return kept
 
 
-def _head(given: str, model: Model) -> Head:
+def _progress(progress: Progress) -> None:
+    _say(counted(progress.done, "passage"))
+
+
+def _head(given: str, shape: Sequence[int], title: str) -> Head:
     layer, _, head = given.partition("-")
     if layer.isdecimal() and head.isdecimal():
         found = int(layer) - 1, int(head) - 1
-        if 0 <= found[0] < model.n_layers and 0 <= found[1] < model.n_heads:
+        if 0 <= found[0] < shape[0] and 0 <= found[1] < shape[1]:
             return found
-    raise InputError(
-        f"Unknown head '{given[:20]}'. {model.title} has {size_in_words(model.n_layers, model.n_heads)}."
-    )
+    raise InputError(f"Unknown head '{given[:20]}'. {title} has {size_in_words(*shape)}.")
 
 
-def _of_all(found: Atlas, model: Model) -> Answer:
+def _of_all(found: Atlas, title: str) -> Answer:
     """A row a head and feature; the examples stand beside them."""
     frame, beside = found.descriptions(), found.to_data()
     del beside["descriptions"]  # they are the rows
     said = (
         f"{found.n_described} of {counted(len(found.heads), 'head')} described, {found.n_by_content} by more than a "
-        f"position. {model.title}, {counted(found.n_passages, 'passage')}, {counted(found.n_tokens, 'token')}.\n"
+        f"position. {title}, {counted(found.n_passages, 'passage')}, {counted(found.n_tokens, 'token')}.\n"
         "share of the n top examples, its 95 % interval, and how many times the baseline it is (lift)\n"
     )
     return Answer(frame, beside, said)

@@ -6,6 +6,8 @@ the order nor the division of the work matters.
 """
 
 import hashlib
+from collections.abc import Callable
+from copy import copy
 from heapq import nlargest
 from typing import NamedTuple
 
@@ -62,11 +64,11 @@ class TopExamples:
         """Take in one passage."""
         order = np.argsort(-rows.output_norm, axis=1, kind="stable")[:, :LOOKED_THROUGH]
         top = np.take_along_axis(rows.output_norm, order[:, :1], axis=1)[:, 0]
-        for head in np.flatnonzero(top > self.floor).tolist():
+        for head in np.flatnonzero((top > 0) & (top >= self.floor)).tolist():
             taken: set[tuple[int, int]] = set()
             for query in order[head].tolist():
                 norm = float(rows.output_norm[head, query])
-                if len(taken) == A_PASSAGE or norm <= self.floor[head]:
+                if len(taken) == A_PASSAGE or norm <= 0 or norm < self.floor[head]:
                     break
                 key = int(rows.key[head, query])
                 pair = (int(rows.ids[query]), int(rows.ids[key]))
@@ -85,6 +87,20 @@ class TopExamples:
         if len(kept) == KEPT:
             self.floor[head] = min(one.output_norm for one in kept.values())
 
+    def merge(self, other: "TopExamples") -> None:
+        """Take in those of other passages."""
+        for head, kept in enumerate(other.of):
+            for pair, example in kept.items():
+                self._keep(head, pair, example)
+
+    def renumbered(self, new: Callable[[int], int]) -> "TopExamples":
+        """Return the same with other numbers of passages."""
+        found = TopExamples(len(self.of))
+        found.of = [
+            {pair: one._replace(passage=new(one.passage)) for pair, one in kept.items()} for kept in self.of
+        ]
+        return found
+
     def sorted(self, head: int) -> list[Example]:
         """Return one head's examples, the strongest first."""
         return nlargest(KEPT, self.of[head].values(), key=lambda one: one.order)
@@ -102,11 +118,13 @@ class RowSample:
         of_all = np.broadcast_to(rows.passage, (n_heads, n)), np.broadcast_to(np.arange(n), (n_heads, n))
         drawn = np.where(rows.output_norm >= 0, priority, np.inf)
         new = np.stack([drawn, *of_all, rows.key, rows.weight, rows.output_norm], axis=-1)
+        self.merge(new)
+
+    def merge(self, new: FloatArray) -> None:
+        """Take in rows of other passages; of the same passage twice the first stays."""
         found = np.concatenate([self.rows, new], axis=1)
-        if found.shape[1] > SAMPLED:
-            best = np.argpartition(found[..., 0], SAMPLED - 1, axis=1)[:, :SAMPLED]
-            found = np.take_along_axis(found, best[..., None], axis=1)
-        self.rows = found
+        order = np.lexsort((found[..., 1], found[..., 0]))[:, :SAMPLED]
+        self.rows = np.take_along_axis(found, order[..., None], axis=1)
 
     def drawn(self, head: int) -> list[Example]:
         """Return one head's rows, in the order of the draw."""
@@ -129,7 +147,7 @@ class Collection:
         self.sample = RowSample(n)
         self.passages: dict[int, Tokens] = {}
         self.n_passages = self.n_tokens = self.n_rows = 0
-        self._at_sink = np.zeros(n)
+        self.at_sink = np.zeros(n)
 
     def add(self, number: int, tokens: Tokens, weights: FloatArray, norms: FloatArray) -> None:
         """Take in a passage: its number in the text, weights (layer, head, query, key), norms (layer, head, key)."""
@@ -144,21 +162,46 @@ class Collection:
         self.sample.add(rows, np.random.default_rng(seed).random((len(weights), len(tokens))))
         counted = can.any(-1)
         sinks: BoolArray = np.logical_not(can.any(0))
-        self._at_sink += sinks[weights[:, counted].argmax(-1)].sum(-1)
+        self.at_sink += sinks[weights[:, counted].argmax(-1)].sum(-1)
         self.n_rows += int(counted.sum())
         self.passages[number] = tokens
         self.n_passages += 1
         self.n_tokens += len(tokens)
         if self.n_passages % PRUNE_EVERY == 0:
-            self._prune()
+            self.prune()
+
+    def merge(self, other: "Collection") -> None:
+        """Take in what is kept of other passages."""
+        self.top.merge(other.top)
+        for mine, theirs in zip(self.halves, other.halves, strict=True):
+            mine.merge(theirs)
+        self.sample.merge(other.sample.rows)
+        self.passages |= other.passages
+        self.at_sink = self.at_sink + other.at_sink
+        self.n_passages += other.n_passages
+        self.n_tokens += other.n_tokens
+        self.n_rows += other.n_rows
+        self.prune()
+
+    def renumbered(self, new: Callable[[int], int]) -> "Collection":
+        """Return the same with other numbers of passages, in the same order."""
+        found = copy(self)
+        found.top, *halves = (one.renumbered(new) for one in (self.top, *self.halves))
+        found.halves, found.sample = (halves[0], halves[1]), copy(self.sample)
+        found.sample.rows = self.sample.rows.copy()
+        found.sample.rows[..., 1] = np.vectorize(new, otypes=[float])(
+            self.sample.rows[..., 1].astype(np.int64)
+        )
+        found.passages = {new(number): tokens for number, tokens in self.passages.items()}
+        return found
 
     @property
     def sink(self) -> FloatArray:
         """The share of rows whose largest weight is on an attention sink, (head,)."""
-        found: FloatArray = self._at_sink / max(self.n_rows, 1)
+        found: FloatArray = self.at_sink / max(self.n_rows, 1)
         return found
 
-    def _prune(self) -> None:
+    def prune(self) -> None:
         """Let go of passages that no kept example is of."""
         sampled = self.sample.rows[..., 1][np.isfinite(self.sample.rows[..., 0])]
         used = set(np.unique(sampled).astype(int).tolist())

@@ -1,4 +1,5 @@
-"""Files a reader brings → sentences and choices, one at a time: CoNLL-U, GAP's TSV, pairs in JSON, plain text.
+"""Files a reader brings → sentences and choices, one at a time: CoNLL-U, GAP's TSV, pairs in JSON, plain text, JSON
+lines; .gz too, from a path or from any address that fsspec reads.
 
 Every reader is a generator over `Lines`, so a file of any size is read in constant memory; JSON alone is read whole,
 up to MAX_JSON characters. A broken line is named by its number: the `Reading` that the caller passes says whether it
@@ -8,9 +9,9 @@ ends the reading ("refuse") or leaves out the sentence it stands in ("skip").
 from mha_core.heads.corpora.choices import PronounCase, Span
 from mha_core.heads.corpora.conllu import Sentence, read_conllu
 from mha_core.heads.corpora.gap import read_gap
-from mha_core.heads.corpora.lines import MAX_LINE, Lines
+from mha_core.heads.corpora.lines import MAX_LINE, Lines, addresses, name_of
 from mha_core.heads.corpora.pairs import read_pairs
-from mha_core.heads.corpora.plain import read_text
+from mha_core.heads.corpora.plain import read_json_lines, read_text
 from mha_core.heads.corpora.reading import Reading
 
 __all__ = [
@@ -20,8 +21,11 @@ __all__ = [
     "Reading",
     "Sentence",
     "Span",
+    "addresses",
+    "name_of",
     "read_conllu",
     "read_gap",
+    "read_json_lines",
     "read_pairs",
     "read_text",
 ]

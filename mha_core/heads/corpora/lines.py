@@ -1,8 +1,16 @@
-"""The lines of a file or of uploaded bytes, decoded one by one; a line that is no text is a `Flaw`, never the end."""
+"""The lines of a file or of uploaded bytes, decoded one by one; a line that is no text is a `Flaw`, never the end.
 
-from collections.abc import Iterable, Iterator
+A file is a path or an address of fsspec ("s3://...", "https://..."); what ends in .gz is unpacked as it is read.
+"""
+
+import gzip
+import hashlib
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
+from typing import IO
 
 from mha_core.errors import InputError
 
@@ -19,11 +27,14 @@ class Flaw:
 
 
 class Lines:
-    """The lines of a file or of uploaded bytes, decoded one by one; knows how much is behind it."""
+    """The lines of a file or of uploaded bytes, decoded one by one; knows how much is behind it.
 
-    def __init__(self, source: Path | bytes) -> None:
-        self.source = source
-        self.size = len(source) if isinstance(source, bytes) else _size(source)
+    `size` and `read` are bytes as they are stored; of an address the size is not asked for, and 0.
+    """
+
+    def __init__(self, source: Path | str | bytes) -> None:
+        self.source = source if isinstance(source, bytes) or _is_remote(source) else Path(source)
+        self.size = len(source) if isinstance(source, bytes) else _size(self.source)
         self.read = 0
 
     @property
@@ -54,14 +65,83 @@ class Lines:
                 yield self.source[start : min(stop, start + MAX_LINE + 1)]
                 start = stop
             return
-        with self.source.open("rb") as file:
+        with _opened(self.source) as (file, stored):
             while raw := file.readline(MAX_LINE + 1):
-                self.read += len(raw)
                 rest = raw
                 while len(rest) > MAX_LINE and not rest.endswith(b"\n"):
                     rest = file.readline(MAX_LINE + 1)
-                    self.read += len(rest)
+                self.read = stored.tell()
                 yield raw
+
+    def digest(self) -> str:
+        """Return the SHA-256 of all that is in it, unpacked."""
+        if isinstance(self.source, bytes):
+            return hashlib.sha256(self.source).hexdigest()
+        with _opened(self.source) as (file, _):
+            return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
+
+
+def name_of(address: object) -> str:
+    """Return the last part of a path or address."""
+    return PurePath(str(address)).name
+
+
+def addresses(given: Sequence[str | Path]) -> list[str | Path]:
+    """Return files as they are given, and in the place of a pattern ("*.txt") all that match, by name.
+
+    Raises InputError for a pattern without a match.
+    """
+    found: dict[str | Path, None] = {}
+    for one in given:
+        text = str(one)
+        if not any(sign in text for sign in "*?[") or (not _is_remote(one) and Path(text).exists()):
+            found[one] = None
+            continue
+        with _readable(one):
+            import fsspec
+
+            files, path = fsspec.core.url_to_fs(text)
+            matches = sorted(files.glob(path))
+        if not matches:
+            raise InputError(f"No file matches '{text}'.")
+        found |= dict.fromkeys(files.unstrip_protocol(one) if _is_remote(text) else one for one in matches)
+    return list(found)
+
+
+def _is_remote(source: object) -> bool:
+    return "://" in str(source)
+
+
+@contextmanager
+def _readable(source: object) -> Iterator[None]:
+    """Say in one sentence why a file cannot be read."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise InputError(f"File not found: {source}.") from None
+    except (OSError, EOFError, zlib.error) as flaw:
+        why = getattr(flaw, "strerror", None) or str(flaw) or type(flaw).__name__
+        raise InputError(f"{source} cannot be read: {why}.") from None
+    except (
+        ImportError,
+        ValueError,
+    ) as flaw:  # fsspec: a protocol that is unknown, or whose package is missing
+        raise InputError(f"{source} cannot be read: {flaw}.") from None
+
+
+@contextmanager
+def _opened(source: Path | str) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
+    """A file to read, and the same as it is stored."""
+    with _readable(source):
+        if isinstance(source, Path):
+            stored: IO[bytes] = source.open("rb")
+        else:
+            import fsspec
+
+            stored = fsspec.open(source, "rb").open()
+        with stored:
+            packed = str(source).endswith(".gz")
+            yield (gzip.GzipFile(fileobj=stored) if packed else stored), stored  # type: ignore[misc]
 
 
 def numbered(lines: Iterable[str]) -> Iterator[tuple[int, str | Flaw]]:
@@ -85,7 +165,9 @@ def _decoded(raw: bytes, number: int) -> str | Flaw:
     return text
 
 
-def _size(path: Path) -> int:
+def _size(path: Path | str) -> int:
+    if isinstance(path, str):
+        return 0
     try:
         if not path.is_file():
             raise InputError(f"File not found: {path}.")

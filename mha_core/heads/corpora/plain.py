@@ -1,5 +1,6 @@
-"""Plain text: one sentence a line."""
+"""Plain text, one sentence a line, or JSON lines, an object with "text" a line."""
 
+import json
 from collections.abc import Iterable, Iterator
 
 from mha_core.heads.corpora.lines import Flaw, numbered
@@ -16,3 +17,26 @@ def read_text(lines: Iterable[str], reading: Reading | None = None) -> Iterator[
             reading.broken(number, f"a text of {len(line):,} characters; {MAX_TEXT:,} are read at most.")
         elif text := line.strip():
             yield number, text
+
+
+def read_json_lines(lines: Iterable[str], reading: Reading | None = None) -> Iterator[tuple[int, str]]:
+    """The texts of JSON lines with the lines they stand on: of every object its "text"."""
+    reading = reading or Reading()
+    for number, line in numbered(lines):
+        if isinstance(line, Flaw):
+            reading.broken(number, line.what)
+        elif line.strip():
+            text = _text(line)
+            if text is None:
+                reading.broken(number, 'a line must be a JSON object with a "text".')
+            else:
+                yield from ((number, one) for _, one in read_text([" ".join(text.split())], reading))
+
+
+def _text(line: str) -> str | None:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    text = found.get("text") if isinstance(found, dict) else None
+    return text if isinstance(text, str) else None

@@ -14,7 +14,7 @@ import numpy as np
 from mha_core.errors import InputError
 from mha_core.heads.builtin import AGREEMENT, BuiltIn, read_builtin
 from mha_core.heads.corpora import PronounCase
-from mha_core.heads.questions.base import BACK, Measured, Question, binary_baseline
+from mha_core.heads.questions.base import BACK, Baseline, Measured, Question, binary_baseline
 from mha_core.heads.questions.pronouns import CONTROL, RULES, ChoiceCase, ChoiceLog, choice_case
 from mha_core.heads.stats import half_of
 from mha_core.heads.survey import Options, survey
@@ -84,11 +84,11 @@ def _rights(choices: Mapping[str, PronounCase], model: Model, options: Options) 
         except InputError:
             continue
     survey(list(items.values()), model, [log], options)
-    names = {id(one): name for name, one in items.items()}
+    names = {id(one.source): name for name, one in items.items()}
     found: Rights = {}
-    for one, prefers, others in zip(log.cases, log.prefers, log.others, strict=True):
+    for one in log.found:
         side = 1 if one.answer else -1
-        found[names[id(one)]] = ((1 + prefers * side) / 2, (1 + others * side) / 2, one.rules)
+        found[names[id(one.source)]] = ((1 + one.prefers * side) / 2, (1 + one.others * side) / 2, one.rules)
     return found
 
 
@@ -103,14 +103,14 @@ def _measured(known: list[BuiltIn], rights: dict[str, Rights], corpus: str, way:
     }
     hits = np.array([rules for _, _, rules in own])
     named = [(f"the {name} candidate", hits[:, i]) for i, name in enumerate(RULES)]
-    named += [("the last candidate", 1 - hits[:, RULES.index("first")]), ("a coin", np.full(len(known), 0.5))]
+    named.append(("the last candidate", 1 - hits[:, RULES.index("first")]))
     rules = [binary_baseline(name, name, values, right) for name, values in named]
     return Measured(
         _question(corpus, bool(way)),
         right,
         np.unique([one.cluster for one in known], return_inverse=True)[1],
         np.array([half_of(one.cluster) for one in known], dtype=bool),
-        tuple(sorted(rules, key=lambda rule: -rule.score)),
+        (*rules, Baseline("a coin", "a coin", np.full(len(known), 0.5))),
         np.array([control[way] for _, control, _ in own]),
         others,
         chance=np.full(len(known), 0.5),

@@ -65,32 +65,28 @@ class Question:
 class Baseline:
     """One simple rule, learnt on one half and asked on the other.
 
-    `hits` (case,): 1 right, 0 wrong, between for a tie. `same` (case, head): whether a head gives the rule's answer;
-    None for a rule without an answer of its own. `does` completes "looks at ...". `by_place`: it is not told the parts
-    of speech.
+    `hits` (case,): 1 right, 0 wrong, between for a tie; None for the middle one of all heads' scores. `same` (case,
+    head): whether a head gives the rule's answer; None for a rule without an answer of its own. `does` completes "looks
+    at ...". `by_place`: it is not told the parts of speech.
     """
 
     name: str
     does: str
-    hits: FloatArray
+    hits: FloatArray | None
     by_place: bool = True
     same: FloatArray | None = None
-
-    @property
-    def score(self) -> float:
-        """The share that it gets right."""
-        return float(self.hits.mean())
 
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """All heads on all cases of one question.
+    """All heads on cases of one question.
 
-    `right`, `control` (case, head): 0 to 1, nan where a case has no control. `clusters` (case,): the document of each;
+    `right`, `control` (case, head): 0 to 1, nan where a case has no control. `clusters` (case,): the document of each,
+    a whole number;
     `second_half` (case,): which half it lies in; `chance` (case,): a blind choice. `steps`: how far the right answer
     stands from the word that is given, (case,), and what every head looks at, (case, head). `others`: the same heads
     from other words with the same features, by name, (case, head). `mass` (head,): the mean mass on the target.
-    `binary`: a case is right or wrong, not a share.
+    `binary`: a case is right or wrong, not a share. `weight` (case,): a row is the mean of so many cases; one without.
     """
 
     question: Question
@@ -104,17 +100,21 @@ class Measured:
     chance: FloatArray | None = None
     steps: tuple[IntArray, IntArray] | None = None
     binary: bool = True
+    weight: FloatArray | None = None
+
+    @property
+    def size(self) -> FloatArray:
+        """How many cases every row is, (row,)."""
+        return np.ones(len(self.right)) if self.weight is None else self.weight
 
     @property
     def n(self) -> int:
         """How many cases there are."""
-        return len(self.right)
+        return int(self.size.sum())
 
 
 def binary_baseline(name: str, does: str, hits: FloatArray, right: FloatArray) -> Baseline:
     """Return a rule for a choice between two: who differs from a wrong rule is right."""
     wrong, known = hits[:, None] == 0, hits[:, None] != 0.5
-    if not known.any():
-        return Baseline(name, does, hits)
     same = np.where(known, np.where(wrong, 1 - right, right), np.nan)
     return Baseline(name, does, hits, True, same)

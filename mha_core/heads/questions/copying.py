@@ -119,13 +119,13 @@ def measure_copying(model: Model, corpus: str, options: Options | None = None) -
     chance = f"{percent(blind)} by chance, {percent(by_distance(texts))} by distance"
     for number, kind in enumerate(KINDS):
         rivals = [(name, found[weights][number]) for weights, name in RIVALS.items()]
-        rules = [Baseline(name, "", right[:, right.mean(0).argmax()]) for name, right in rivals]
+        rules = tuple(Baseline(name, "", right[:, right.mean(0).argmax()]) for name, right in rivals)
         yield Measured(
             _question(kind, corpus, len(names), chance),
             found["own"][number],
             np.arange(len(names)),
             np.array([half_of(name) for name in names], dtype=bool),
-            tuple(sorted(rules, key=lambda rule: -rule.score)),
+            rules,
             found["shuffled"][number],
             mass=np.mean(log.mass, axis=0),
         )

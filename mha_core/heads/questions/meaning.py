@@ -12,9 +12,9 @@ it. Only words that are one token of that encoder count, since the mean of piece
 Sources: Mikolov et al. 2013 for the cosine; Mu and Viswanath 2018, section 2, for the mean that is removed.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -23,7 +23,7 @@ from mha_core.errors import InputError
 from mha_core.heads.corpora import Sentence
 from mha_core.heads.questions.base import Baseline, Measured, Question
 from mha_core.heads.questions.syntax import Tree
-from mha_core.heads.stats import half_of
+from mha_core.heads.stats import digests_of, half_of
 from mha_core.heads.words import BoolArray, FloatArray, IntArray, merge_words, word_bounds
 from mha_core.load import load_model
 from mha_core.model_list import EMBEDDED
@@ -36,7 +36,6 @@ RELATED = 0.25
 SEMANTIC, APART = "semantic", "semantic-apart"
 CONTROL = "other content words look most at the same word"
 SAME_KIND = "the nearest content word of its own part of speech"
-TRIES = 20  # draws of a distance until one fits
 Prefers = Callable[["Kept", int, IntArray], FloatArray]
 STEM = 4  # letters; words that share them are taken for forms of one word
 
@@ -75,25 +74,22 @@ def meanings() -> Meanings:
 
 @dataclass(frozen=True, eq=False)
 class Kept:
-    """One sentence: `places` (m,) of its content words, how alike they are (m, m), -1 where the column's word is no
-    candidate of the row's, and `at` (head, m), which of them every one looks at most."""
+    """One sentence: `places` (m,) of its content words, the most related candidate of each, `partner` (m,), those that
+    are cases, `asked` (k,), and `at` (head, m), which of them every one looks at most."""
 
     sentence: Sentence
     places: IntArray
-    likeness: FloatArray
+    partner: IntArray
+    asked: IntArray
     at: IntArray
+    is_causal: bool = False
 
     @cached_property
-    def partner(self) -> IntArray:
-        """The most related candidate of each, (m,)."""
-        found: IntArray = self.likeness.argmax(-1)
-        return found
-
-    @cached_property
-    def asked(self) -> list[int]:
-        """The words that are cases: with enough candidates, and one that is related."""
-        enough = (self.likeness > -1).sum(-1) >= MIN_CANDIDATES
-        return [int(i) for i in np.flatnonzero(enough & (self.likeness.max(-1) >= RELATED))]
+    def allowed(self) -> BoolArray:
+        """(m, m): may the column's word be what the row's looks for?"""
+        stems = np.array([self.sentence.words[i].lower()[:STEM] for i in self.places])
+        found: BoolArray = stems[:, None] != stems
+        return np.tril(found, -1) if self.is_causal else found
 
     def apart(self, row: int) -> bool:
         """Are a word and its partner neither side by side nor one the other's dependent?"""
@@ -119,18 +115,15 @@ class RelatedLog:
             return
         if len(places) <= MIN_CANDIDATES:
             return
-        allowed = _candidates(item.sentence, places, self.is_causal)
-        likeness = np.where(allowed, vectors @ vectors.T, np.float32(-1))
+        kept = Kept(item.sentence, places, places, places, places, self.is_causal)
+        likeness = np.where(kept.allowed, vectors @ vectors.T, np.float32(-1))
+        # With enough candidates, and one that is related.
+        asked = (kept.allowed.sum(-1) >= MIN_CANDIDATES) & (likeness.max(-1) >= RELATED)
         looks = merge_words(weights, word_bounds(item.tokens)[places])
-        looks = np.where(likeness > -1, looks.reshape(-1, *looks.shape[-2:]), -1.0)
-        self.found.append(Kept(item.sentence, places, likeness, looks.argmax(-1).astype(np.int16)))
-
-
-def _candidates(sentence: Sentence, places: IntArray, is_causal: bool) -> BoolArray:
-    """(m, m): may the column's word be what the row's looks for?"""
-    stems = np.array([sentence.words[i].lower()[:STEM] for i in places])
-    found: BoolArray = stems[:, None] != stems
-    return np.tril(found, -1) if is_causal else found
+        looks = np.where(kept.allowed, looks.reshape(-1, *looks.shape[-2:]), -1.0)
+        found = likeness.argmax(-1), np.flatnonzero(asked), looks.argmax(-1)
+        partner, rows, at = (each.astype(np.int16) for each in found)
+        self.found.append(replace(kept, partner=partner, asked=rows, at=at))
 
 
 @dataclass(frozen=True)
@@ -142,41 +135,55 @@ class _Case:
     answer: int
 
 
-def related_measured(
-    found: Sequence[Kept], corpus: str, shuffled: np.random.Generator | None = None
-) -> Iterator[Measured]:
-    """Both questions, where there are cases on both halves; with `shuffled` gold every word has as partner the
-    candidate that stands where the partner of another case stands."""
-    for key in (SEMANTIC, APART):
-        cases = [
-            _Case(number, row, int(one.partner[row]))
-            for number, one in enumerate(found)
-            for row in one.asked
-            if key == SEMANTIC or one.apart(row)
-        ]
-        if shuffled is not None:
-            cases = _shuffled(cases, found, shuffled)
-        halves = np.array(
-            [half_of(found[case.number].sentence.pair or found[case.number].sentence.text) for case in cases],
-            dtype=bool,
-        )
-        if len(np.unique(halves)) == 2:
-            yield _measured(key, corpus, cases, found, halves)
+class Related:
+    """What rules learn of each half, read sentence by sentence: how far away the partner is, and how often words are in
+    sentences with cases; by the question's key and the half."""
+
+    def __init__(self) -> None:
+        self.steps: dict[tuple[str, bool], Counter[int]] = defaultdict(Counter)
+        self.words: dict[tuple[str, bool], Counter[str]] = defaultdict(Counter)
+
+    def read(self, found: Sequence[Kept]) -> None:
+        """Count the cases of some sentences."""
+        for key in (SEMANTIC, APART):
+            for number, one in enumerate(found):
+                half = key, _second(one)
+                steps = [case.answer - case.row for case in _cases(key, found[number : number + 1])]
+                self.steps[half].update(steps)
+                self.words[half].update(word.lower() for word in one.sentence.words if steps)
+
+    def measured(self, found: Sequence[Kept], corpus: str) -> Iterator[Measured]:
+        """Yield both questions on the cases of some sentences, where there are any."""
+        for key in (SEMANTIC, APART):
+            if cases := _cases(key, found):
+                learnt = [
+                    _learnt(self.steps[key, not half], self.words[key, not half]) for half in (False, True)
+                ]
+                yield _measured(key, corpus, cases, found, learnt)
 
 
-def _shuffled(cases: list[_Case], found: Sequence[Kept], random: np.random.Generator) -> list[_Case]:
-    steps = np.array([case.answer - case.row for case in cases])
+def related_measured(found: Sequence[Kept], corpus: str) -> Iterator[Measured]:
+    """Yield both questions, on these sentences alone."""
+    known = Related()
+    known.read(found)
+    return known.measured(found, corpus)
 
-    def other(case: _Case) -> _Case:
-        allowed = set(np.flatnonzero(found[case.number].likeness[case.row] > -1).tolist())
-        drawn = (case.row + int(step) for step in random.choice(steps, TRIES))
-        return _Case(case.number, case.row, next((place for place in drawn if place in allowed), case.answer))
 
-    return [other(case) for case in cases]
+def _second(one: Kept) -> bool:
+    return bool(half_of(one.sentence.pair or one.sentence.text))
+
+
+def _cases(key: str, found: Sequence[Kept]) -> list[_Case]:
+    return [
+        _Case(number, row, int(one.partner[row]))
+        for number, one in enumerate(found)
+        for row in one.asked.tolist()
+        if key == SEMANTIC or one.apart(row)
+    ]
 
 
 def _measured(
-    key: str, corpus: str, cases: list[_Case], found: Sequence[Kept], halves: BoolArray
+    key: str, corpus: str, cases: list[_Case], found: Sequence[Kept], learnt: list[dict[str, Prefers]]
 ) -> Measured:
     title = "word → the word most related in meaning"
     asks = "Of the other content words, does a word look most at the one most related to it in meaning"
@@ -187,14 +194,14 @@ def _measured(
     right, control = (np.array(each, dtype=np.float32) for each in zip(*answers, strict=True))
     rows = np.array([case.row for case in cases])
     at = np.array([found[case.number].at[:, case.row] for case in cases])
-    sources = np.unique([one.sentence.source for one in found], return_inverse=True)[1]
+    halves = np.array([_second(found[case.number]) for case in cases], dtype=bool)
     does = "looks from a word to the word most related to it"
     return Measured(
         Question(key, "semantic", title, does, f"{asks}?", corpus, control=CONTROL),
         right,
-        sources[[case.number for case in cases]],
+        digests_of([found[case.number].sentence.source for case in cases]),
         halves,
-        _baselines(cases, found, halves),
+        _baselines(cases, found, halves, learnt),
         control,
         chance=np.array([1 / len(_among(found[case.number], case)) for case in cases]),
         steps=(np.array([case.answer for case in cases]) - rows, at - rows[:, None]),
@@ -204,15 +211,15 @@ def _measured(
 def _answered(one: Kept, case: _Case) -> tuple[FloatArray, FloatArray]:
     """(head,) both: right, and how many of the other words that have another partner look there as well."""
     hits = (one.at == case.answer).astype(np.float32)
-    free = (one.likeness[:, case.answer] > -1) & (one.partner != case.answer)
+    free = one.allowed[:, case.answer] & (one.partner != case.answer)
     free[case.row] = False
     return hits[:, case.row], hits[:, free].mean(-1) if free.any() else np.full(len(hits), np.nan)
 
 
-def _baselines(cases: list[_Case], found: Sequence[Kept], halves: BoolArray) -> tuple[Baseline, ...]:
+def _baselines(
+    cases: list[_Case], found: Sequence[Kept], halves: BoolArray, learnt: list[dict[str, Prefers]]
+) -> tuple[Baseline, ...]:
     """Every simple rule on every case; what has to be learnt is learnt on the other half."""
-    learnt = [_learnt([case for case, half in zip(cases, halves, strict=True) if half != mine], found)
-              for mine in (False, True)]  # fmt: skip
     made = []
     for name in learnt[0]:
         hits, same = zip(
@@ -223,14 +230,11 @@ def _baselines(cases: list[_Case], found: Sequence[Kept], halves: BoolArray) -> 
             strict=True,
         )
         made.append(Baseline(name, name, np.array(hits), name != SAME_KIND, np.array(same)))
-    return tuple(sorted(made, key=lambda rule: -rule.score))
+    return tuple(made)
 
 
-def _learnt(cases: list[_Case], found: Sequence[Kept]) -> dict[str, Prefers]:
+def _learnt(steps: Counter[int], counts: Counter[str]) -> dict[str, Prefers]:
     """By name, what each rule prefers: of a sentence, a word and its candidates the one with the largest number."""
-    steps = Counter(case.answer - case.row for case in cases)
-    known = {id(found[case.number]): found[case.number].sentence for case in cases}
-    counts = Counter(word.lower() for sentence in known.values() for word in sentence.words)
 
     def often(one: Kept, among: IntArray) -> FloatArray:
         return np.array([counts[one.sentence.words[one.places[i]].lower()] for i in among], dtype=float)
@@ -271,5 +275,5 @@ def _hit(one: Kept, case: _Case, prefers: Prefers) -> tuple[float, FloatArray]:
 
 
 def _among(one: Kept, case: _Case) -> IntArray:
-    found: IntArray = np.flatnonzero(one.likeness[case.row] > -1)
+    found: IntArray = np.flatnonzero(one.allowed[case.row])
     return found

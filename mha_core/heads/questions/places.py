@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mha_core.heads.questions.base import Baseline, Measured, Question
-from mha_core.heads.stats import half_of
+from mha_core.heads.stats import digests_of, half_of
 from mha_core.heads.survey import HasTokens
 from mha_core.heads.wordlists import is_content
 from mha_core.heads.words import BoolArray, FloatArray, entropy, seen
@@ -26,16 +26,18 @@ CONTROL = "other tokens look most at the same copy"
 WHERE = {"previous": "the token before it", "next": "the token after it", "self": "itself"}
 # Roles of special tokens by the question's key.
 SPECIAL = {"sink-begin": "begin", "sink-separator": "separator"}
+ORDER = (*STEPS, "copy", *SPECIAL, "sink-punctuation", "sink-first", "diffuse")
 
 
 @dataclass
 class _Kept:
-    """One question's cases in one text: score and mass (case, head), what a blind choice would have (case,), and the
-    control (case, head)."""
+    """One question's cases in one text: their number, the means of score and mass (head,), of what a blind choice would
+    have, and the control (head,)."""
 
+    n: int
     score: FloatArray
     mass: FloatArray
-    blind: FloatArray
+    blind: float
     source: str
     half: str
     control: FloatArray | None = None
@@ -72,8 +74,10 @@ class PlaceLog:
         sentence = getattr(item, "sentence", None)
         text = item.tokens.text
         source, half = (sentence.source, sentence.pair or text) if sentence is not None else (text, text)
-        kept = _Kept(score.astype(np.float32), mass.astype(np.float32), blind, source, half, control)
-        self.kept.setdefault(key, []).append(kept)
+        means = (values.mean(0, dtype=np.float64) for values in (score, mass))
+        self.kept.setdefault(key, []).append(
+            _Kept(len(score), *means, float(blind.mean()), source, half, control)
+        )
 
     def _places(self, flat: FloatArray, own: BoolArray, can: BoolArray, item: HasTokens) -> None:
         peak = flat.argmax(-1)
@@ -114,33 +118,27 @@ class PlaceLog:
             score = np.isin(peak[:, query], copies)[None].astype(np.float32)
             control = np.isin(peak[:, others], copies).mean(-1) if others else np.full(len(peak), np.nan)
             mass, blind = small[:, query, copies].sum(-1)[None], np.array([len(copies) / int(query)])
-            self._keep("copy", score, mass, blind, item, control[None])
+            self._keep("copy", score, mass, blind, item, control)
 
     def measured(self, corpus: str) -> Iterator[Measured]:
         """Yield every question that had cases."""
-        order = [*STEPS, "copy", *SPECIAL, "sink-punctuation", "sink-first", "diffuse"]
-        return (self._measured(key, corpus) for key in order if self.kept.get(key))
+        return (self._measured(key, corpus) for key in ORDER if self.kept.get(key))
 
     def _measured(self, key: str, corpus: str) -> Measured:
         kept = self.kept[key]
-        right = np.concatenate([one.score for one in kept])
-        rows = [len(one.score) for one in kept]
-        sources = np.unique([one.source for one in kept], return_inverse=True)[1]
-        halves = np.array([half_of(one.half) for one in kept], dtype=bool)
-        baseline = Baseline(BLIND, "", np.concatenate([one.blind for one in kept]))
-        if key == "diffuse":
-            middle = float(np.median(right.mean(0, dtype=np.float64)))
-            baseline = Baseline(MIDDLE, "", np.full(len(right), middle))
+        n = np.array([one.n for one in kept], dtype=float)
+        blind = Baseline(BLIND, "", np.array([one.blind for one in kept]))
         controls = [one.control for one in kept if one.control is not None]
         return Measured(
             self._question(key, corpus),
-            right,
-            np.repeat(sources, rows),
-            np.repeat(halves, rows),
-            (baseline,),
-            np.concatenate(controls).astype(np.float32) if controls else None,
-            mass=np.concatenate([one.mass for one in kept]).mean(0, dtype=np.float64),
+            np.array([one.score for one in kept]),
+            digests_of([one.source for one in kept]),
+            np.array([half_of(one.half) for one in kept], dtype=bool),
+            (Baseline(MIDDLE, "", None) if key == "diffuse" else blind,),
+            np.array(controls) if controls else None,
+            mass=n @ np.array([one.mass for one in kept]) / n.sum(),
             binary=key in STEPS or key == "copy",
+            weight=n,
         )
 
     def _question(self, key: str, corpus: str) -> Question:

@@ -14,15 +14,18 @@ features stands beside them, since one rule alone is a weak opponent.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from heapq import nsmallest
+from operator import itemgetter
 
 import numpy as np
 
 from mha_core.errors import InputError
 from mha_core.heads.corpora import PronounCase, Span
-from mha_core.heads.questions.base import BACK, Measured, Question, binary_baseline
-from mha_core.heads.stats import group_of, half_of
+from mha_core.heads.questions.base import BACK, Baseline, Measured, Question, binary_baseline
+from mha_core.heads.stats import digests_of, group_of, half_of
 from mha_core.heads.words import FloatArray, IntArray
 from mha_core.tokens import Tokenizer, Tokens, clean_text
 
@@ -31,8 +34,22 @@ SHRINK = 0.8
 LONGEST_PIECE = 16  # characters a token, in the most generous estimate of what a model can read
 SURFACE = "a logistic model of twelve surface features"
 FOLDS = 10
+MOST_LEARNT = 8192
 CONTROL = "the text's other rows prefer the right name"
 EVEN = "even"
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """One text: the mention that each head prefers (direction, head), 1 for the second, -1 for the first, 0 for
+    neither, and the mean preference of other rows (direction, head), nan where there are none. `answer` and `rules` as
+    of a ChoiceCase."""
+
+    source: PronounCase
+    answer: int
+    rules: tuple[float, ...]
+    prefers: IntArray
+    others: FloatArray
 
 
 @dataclass(frozen=True)
@@ -173,13 +190,11 @@ def other_rows(item: ChoiceCase, is_causal: bool = False) -> IntArray:
 
 
 class ChoiceLog:
-    """Keeps for every text which mention each head prefers: 1 for the second, -1 for the first, 0 for neither."""
+    """Keeps for every text which mention each head prefers."""
 
     def __init__(self, is_causal: bool = False) -> None:
         self.is_causal = is_causal
-        self.cases: list[ChoiceCase] = []
-        self.prefers: list[FloatArray] = []
-        self.others: list[FloatArray] = []
+        self.found: list[Choice] = []
 
     def add(self, weights: FloatArray, item: ChoiceCase) -> None:
         """Keep one text; weights (layer, head, query, key) over its tokens."""
@@ -189,31 +204,47 @@ class ChoiceLog:
         prefers = np.sign(scores[..., 1] - scores[..., 0])
         rows = other_rows(item, self.is_causal)
         here = prefers[:, :, rows].mean(-1) if len(rows) else np.full(prefers.shape[:2], np.nan)
-        self.cases.append(item)
-        self.prefers.append(prefers[:, :, item.pronoun[0]].astype(np.int8))
-        self.others.append(here.astype(np.float32))
+        own = prefers[:, :, item.pronoun[0]].astype(np.int8)
+        self.found.append(Choice(item.source, item.answer, item.rules, own, here.astype(np.float32)))
 
-    def measured(self, corpus: str, answers: np.ndarray | None = None) -> Iterator[Measured]:
-        """Yield every question there is for these texts; with `answers` (case,) other than the gold ones."""
-        if not self.cases:
-            return
-        answers = np.array([one.answer for one in self.cases]) if answers is None else answers
-        sources = [one.source for one in self.cases]
+
+class Choices:
+    """What the logistic model learns from: all texts, or MOST_LEARNT of them, drawn by their digest."""
+
+    def __init__(self, is_causal: bool = False) -> None:
+        self.is_causal = is_causal
+        self.drawn: list[tuple[int, PronounCase]] = []
+
+    def read(self, found: Sequence[Choice]) -> None:
+        """Draw some texts."""
+        keys = digests_of([f"{one.source.pronoun} {one.source.text}" for one in found]).tolist()
+        new = [(key, one.source) for key, one in zip(keys, found, strict=True)]
+        self.drawn = nsmallest(MOST_LEARNT, self.drawn + new, key=itemgetter(0))
+
+    @cached_property
+    def surface(self) -> "Surface":
+        """The model; asked for when all texts are read."""
+        return Surface(*_surfaces([source for _, source in self.drawn]))
+
+    def measured(self, found: Sequence[Choice], corpus: str) -> Iterator[Measured]:
+        """Yield every question there is for some texts."""
+        answers = np.array([one.answer for one in found])
+        sources = [one.source for one in found]
         second = np.array([half_of(one.pair or one.text) for one in sources], dtype=bool)
-        clusters = np.unique([one.source for one in sources], return_inverse=True)[1]
-        rules = self._rules(answers)
+        clusters = digests_of([one.source for one in sources])
+        rules = self._rules(found, answers)
         counts = np.array(
             [[_count(one.text, one.text[slice(*span)]) for span in one.candidates] for one in sources]
         )
         even = np.maximum(counts, 1)[:, 0] == np.maximum(counts, 1)[:, 1]
         side = np.where(answers == 1, 1.0, -1.0)[:, None]
         for subset, kept in (("", np.ones(len(even), dtype=bool)), (EVEN, even)):
-            if not (kept & second).any() or not (kept & ~second).any():
+            if not kept.any():
                 continue
             for way in range(1 if self.is_causal else 2):
                 right, others = (
-                    (1 + np.array([one[way] for one in found])[kept] * side[kept]) / 2
-                    for found in (self.prefers, self.others)
+                    (1 + np.array([each[way] for each in values])[kept] * side[kept]) / 2
+                    for values in ([one.prefers for one in found], [one.others for one in found])
                 )
                 made = [binary_baseline(name, does, hits[kept], right) for name, does, hits in rules]
                 yield Measured(
@@ -221,23 +252,25 @@ class ChoiceLog:
                     right,
                     clusters[kept],
                     second[kept],
-                    tuple(sorted(made, key=lambda rule: -rule.score)),
+                    (*made, Baseline("a coin", "", np.full(len(right), 0.5))),
                     others,
                     chance=np.full(int(kept.sum()), 0.5),
                 )
 
-    def _rules(self, answers: np.ndarray) -> list[tuple[str, str, FloatArray]]:
+    def _rules(self, found: Sequence[Choice], answers: np.ndarray) -> list[tuple[str, str, FloatArray]]:
         """The simple rules, and the logistic model of everything they go by: name, what it looks at, right or not."""
-        flipped = np.array([one.answer for one in self.cases]) != answers
-        known = np.array([one.rules for one in self.cases])
-        known[flipped] = 1 - known[flipped]
-        found = [(f"the {name} name", f"the {name} name", known[:, i]) for i, name in enumerate(RULES)]
-        found.append(("the last name", "the last name", 1 - known[:, RULES.index("first")]))
-        found.append(("a coin", "", np.full(len(known), 0.5)))
-        sources = [one.source for one in self.cases]
-        features = np.array([surface(one) for one in sources])
-        folds = np.array([group_of(one.pair or one.text) % FOLDS for one in sources])
-        return [*found, (SURFACE, "the likelier name", held_out_choices(features, answers == 1, folds))]
+        known = np.array([one.rules for one in found])
+        rules = [(f"the {name} name", f"the {name} name", known[:, i]) for i, name in enumerate(RULES)]
+        rules.append(("the last name", "the last name", 1 - known[:, RULES.index("first")]))
+        features, _, folds = _surfaces([one.source for one in found])
+        return [*rules, (SURFACE, "the likelier name", self.surface.right(features, answers == 1, folds))]
+
+
+def _surfaces(sources: Sequence[PronounCase]) -> tuple[FloatArray, np.ndarray, IntArray]:
+    """Features (case, feature), whether the second is right (case,), and the fold of each (case,)."""
+    features = np.array([surface(one) for one in sources])
+    folds = np.array([group_of(one.pair or one.text) % FOLDS for one in sources])
+    return features, np.array([one.answer == 1 for one in sources]), folds
 
 
 def _question(subset: str, corpus: str, back: bool) -> Question:
@@ -259,20 +292,33 @@ def held_out_choices(features: FloatArray, second_is_right: np.ndarray, folds: I
     `features` (case, feature): of the first candidate minus those of the second. No constant, since the candidates'
     order means nothing.
     """
-    from sklearn.linear_model import LogisticRegression
+    return Surface(features, second_is_right, folds).right(features, second_is_right, folds)
 
-    scale = np.sqrt((features**2).mean(0))
-    x = features / np.where(scale > 0, scale, 1.0)
-    right = np.full(len(x), 0.5)
-    for fold in np.unique(folds):
-        here = folds == fold
-        if len(np.unique(second_is_right[~here])) < 2:
-            continue
-        fitted = LogisticRegression(fit_intercept=False, tol=1e-10, max_iter=1000)
-        margin = fitted.fit(x[~here], ~second_is_right[~here]).decision_function(x[here])
-        first = (1 + np.sign(margin)) / 2
-        right[here] = np.where(second_is_right[here], 1 - first, first)
-    return right
+
+class Surface:
+    """The logistic models of `held_out_choices`, one a fold, learnt from what lies in no other."""
+
+    def __init__(self, features: FloatArray, second_is_right: np.ndarray, folds: IntArray) -> None:
+        from sklearn.linear_model import LogisticRegression
+
+        scale = np.sqrt((features**2).mean(0))
+        self.scale = np.where(scale > 0, scale, 1.0)
+        self.fitted = dict[int, LogisticRegression]()
+        for fold in range(FOLDS):
+            rest = folds != fold
+            if len(np.unique(second_is_right[rest])) == 2:
+                learner = LogisticRegression(fit_intercept=False, tol=1e-10, max_iter=1000)
+                self.fitted[fold] = learner.fit(features[rest] / self.scale, ~second_is_right[rest])
+
+    def right(self, features: FloatArray, second_is_right: np.ndarray, folds: IntArray) -> FloatArray:
+        """Return right or wrong in every case."""
+        right = np.full(len(features), 0.5)
+        for fold, learner in self.fitted.items():
+            here = folds == fold
+            if here.any():
+                first = (1 + np.sign(learner.decision_function(features[here] / self.scale))) / 2
+                right[here] = np.where(second_is_right[here], 1 - first, first)
+        return right
 
 
 def surface(choice: PronounCase) -> FloatArray:

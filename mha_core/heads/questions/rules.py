@@ -9,7 +9,7 @@ treebank's own tags: the nearest word of the right kind, or the far end of the n
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from mha_core.wording import always
 
 REACH = 10
 MOST_TAGS = 3
+MOST_PLACES = 1 << 17  # rules on sentences that are remembered
 SAID = {
     "NOUN": "noun", "PROPN": "name", "PRON": "pronoun", "VERB": "verb", "AUX": "auxiliary", "ADJ": "adjective",
     "ADV": "adverb", "ADP": "preposition", "DET": "determiner", "NUM": "number", "CCONJ": "conjunction",
@@ -157,7 +158,7 @@ def _or(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
 
-@cache
+@lru_cache(MOST_PLACES)
 def _places(tags: tuple[str, ...], wanted: frozenset[str], side: int, run: bool) -> tuple[int, ...]:
     """For every word the place that the rule names, -1 where there is none."""
     n = len(tags)

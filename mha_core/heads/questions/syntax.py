@@ -11,10 +11,12 @@ other dependents of that word: a head that finds it from them as well ties words
 Source: Clark et al. 2019, section 4.2; Voita et al. 2019 for the offset that a syntactic head must beat.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from heapq import nsmallest
+from operator import itemgetter
 
 import numpy as np
 
@@ -22,12 +24,13 @@ from mha_core.heads.corpora import Sentence
 from mha_core.heads.questions.base import BACK, Baseline, Measured, Question
 from mha_core.heads.questions.relation_names import named
 from mha_core.heads.questions.rules import LEARNERS, Cases, Rule
-from mha_core.heads.stats import half_of
+from mha_core.heads.stats import digests_of, half_of
 from mha_core.heads.words import BoolArray, FloatArray, IntArray, merge_words, word_bounds
 from mha_core.tokens import Tokens
 
 # A relation is asked for from so many cases on: with fewer, what is left of a score after correction says nothing.
 MIN_RELATION = 100
+MOST_LEARNT = 4096
 NOT_ASKED = ("root", "punct", "_")  # the last: a word of which no gold is known
 CONTROL = "other words of the sentence look at the same word"
 SIBLINGS = "other dependents of the same word"
@@ -89,40 +92,97 @@ class LooksLog:
         self.found.append(Looks(item.sentence, np.array(ways, dtype=np.int16)))
 
 
+# A rule as it was learnt on all cases, on the first half, and on the second.
+Learnt = tuple[Rule, Rule, Rule]
+
+
 @dataclass(frozen=True)
 class Asked:
     """A relation in one direction, its cases, and which of the two readings of a head answers them. `from_dependent`:
-    the dependent is given and its head is looked for; in a decoder it can be the other way round."""
+    the dependent is given and its head is looked for; in a decoder it can be the other way round. `rules`: what was
+    learnt on more cases than these."""
 
     question: Question
     cases: Cases
     way: int
     from_dependent: bool = True
     is_causal: bool = False
+    rules: tuple[Learnt, ...] | None = None
 
 
-def questions(looks: Sequence[Looks], corpus: str, is_causal: bool) -> Iterator[Asked]:
-    """Yield every relation with enough cases, the most frequent first, in both directions."""
+class Relations:
+    """Which relations there are, and the cases that rules are learnt from, read sentence by sentence.
+
+    Rules are learnt from all cases of a relation or, where there are more than MOST_LEARNT, from so many, drawn by the
+    digest of their sentences.
+    """
+
+    def __init__(self, is_causal: bool = False) -> None:
+        self.is_causal = is_causal
+        self.n: Counter[tuple[str, bool]] = Counter()
+        self.drawn: dict[str, list[tuple[int, int, int, Sentence]]] = defaultdict(list)
+
+    def read(self, looks: Sequence[Looks]) -> None:
+        """Count the relations of some sentences."""
+        keys = digests_of([one.sentence.text for one in looks]).tolist()
+        for relation, pairs in _pairs(looks).items():
+            if relation in NOT_ASKED:
+                continue
+            self.n.update((relation, head < dependent) for _, dependent, head in pairs)
+            new = [(keys[number], *ends, looks[number].sentence) for number, *ends in pairs]
+            self.drawn[relation] = nsmallest(MOST_LEARNT, self.drawn[relation] + new, key=itemgetter(0, 1, 2))
+
+    def questions(self, corpus: str) -> Iterator[Asked]:
+        """Yield every relation with enough cases, the most frequent first, in both directions, its rules learnt."""
+        n = {relation: self.n[relation, True] + self.n[relation, False] for relation in self.drawn}
+        for relation in sorted(n, key=lambda name: (-n[name], name)):
+            if n[relation] < MIN_RELATION:
+                continue
+            pairs = [(number, *one[1:3]) for number, one in enumerate(self.drawn[relation])]
+            sentences = [one[3] for one in self.drawn[relation]]
+            for back in (False, True):
+                if self.is_causal and self.n[relation, not back] < MIN_RELATION:
+                    continue
+                way, forward = int(back and not self.is_causal), not (back and self.is_causal)
+                cases = _cases(sentences, pairs, self.is_causal, forward)
+                asked = Asked(_question(relation, corpus, back), cases, way, forward, self.is_causal)
+                yield replace(asked, rules=_learnt(cases, _halves(sentences)[cases.sentence]))
+
+
+def _pairs(looks: Sequence[Looks]) -> dict[str, list[tuple[int, int, int]]]:
+    """By relation the number of the sentence, dependent and head."""
     pairs: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
     for number, one in enumerate(looks):
         n = one.at.shape[-1]
         for dependent, head in enumerate(one.sentence.heads[:n]):
             if 0 <= head < n:
                 pairs[one.sentence.relations[dependent]].append((number, dependent, head))
-    sentences = [one.sentence for one in looks]
-    for relation in sorted(pairs, key=lambda name: (-len(pairs[name]), name)):
-        if relation in NOT_ASKED or len(pairs[relation]) < MIN_RELATION:
-            continue
-        number, dependent, head = np.array(pairs[relation]).T
-        for back in (False, True):
-            anchor, answer = (head, dependent) if back and is_causal else (dependent, head)
-            cases = Cases(sentences, number, anchor, answer)
-            if is_causal:
-                cases = cases.among(answer < anchor)
-            if len(cases) >= MIN_RELATION:
-                way = int(back and not is_causal)
-                asked = _question(relation, corpus, back)
-                yield Asked(asked, cases, way, not (back and is_causal), is_causal)
+    return pairs
+
+
+def _cases(
+    sentences: Sequence[Sentence], pairs: list[tuple[int, int, int]], is_causal: bool, from_dependent: bool
+) -> Cases:
+    number, dependent, head = np.array(pairs, dtype=np.intp).reshape(-1, 3).T
+    anchor, answer = (dependent, head) if from_dependent else (head, dependent)
+    cases = Cases(sentences, number, anchor, answer)
+    return cases.among(answer < anchor) if is_causal else cases
+
+
+def among(asked: Sequence[Asked], looks: Sequence[Looks]) -> Iterator[Asked]:
+    """Yield the questions with the cases of these sentences, those that have any."""
+    pairs, sentences = _pairs(looks), [one.sentence for one in looks]
+    for one in asked:
+        cases = _cases(sentences, pairs[one.question.relation], one.is_causal, one.from_dependent)
+        if len(cases):
+            yield replace(one, cases=cases)
+
+
+def questions(looks: Sequence[Looks], corpus: str, is_causal: bool) -> Iterator[Asked]:
+    """Yield every relation with enough cases in these sentences."""
+    known = Relations(is_causal)
+    known.read(looks)
+    yield from (replace(one, rules=None) for one in among(list(known.questions(corpus)), looks))
 
 
 def _question(relation: str, corpus: str, back: bool) -> Question:
@@ -143,11 +203,11 @@ def _question(relation: str, corpus: str, back: bool) -> Question:
 def measure(asked: Asked, looks: Sequence[Looks]) -> Measured:
     """Measure all heads on the cases of one question."""
     cases = asked.cases
-    halves = np.array([half_of(one.sentence.pair or one.sentence.text) for one in looks], dtype=bool)
+    halves = _halves(cases.sentences)
     answers = [_answered(looks[number], asked.way, a, b) for number, a, b in _numbered(cases)]
     right, control, siblings = (np.array(found, dtype=np.float32) for found in zip(*answers, strict=True))
     at = np.array([looks[number].at[asked.way, :, anchor] for number, anchor, _ in _numbered(cases)])
-    documents = np.unique([one.sentence.source for one in looks], return_inverse=True)[1]
+    documents = digests_of([one.sentence.source for one in looks])
     words = np.array([one.at.shape[-1] for one in looks])[cases.sentence]
     candidates = cases.anchor if asked.is_causal else words - 1
     return Measured(
@@ -161,6 +221,11 @@ def measure(asked: Asked, looks: Sequence[Looks]) -> Measured:
         chance=1 / np.maximum(candidates, 1),
         steps=(cases.answer - cases.anchor, at - cases.anchor[:, None]),
     )
+
+
+def _halves(sentences: Sequence[Sentence]) -> BoolArray:
+    """Which of the sentences lie in the second half."""
+    return np.array([half_of(one.pair or one.text) for one in sentences], dtype=bool)
 
 
 def _numbered(cases: Cases) -> Iterator[tuple[int, int, int]]:
@@ -191,20 +256,23 @@ def _baselines(asked: Asked, second: BoolArray, at: IntArray) -> tuple[Baseline,
     halves learn others, a rule like that. `at` (case, head): what every head answers."""
     cases = asked.cases
     first_half, second_half = cases.among(~second), cases.among(second)
-    if not len(first_half) or not len(second_half):
-        return ()
     found = []
-    for learn in LEARNERS:
-        whole, one, two = learn(cases), learn(first_half), learn(second_half)
-        if whole is None or one is None or two is None:
-            continue
+    for whole, one, two in _learnt(cases, second) if asked.rules is None else asked.rules:
         guess = np.zeros(len(cases), dtype=np.intp)
         guess[second], guess[~second] = one.guesses(second_half), two.guesses(first_half)
         same = (at == guess[:, None]).astype(np.float32)
         name, does = _said(whole, asked)
         name = name if one.name == two.name == whole.name else f"a rule like “{name}”"
         found.append(Baseline(name, does, (guess == cases.answer).astype(float), whole.by_place, same))
-    return tuple(sorted(found, key=lambda rule: -rule.score))
+    return tuple(found)
+
+
+def _learnt(cases: Cases, second: BoolArray) -> tuple[Learnt, ...]:
+    """Every rule that can be learnt; none where a half has no case."""
+    if second.all() or not second.any():
+        return ()
+    found = ((learn(cases), learn(cases.among(~second)), learn(cases.among(second))) for learn in LEARNERS)
+    return tuple((a, b, c) for a, b, c in found if a is not None and b is not None and c is not None)
 
 
 def _said(rule: Rule, asked: Asked) -> tuple[str, str]:

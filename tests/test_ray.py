@@ -1,0 +1,74 @@
+"""Ray drives the parts: a worker that is killed costs its part and nothing else."""
+
+import json
+import os
+import signal
+
+import psutil
+import pytest
+
+from mha_core import InputError
+from mha_core.cli import main
+from mha_core.parts import compute_part, merge_parts
+
+ray_engine = pytest.importorskip("mha_core.ray_engine")
+pytest.importorskip("ray")
+TEXTS = [
+    f"Line {i} says that the {w} near the house was too tired to go on." for i in range(12) for w in "ab"
+]
+
+
+@pytest.fixture
+def shards(tmp_path):
+    """Six files of 24 lines."""
+    for i in range(6):
+        (tmp_path / f"text-{i}.txt").write_text("\n".join(f"{text} {i}" for text in TEXTS))
+    return str(tmp_path / "text-*.txt")
+
+
+def working() -> list[psutil.Process]:
+    """The workers of Ray that compute a part."""
+    below = psutil.Process().children(recursive=True)
+    return [one for one in below if "".join(one.cmdline()[:1]).startswith("ray::_compute")]
+
+
+@pytest.mark.slow
+def test_a_killed_worker_costs_its_part_and_the_result_is_that_of_one_part(shards, tmp_path):
+    killed, first = [], {}
+
+    def done(n, of):
+        assert of == 6
+        if n == 1:
+            first.update({path: path.stat().st_mtime_ns for path in (tmp_path / "ray").glob("part-*")})
+        if not killed and (workers := working()):
+            os.kill(workers[0].pid, signal.SIGKILL)
+            killed.append(workers[0].pid)
+
+    options = {"model": "minilm"}
+    found = ray_engine.compute_on_ray("atlas", options, [shards], tmp_path / "ray", workers=2, done=done)
+    assert killed
+    assert len(found) == 6
+    assert first.items() <= {path: path.stat().st_mtime_ns for path in found}.items()
+    compute_part("atlas", options, [shards], 1, 1, tmp_path / "one")
+    one, many = (merge_parts(tmp_path / name).result() for name in ("one", "ray"))
+    assert json.dumps(one.to_data()) == json.dumps(many.to_data())
+
+
+@pytest.mark.slow
+def test_what_ray_is_refused_is_said_as_by_the_command_alone(tmp_path, capfd):
+    (tmp_path / "bad.conllu").write_text("1\tword\n\n")
+    out = str(tmp_path / "parts")
+    arguments = [
+        "roles",
+        str(tmp_path / "*.conllu"),
+        "--model",
+        "classroom",
+        "--engine",
+        "ray",
+        "--workers",
+        "1",
+    ]
+    assert main([*arguments, "--out", out]) == 2
+    assert "CoNLL-U has 10" in capfd.readouterr().err.splitlines()[-1]
+    with pytest.raises(InputError, match="nowhere"):
+        ray_engine.compute_on_ray("roles", {}, [], out, address="ray://nowhere.invalid:1")
