@@ -216,7 +216,8 @@ def pack(about: Any, arrays: Mapping[str, np.ndarray]) -> bytes:
     """Return plain values and arrays as the bytes of one .npz file."""
     file = BytesIO()
     text = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
-    np.savez(file, about=text, **{f"a.{name}": values for name, values in arrays.items()})
+    named: Any = {f"a.{name}": values for name, values in arrays.items()}
+    np.savez(file, about=text, **named)
     return file.getvalue()
 
 
