@@ -52,7 +52,8 @@ def give_part(
         "on_error": getattr(args, "on_error", "refuse"),
     }
     survey = Options(stop=stop, progress=progress)
+    part, parts = args.part
     path = compute_part(
-        command, options, args.shards, *args.part, args.out, resume=args.resume, survey=survey
+        command, options, args.shards, part, parts, args.out, resume=args.resume, survey=survey
     )
     return STOPPED if path is None else 0

@@ -102,7 +102,7 @@ def addresses(given: Sequence[str | Path]) -> list[str | Path]:
             found[one] = None
             continue
         with _readable(one):
-            import fsspec  # type: ignore[import-untyped]
+            import fsspec
 
             files, path = fsspec.core.url_to_fs(text)
             matches = sorted(files.glob(path))
