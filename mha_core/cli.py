@@ -1,5 +1,5 @@
 """The command line, `headscope` or `python -m mha_core`: `app`, `trace TEXT`, `next TEXT`, `why TEXT`,
-`ablate TEXT`, `patch SOURCE INTO`, `models`, `roles`, `atlas`, `similarity`, `learn ...` and `decoder`.
+`ablate TEXT`, `patch SOURCE INTO`, `models`, `roles`, `atlas`, `similarity`, `merge`, `learn ...` and `decoder`.
 
 Layers and heads that a person reads count from 1 ("4-2" is layer 4, head 2, as Clark et al. 2019 write);
 positions in arrays count from 0. Exit codes: 0, and 2 for bad input with one sentence on stderr.

@@ -19,6 +19,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+import mha_core
 from mha_core.errors import InputError
 from mha_core.heads.corpora import Lines, addresses
 from mha_core.heads.survey import Options
@@ -188,6 +189,10 @@ def merge_parts(folder: str | Path, say: Callable[[str], None] = lambda _: None)
     for path in sorted(Path(folder).glob("part-*.zip")):
         part = read_part(path)
         if found is None or first is None:
+            if part.about["version"] != mha_core.__version__:
+                raise InputError(
+                    f"{path} is of version {part.about['version']}, and this is {mha_core.__version__}."
+                )
             first, found = part, _statistics(part.about["command"])(part.about)
         elif (part.about, part.parts) != (first.about, first.parts):
             raise InputError(f"{path} is of another run than {first.path}: {_difference(part, first)}.")
@@ -216,7 +221,8 @@ def pack(about: Any, arrays: Mapping[str, np.ndarray]) -> bytes:
     """Return plain values and arrays as the bytes of one .npz file."""
     file = BytesIO()
     text = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
-    np.savez(file, about=text, **{f"a.{name}": values for name, values in arrays.items()})
+    named: Any = {f"a.{name}": values for name, values in arrays.items()}
+    np.savez(file, about=text, **named)
     return file.getvalue()
 
 

@@ -13,6 +13,7 @@ import sys
 import pytest
 
 from mha_core.cli import build_parser, main
+from mha_core.parts import compute_part
 
 pytestmark = pytest.mark.slow
 
@@ -36,6 +37,7 @@ CALLS = {
     "roles": ("roles", "", None, "verdict"),
     "similarity": ("similarity FILE.txt", "The dog ran.\nIt ran away.", 72, "head"),
     "atlas": ("atlas", "", None, "feature"),
+    "merge": ("merge PARTS", "The old dog ran home.", 8, "feature"),
     "learn jobs": ("learn jobs --steps 2", "", 2, "loss"),
     "learn induction": ("learn induction --steps 2", "", 2, "loss"),
     "learn evaluate": ("learn evaluate classroom --pairs 2", "", 1, "pass"),
@@ -67,6 +69,12 @@ def run(decoder, capsys, monkeypatch, tmp_path):
     def put(word, content):
         if word == "DECODER":
             return str(decoder)
+        if word == "PARTS":
+            (tmp_path / "text.txt").write_text(content)
+            compute_part(
+                "atlas", {"model": "classroom"}, [str(tmp_path / "text.txt")], 1, 1, tmp_path / "parts"
+            )
+            return str(tmp_path / "parts")
         if not word.startswith("FILE."):
             return word
         (tmp_path / word).write_text(content)

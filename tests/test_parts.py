@@ -21,7 +21,7 @@ from mha_core.heads.conclude import conclude
 from mha_core.heads.corpora import Lines
 from mha_core.heads.questions.base import Baseline, Measured, Question
 from mha_core.heads.table import _packed, packed
-from mha_core.heads.tally import MOST_DOCUMENTS, tally
+from mha_core.heads.tally import MOST_OTHERS, tally
 from mha_core.parts import compute_part, merge_parts
 from tests import planted
 
@@ -77,7 +77,7 @@ def whole(parts: list[Measured]) -> Measured:
     )
 
 
-@pytest.mark.parametrize("documents", [30, 3 * MOST_DOCUMENTS])
+@pytest.mark.parametrize("documents", [30, 3 * MOST_OTHERS])
 def test_tallies_add_up_to_the_same_bits_in_any_order_and_grouping(documents):
     """Also where documents are more than are kept apart, and so are gathered into groups."""
     parts = [cases(seed, 2000, documents) for seed in range(8)]
@@ -89,7 +89,7 @@ def test_tallies_add_up_to_the_same_bits_in_any_order_and_grouping(documents):
     answers = [_packed(conclude(found, (1, 3), 10)) for found in (one_by_one, backwards, in_pairs)]
     assert answers[0] == answers[1] == answers[2]
     at_once = conclude(whole(parts), (1, 3), 10)
-    assert len(one_by_one.documents) <= MOST_DOCUMENTS
+    assert len(one_by_one.documents) <= MOST_OTHERS
     assert at_once.documents == answers[0]["numbers"][1]
     np.testing.assert_allclose(answers[0]["arrays"]["score"], at_once.score.ravel(), atol=1e-6)
     slow = np.average(whole(parts).right, axis=0, weights=whole(parts).weight)

@@ -295,7 +295,7 @@ def _of_builtin(model: Model, known: set[str], options: Options) -> Iterator[Mea
     def run(items: Iterable[HasTokens], *logs: Log) -> None:
         survey(items, model, logs, Options(stop=options.stop, progress=options.progress))
 
-    if OF_TREES - known:
+    if not known >= OF_TREES:
         logs = Logs("treebank", causal)
         run((tree_of(one, model.tokenizer) for one in sentences), logs)
         yield from logs.measured(BUILT_IN)

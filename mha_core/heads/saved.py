@@ -36,7 +36,7 @@ def pack_tally(found: Tally) -> bytes:
         "others": found.others,
         "has_mass": found.has_mass,
         "binary": found.binary,
-        "shifts": {name: one.shift for name, one in sums.items()},
+        "keys": {name: (one.shift, one.most) for name, one in sums.items()},
     }
     arrays = {f"{name}/": one.keys for name, one in sums.items()}
     arrays |= {
@@ -53,7 +53,7 @@ def unpack_tally(data: bytes) -> Tally:
         columns = {
             key.partition("/")[2]: values for key, values in arrays.items() if key.startswith(f"{name}/")
         }
-        sums.append(Sums(columns.pop(""), columns, about["shifts"][name]))
+        sums.append(Sums(columns.pop(""), columns, *about["keys"][name]))
     rules = tuple(TalliedRule(**rule) for rule in about["rules"])
     return Tally(
         Question(**about["question"]),

@@ -32,6 +32,17 @@ class Block:
     related: list[Kept] = field(default_factory=list)
     choices: list[Choice] = field(default_factory=list)
 
+    def __add__(self, other: "Block") -> "Block":
+        return Block(
+            self.corpus,
+            self.looks + other.looks,
+            self.related + other.related,
+            self.choices + other.choices,
+        )
+
+    def __len__(self) -> int:
+        return len(self.looks) + len(self.choices)
+
 
 class Logs:
     """A log of everything that texts of one kind can answer: treebank, pronouns or texts."""
@@ -125,7 +136,7 @@ class Statistics:
         """Keep what is in the logs of one kind of text."""
         add_up(self.places, map(tally, logs.places.measured(corpus)))
         block = logs.block(corpus)
-        if block.looks or block.related or block.choices:
+        if len(block):
             self.blocks[place] = lambda: block
 
     def merge(self, other: "Statistics") -> None:
@@ -137,19 +148,26 @@ class Statistics:
     def tallies(self, corpora: Iterable[str]) -> Iterator[Tally]:
         """Yield every question of the corpora with all its cases, what was learnt first."""
         learnt: dict[str, Learnt] = {corpus: Learnt(self.is_causal) for corpus in corpora}
-        blocks = [self.blocks[place] for place in sorted(self.blocks)]
-        for read in blocks:
-            block = read()
+        for block in self._joined():
             learnt[block.corpus].read(block)
         found: dict[tuple[str, str], Tally] = {}
-        for read in blocks:
-            block = read()
+        for block in self._joined():
             add_up(found, map(tally, learnt[block.corpus].measured(block)))
         for corpus, rules in learnt.items():
             ours = [one for (of, _), one in found.items() if of == corpus]
             yield from sorted(ours, key=partial(_order, [one.question.key for one in rules.asked or ()]))
             ours = [one for (of, _), one in self.places.items() if of == corpus]
             yield from sorted(ours, key=partial(_order, ORDER))
+
+    def _joined(self) -> Iterator[Block]:
+        """Every block, small ones of a corpus as one: each costs milliseconds a question, whatever its size."""
+        held: dict[str, Block] = {}
+        for place in sorted(self.blocks):
+            block = self.blocks[place]()
+            held[block.corpus] = held.get(block.corpus, Block(block.corpus)) + block
+            if len(held[block.corpus]) >= BLOCK:
+                yield held.pop(block.corpus)
+        yield from held.values()
 
 
 def _order(keys: Sequence[str], one: Tally) -> tuple[int, str]:

@@ -16,28 +16,32 @@ from mha_core.heads.questions.base import BY_PLACE, Measured, Question
 from mha_core.heads.words import FloatArray, IntArray
 
 STEP = 1 << 24
-MOST_DOCUMENTS = 4096
+# A relation has eighty questions beside it, each with sums of every head for every document; pronouns have four.
+MOST_DOCUMENTS = {"coreference": 4096}
+MOST_OTHERS = 1024
 
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """Sums by key: `columns` by name (key, ...), in steps. `shift`: so many last bits the keys have lost."""
+    """Sums by key: `columns` by name (key, ...), in steps. `shift`: so many last bits the keys have lost, that there
+    are no more than `most`."""
 
     keys: npt.NDArray[np.uint64]
     columns: Mapping[str, IntArray]
     shift: int = 0
+    most: int = MOST_OTHERS
 
     @classmethod
-    def of(cls, keys: npt.ArrayLike, columns: Mapping[str, FloatArray]) -> "Sums":
+    def of(cls, keys: npt.ArrayLike, columns: Mapping[str, FloatArray], most: int = MOST_OTHERS) -> "Sums":
         """Sum columns (row, ...) by the key of each row."""
         steps = {name: np.rint(values * float(STEP)).astype(np.int64) for name, values in columns.items()}
-        return cls(np.asarray(keys).astype(np.uint64), steps)._gathered(0)
+        return cls(np.asarray(keys).astype(np.uint64), steps, 0, most)._gathered(0)
 
     def __add__(self, other: "Sums") -> "Sums":
         shift = max(self.shift, other.shift)
         keys = [one.keys >> np.uint64(shift - one.shift) for one in (self, other)]
         columns = {name: np.concatenate([self.columns[name], other.columns[name]]) for name in self.columns}
-        return Sums(np.concatenate(keys), columns, shift)._gathered(0)
+        return Sums(np.concatenate(keys), columns, shift, self.most)._gathered(0)
 
     def __getitem__(self, name: str) -> FloatArray:
         values: FloatArray = self.columns[name] / float(STEP)
@@ -47,17 +51,17 @@ class Sums:
         return len(self.keys)
 
     def _gathered(self, more: int) -> "Sums":
-        """One row a key, and no more than MOST_DOCUMENTS."""
+        """One row a key, and no more than `most`."""
         keys = self.keys >> np.uint64(more)
         order = np.argsort(keys, kind="stable")
         first = np.flatnonzero(np.diff(keys[order], prepend=~keys[order][:1]))
-        if len(first) > MOST_DOCUMENTS:
+        if len(first) > self.most:
             return self._gathered(more + 1)
         columns = {
             name: np.add.reduceat(values[order], first) if len(first) else values
             for name, values in self.columns.items()
         }
-        return Sums(keys[order][first], columns, self.shift + more)
+        return Sums(keys[order][first], columns, self.shift + more, self.most)
 
 
 @dataclass(frozen=True)
@@ -157,7 +161,7 @@ def tally(found: Measured) -> Tally:
         tuple(found.others),
         found.mass is not None,
         found.binary,
-        Sums.of(found.clusters, documents),
+        Sums.of(found.clusters, documents, MOST_DOCUMENTS.get(found.question.kind, MOST_OTHERS)),
         _steps(found, hard),
         Sums.of(np.zeros(1), {name: np.asarray(values)[None] for name, values in whole.items()}),
     )

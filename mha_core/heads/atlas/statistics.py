@@ -30,7 +30,7 @@ class AtlasStatistics:
 
     def __init__(self, about: dict[str, Any]) -> None:
         self.about, self.read = about, dict[int, dict[str, Any]]()
-        self.kept = Collection(*about["shape"], about["is_causal"])
+        self.kept = self._nothing()
         self.lines: dict[int, Lines] = {}
 
     @classmethod
@@ -78,8 +78,8 @@ class AtlasStatistics:
                 yield text
 
         for batch in read_passages(texts(), self.model):
-            for place, *passage in batch:
-                self.kept.add(number * SHARD + place, *passage)
+            for place, tokens, weights, norms in batch:
+                self.kept.add(number * SHARD + place, tokens, weights, norms)
             if options.progress:
                 seconds = time.monotonic() - started
                 options.progress(Progress(self.kept.n_passages, seconds, None, None))
@@ -91,6 +91,10 @@ class AtlasStatistics:
             "n_texts": n_texts,
             "left_out": reading.n_skipped + n_lines - n_texts,
         }
+
+    def _nothing(self) -> Collection:
+        layers, heads = self.about["shape"]
+        return Collection(layers, heads, self.about["is_causal"])
 
     def finish(self) -> None:
         """An atlas is of the shards alone."""
@@ -138,7 +142,7 @@ class AtlasStatistics:
     def load(self, part: Part) -> None:
         """Add those of a part file."""
         about, arrays = unpack(part.member("kept"))
-        kept = Collection(*self.about["shape"], self.about["is_causal"])
+        kept = self._nothing()
         tops = (kept.top, *kept.halves)
         for which, head, *pair, passage, query, key, weight, norm in arrays["tops"].tolist():
             one = Example(int(passage), int(query), int(key), weight, norm)

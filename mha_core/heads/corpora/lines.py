@@ -33,8 +33,12 @@ class Lines:
     """
 
     def __init__(self, source: Path | str | bytes) -> None:
-        self.source = source if isinstance(source, bytes) or _is_remote(source) else Path(source)
-        self.size = len(source) if isinstance(source, bytes) else _size(self.source)
+        if isinstance(source, bytes):
+            self.source: Path | str | bytes = source
+            self.size = len(source)
+        else:
+            self.source = str(source) if _is_remote(source) else Path(source)
+            self.size = _size(self.source)
         self.read = 0
 
     @property

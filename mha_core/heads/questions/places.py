@@ -74,7 +74,7 @@ class PlaceLog:
         sentence = getattr(item, "sentence", None)
         text = item.tokens.text
         source, half = (sentence.source, sentence.pair or text) if sentence is not None else (text, text)
-        means = (values.mean(0, dtype=np.float64) for values in (score, mass))
+        means = score.mean(0, dtype=np.float64), mass.mean(0, dtype=np.float64)
         self.kept.setdefault(key, []).append(
             _Kept(len(score), *means, float(blind.mean()), source, half, control)
         )
