@@ -19,6 +19,7 @@ from mha_core.model_list import DECODER_PACKAGE, WHEEL
 from mha_core.resources import home
 
 LAST_PORT = 65535
+ROLES = "HEADSCOPE_ROLES"
 
 
 def add_app_parser(commands: Any) -> None:
@@ -31,6 +32,13 @@ def add_app_parser(commands: Any) -> None:
         help="address to listen on; 0.0.0.0 lets others connect (%(default)s)",
     )
     parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
+    parser.add_argument(
+        "--roles",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="tables of roles that headscope merge --table wrote",
+    )
     parser.set_defaults(run=_run)
 
 
@@ -75,6 +83,8 @@ def command(options: argparse.Namespace) -> list[str]:
 def _run(options: argparse.Namespace) -> int:
     started = command(options)
     check_address(options.address)
+    if options.roles:
+        os.environ[ROLES] = os.pathsep.join(str(path.resolve()) for path in options.roles)
     os.chdir(home())
     os.environ.setdefault("MALLOC_ARENA_MAX", "2")
     os.execv(started[0], started)  # noqa: S606 - our own interpreter

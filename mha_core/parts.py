@@ -214,7 +214,7 @@ def _difference(one: Part, other: Part) -> str:
     if one.parts != other.parts:
         return f"it is one of {one.parts} parts, not of {other.parts}"
     name = next(key for key in one.about if one.about[key] != other.about.get(key))
-    return f"its {name.replace('_', ' ')} differs"
+    return f"not the same {name.replace('_', ' ')}"
 
 
 def pack(about: Any, arrays: Mapping[str, np.ndarray]) -> bytes:

@@ -6,12 +6,18 @@ import pytest
 import visit
 from streamlit.testing.v1 import AppTest
 
+from mha_core import InputError, cli
+from mha_core.heads import make
+from mha_core.heads.builtin import read_builtin
 from mha_core.heads.questions.base import KIND_OF, KINDS
-from mha_core.heads.table import read_roles
+from mha_core.heads.table import read_roles, read_table
+from mha_core.parts import compute_part
 from mha_core.wording import head_name
 from pages.parts.frame import head_facts
 from pages.parts.frame.selection import parse_head
 from pages.parts.roles import card, choice, head_map, role_table
+from tests import planted
+from tests.test_parts import conllu
 
 SHIPPED = [table for name in head_facts.SHIPPED if (table := read_roles(name)) is not None]
 TABLES = [*SHIPPED, *(table.untrained for table in SHIPPED if table.untrained is not None)]
@@ -220,3 +226,32 @@ def test_a_model_without_a_table_is_analysed_and_shown():
     known = head_facts.known_table("classroom")
     assert visit.said(at, "role-finding") == [choice.finding(choice.choice(known, {"role": "previous"})[0])]
     assert set(at.dataframe[0].value["corpus"]) == {"the built-in sentences"}
+
+
+# A table that was merged from parts
+
+
+def test_a_merged_table_is_shown_with_what_was_read_and_left_out(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(make, "read_builtin", lambda: read_builtin()[::10])
+    trees = "".join(map(conllu, planted.treebank(60)))
+    for i in (1, 2):
+        (tmp_path / f"tree-{i}.conllu").write_text(f"1\tbroken\n\n{trees}")
+    for i in (1, 2):
+        options = {"model": "classroom", "on_error": "skip"}
+        compute_part("roles", options, [str(tmp_path / "tree-*")], i, 2, tmp_path / "parts")
+    path = tmp_path / "table.json.gz"
+    assert cli.main(["merge", str(tmp_path / "parts"), "--table", str(path)]) == 0
+    capsys.readouterr()
+    monkeypatch.setenv("HEADSCOPE_ROLES", str(path))
+    head_facts.own_tables.cache_clear()
+    try:
+        at = open_page(model="classroom", role="syntactic")
+        assert not at.exception
+        assert "120 texts, 2 left out" in body(at)
+        assert any("tree-*" in one.value for one in at.code)
+    finally:
+        head_facts.own_tables.cache_clear()
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(InputError, match=r"table\.json\.gz"):
+        read_table(path)
+    assert cli.main(["merge", str(tmp_path), "--table", str(path)]) == 2

@@ -25,7 +25,7 @@ from mha_core.heads.kinds import kind_of
 from mha_core.heads.make import RoleStatistics, find_roles
 from mha_core.heads.similarity import SimilarityLog
 from mha_core.heads.survey import HasTokens, Options, Progress, TextItem, survey
-from mha_core.heads.table import RoleTable, read_roles
+from mha_core.heads.table import RoleTable, read_roles, write_roles
 from mha_core.part_command import add_shards, give_part
 from mha_core.parts import merge_parts
 from mha_core.wording import counted
@@ -81,6 +81,9 @@ def add_roles_parsers(commands: "argparse._SubParsersAction[argparse.ArgumentPar
     add_atlas_parser(commands).set_defaults(run=partial(_run, answer=atlas))
     merge = commands.add_parser("merge", help="add up the parts of roles or of an atlas")
     merge.add_argument("folder", type=Path, metavar="DIR", help="folder of the part files")
+    merge.add_argument(
+        "--table", type=Path, metavar="FILE", help="also write roles for the app: headscope app --roles FILE"
+    )
     _add_rows(merge)
     add_format(merge)
     merge.set_defaults(run=partial(_run, answer=_merge))
@@ -139,7 +142,10 @@ def _merge(args: argparse.Namespace, stop: Stop) -> int:
     if isinstance(found, RoleStatistics):
         read = found.read.values()
         left_out, unused = sum(one["left_out"] for one in read), sum(one["unused"] for one in read)
-        _give_table(args, found.result(), left_out, unused)
+        table = found.result()
+        if args.table is not None:
+            write_roles(table, args.table)
+        _give_table(args, table, left_out, unused)
     else:
         about = found.about
         give_atlas(args, found.result(), about, ", ".join(about["shards"]), about["shape"], about["model"])

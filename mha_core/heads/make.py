@@ -221,9 +221,8 @@ class RoleStatistics(Statistics):
             titles if len(titles) <= MOST_NAMED else [f"{len(titles)} files, {titles[0]} to {titles[-1]}"]
         )
         licences = ", ".join(dict.fromkeys(licence for _, licence in known if licence))
-        return Corpus(
-            kind, " and ".join(titles), names, digests, sum(one["n_texts"] for one in read), licences
-        )
+        n_texts, left_out = (sum(one[name] for one in read) for name in ("n_texts", "left_out"))
+        return Corpus(kind, " and ".join(titles), names, digests, n_texts, licences, left_out)
 
 
 def _block(part: Part, name: str) -> Block:

@@ -5,6 +5,7 @@ In files layers and heads count from 1, shares go from 0 to 1 with DIGITS digits
 
 import gzip
 import json
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mha_core.errors import InputError
 from mha_core.heads.conclude import Answer, Rule
 from mha_core.heads.questions.base import KIND_OF, Question
 from mha_core.heads.stats import Gap
@@ -30,7 +32,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Corpus:
-    """What was read: `digests` are the SHA-256 of its files."""
+    """What was read: `digests` are the SHA-256 of its files; `n_left_out` lines or texts could not be used."""
 
     key: str
     title: str
@@ -38,6 +40,7 @@ class Corpus:
     digests: list[str]
     n_texts: int
     licence: str = ""
+    n_left_out: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,8 +276,18 @@ def roles_file(model: str) -> Path:
 def read_roles(model: str, digest: str | None = None) -> RoleTable | None:
     """Return the shipped table of a model by its name; None if there is none, or not for weights with this digest."""
     path = roles_file(model)
-    found = unpacked(json.loads(gzip.decompress(path.read_bytes()))) if path.is_file() else None
+    found = read_table(path) if path.is_file() else None
     return None if found is None or (digest is not None and found.digest != digest) else found
+
+
+def read_table(path: str | Path) -> RoleTable:
+    """Return a table that `write_roles` wrote. Raises InputError, with its name, for a file that is none."""
+    try:
+        return unpacked(json.loads(gzip.decompress(Path(path).read_bytes())))
+    except OSError as problem:
+        raise InputError(f"'{path}' is no table of roles: {problem.strerror or problem}.") from None
+    except (EOFError, zlib.error, ValueError, KeyError, TypeError):
+        raise InputError(f"'{path}' is no table of roles; `headscope merge --table` writes one.") from None
 
 
 def write_roles(table: RoleTable, path: Path) -> None:

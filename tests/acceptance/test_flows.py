@@ -527,7 +527,7 @@ def test_every_file_that_compare_saves_holds_the_numbers_of_both_sentences(reade
 def test_the_saved_page_answers_without_a_network(reader, tmp_path):
     person = reader(address(CAT, head="4-2", pin="8"))
     opened(person, "Save")
-    file = saved(person, exported(person, "HTML"), tmp_path)
+    file = saved(person, exported(person, "HTML, works offline"), tmp_path)
     alone = reader(None, offline=True)
     asked: list[str] = []
     alone.page.on("request", lambda request: asked.append(request.url))

@@ -3,16 +3,19 @@
 In: the name of a model. Out: its table of roles, the roles, an atlas; what is not known yet is begun behind the pages.
 """
 
+import os
 import time
 from collections.abc import Hashable, Mapping
+from functools import cache
 
 from mha_core import HeadScopeError, Model
+from mha_core.app_command import ROLES
 from mha_core.experiments import Part
 from mha_core.heads.atlas.shipped import Shipped, read_shipped
 from mha_core.heads.make import find_roles
 from mha_core.heads.roles import Role, roles
 from mha_core.heads.survey import Options
-from mha_core.heads.table import RoleTable, read_roles
+from mha_core.heads.table import RoleTable, read_roles, read_table
 from mha_core.model_list import DECODER, DECODER_DIGEST, EMBEDDED, EMBEDDED_DIGESTS
 from mha_core.wording import Head
 from pages.parts.frame.loading import at_hand, end_if_left, named_model
@@ -30,24 +33,42 @@ def known_table(name: str, trained: bool = True) -> RoleTable | None:
     if found is not None:
         return found
     used = at_hand(name, trained)
-    known: RoleTable | None = None if used is None else store.STORE.peek(_key(used))
+    if used is None:
+        return None
+    known: RoleTable | None = own_tables().get((name, used.digest, trained)) or store.STORE.peek(_key(used))
     return known
 
 
+@cache
+def own_tables() -> dict[tuple[str, str, bool], RoleTable]:
+    """Return the tables of whoever runs the server, by model, digest and whether its weights are trained.
+
+    Raises InputError for a file that is no table.
+    """
+    found = map(read_table, filter(None, os.environ.get(ROLES, "").split(os.pathsep)))
+    return {(table.model, table.digest, table.trained): table for table in found}
+
+
 def shipped_table(name: str, trained: bool = True) -> RoleTable | None:
-    """Return the table that comes with the program, without loading the model; None where there is none."""
+    """Return the table of a listed model without loading it: the server's own or the one that comes with the program;
+    None where there is none."""
     digest = SHIPPED.get(name)
     if digest is None:
         return None
+    if own := own_tables().get((name, digest, trained)):
+        return own
     found: RoleTable | None = store.STORE.get(("roles", name), lambda: read_roles(name, digest))
     return found if trained or found is None else found.untrained
 
 
 def table(name: str, trained: bool = True) -> RoleTable:
     """Return the same; waits until it is known. Raises HeadScopeError where it cannot be found out."""
+    if (found := shipped_table(name, trained)) is not None:
+        return found
+    used = named_model(name, trained)
     found = known_table(name, trained)
     if found is None:
-        job = _begin(named_model(name, trained))
+        job = _begin(used)
         while not job.finished:
             time.sleep(LOOKS)
             end_if_left()

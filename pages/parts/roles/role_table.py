@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from mha_core import export
-from mha_core.heads.table import RoleTable
+from mha_core.heads.table import Corpus, RoleTable
 from mha_core.wording import Head, counted, head_name
 from pages.parts.frame import state
 from pages.parts.frame.links import link_to, with_params
@@ -134,8 +134,11 @@ def _described(table: RoleTable, address: str) -> Any:
 
 
 def _source(table: RoleTable) -> str:
-    corpora = "; ".join(
-        f"{corpus.title} ({counted(corpus.n_texts, 'text')}{', ' + corpus.licence if corpus.licence else ''})"
-        for corpus in table.corpora.values()
-    )
-    return f"Made {table.date} from {corpora}."
+    return f"Made {table.date} from {'; '.join(map(_corpus_text, table.corpora.values()))}."
+
+
+def _corpus_text(corpus: Corpus) -> str:
+    """What was read, and how much of it was left out."""
+    said = [counted(corpus.n_texts, "text")]
+    said += [f"{corpus.n_left_out:,} left out"] if corpus.n_left_out else []
+    return f"{corpus.title} ({', '.join([*said, *filter(None, [corpus.licence])])})"

@@ -43,6 +43,10 @@ def settings() -> dict[str, Any]:
     """What `st.App` needs besides the script: the guard, the routes of our own, the work before the start."""
     problems = ["the model is being loaded"]
     check_switches()
+    try:
+        head_facts.own_tables()
+    except mha_core.HeadScopeError as error:
+        raise SystemExit(f"HEADSCOPE_ROLES: {error}") from None
 
     @asynccontextmanager
     async def lifespan(_app: st.App) -> AsyncIterator[dict[str, Any]]:
