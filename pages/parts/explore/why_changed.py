@@ -7,17 +7,17 @@ missing.
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
-from mha_core import AttentionRecord, Grid, why
+from mha_core import AttentionRecord, why
 from mha_core.figures import charts
 from mha_core.grid import units_of
 from mha_core.picture.text import indexed, visible
 from mha_core.wording import Head, head_name, percent
 from pages.parts.explore.export_both import Comparison
 from pages.parts.explore.tables import box
+from pages.parts.explore.walk import Step, tokens_of
 from pages.parts.frame import loading, shell
 from pages.parts.frame.charts import chart, is_dark
 from pages.parts.frame.page_text import say
@@ -74,18 +74,10 @@ def _links(runs: Comparison) -> tuple[Link, Link]:
         else (chosen.to, there[chosen.to])
     )
     a, b = (
-        _strongest_tokens(record, grid, chosen.head, query[at], key[at])
+        tokens_of(Step(chosen.head, query[at], key[at]), record, grid)
         for at, (record, grid) in enumerate(zip(runs.records, runs.grids, strict=True))
     )
     return a, b
-
-
-def _strongest_tokens(record: AttentionRecord, grid: Grid, head: Head, query: int, key: int) -> Link:
-    """Of the tokens of two words the pair with the largest weight."""
-    queries, keys = (grid.units[unit].pieces for unit in (query, key))
-    weights = record.weights[head][np.ix_(queries, keys)]
-    at, to = divmod(int(weights.argmax()), len(keys))
-    return queries[at], keys[to]
 
 
 def _changes(runs: Comparison, links: Sequence[Link]) -> pd.DataFrame:
