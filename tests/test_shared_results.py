@@ -133,6 +133,7 @@ class Named:
     name: str
     trained: bool
     fingerprint: str = "none"
+    digest: str = "none"
     n_parameters: int = 1000
 
 
