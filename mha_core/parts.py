@@ -44,7 +44,7 @@ class Mergeable(Protocol):
 
     def add(self, number: int, options: Options | None = None) -> None: ...
 
-    def finish(self) -> None: ...
+    def finish(self, *, options: Options | None = None) -> None: ...
 
     def merge(self, other: Any) -> None: ...
 
@@ -108,7 +108,9 @@ def compute_part(
         if survey.stop and survey.stop():
             return None
     if part == 1:
-        found.finish()
+        found.finish(options=survey)
+        if survey.stop and survey.stop():
+            return None
     write_part(found, part, parts, path)
     return path
 

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+from collections import defaultdict
 
 import psutil
 import pytest
@@ -34,12 +35,12 @@ def working() -> list[psutil.Process]:
 
 @pytest.mark.slow
 def test_a_killed_worker_costs_its_part_and_the_result_is_that_of_one_part(shards, tmp_path):
-    killed, first = [], {}
+    killed, written = [], defaultdict(set)
 
     def done(n, of):
         assert of == 4
-        if n == 1:
-            first.update({path: path.stat().st_mtime_ns for path in (tmp_path / "ray").glob("part-*")})
+        for path in (tmp_path / "ray").glob("part-*"):
+            written[path].add(path.stat().st_mtime_ns)
         if not killed and (workers := working()):
             os.kill(workers[0].pid, signal.SIGKILL)
             killed.append(workers[0].pid)
@@ -48,7 +49,8 @@ def test_a_killed_worker_costs_its_part_and_the_result_is_that_of_one_part(shard
     found = ray_engine.compute_on_ray("atlas", options, [shards], tmp_path / "ray", workers=2, done=done)
     assert killed
     assert len(found) == 4
-    assert first.items() <= {path: path.stat().st_mtime_ns for path in found}.items()
+    assert len(written) == 4
+    assert sum(map(len, written.values())) <= 5, "the killed worker may just have written its part"
     compute_part("atlas", options, [shards], 1, 1, tmp_path / "one")
     one, many = (merge_parts(tmp_path / name).result() for name in ("one", "ray"))
     assert json.dumps(one.to_data()) == json.dumps(many.to_data())

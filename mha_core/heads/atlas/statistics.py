@@ -96,7 +96,7 @@ class AtlasStatistics:
         layers, heads = self.about["shape"]
         return Collection(layers, heads, self.about["is_causal"])
 
-    def finish(self) -> None:
+    def finish(self, *, options: Options | None = None) -> None:
         """An atlas is of the shards alone."""
 
     def merge(self, other: "AtlasStatistics") -> None:
