@@ -7,7 +7,7 @@ import { describe, drawRanking, fillSheet } from "./explore/heads.js";
 import { hasTwo, lookFrom, lookOf, notMine } from "./explore/look.js";
 import { drawTabs, drawUsual, drawWords, sentenceShown } from "./explore/said.js";
 import { matrixSpec, shownLinks } from "./explore/shown.js";
-import { answered, drawWhy, reachWhy } from "./explore/why.js";
+import { answered, drawWhy, reachWhy, reasonArcs } from "./explore/why.js";
 import { percent } from "./format.js";
 import { STEPS, strongest } from "./numbers.js";
 import { spokenOnce } from "./parts.js";
@@ -283,6 +283,8 @@ export class Explore {
     if (anew || this.sentence.present !== this.present) this.sentence.measure(this.present);
     const [pin] = this.state.pins;
     if (pin === undefined) return;
+    const [reason] = reasonArcs(this);
+    if (reason) return this.sentence.reveal(reason.from, reason.to);
     const row = rowOf(this.record, this.state.head, [pin]);
     this.sentence.reveal(pin, this.state.to ?? (row ? strongest(row, 1)[0]?.to : pin));
   }

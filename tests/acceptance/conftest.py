@@ -14,7 +14,6 @@ from running import AppServer
 
 DESKTOP = {"width": 1280, "height": 800}
 TABLET = {"width": 1024, "height": 768}
-PHONE = {"width": 390, "height": 844}
 IDLE = "[data-testid=stApp][data-test-script-state=notRunning]"
 # For how long nothing on the page changed, in steps of 50 ms: Streamlit says that a run is over before the browser has
 # drawn what came of it. A clock would go on while the browser has no time to draw; these steps do not.

@@ -6,7 +6,6 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
 from axe import complaints
-from conftest import PHONE
 from playwright.sync_api import expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -26,7 +25,7 @@ def link(person: Any) -> dict[str, str]:
     return dict(parse_qsl(urlsplit(person.page.url).query))
 
 
-@pytest.mark.parametrize("viewport", [None, PHONE])
+@pytest.mark.parametrize("viewport", [None, {"width": 390, "height": 844}])
 def test_three_clicks_lead_to_the_mlp_and_the_heads_that_read_tired(reader, viewport):
     person = reader(**({"viewport": viewport} if viewport else {}))
     expect(answer(person)).to_be_hidden()

@@ -214,16 +214,11 @@ def _of_named(effects: PromptEffects, heads: Sequence[Head], roles: Mapping[Head
 
 
 def answers_text(effects: PromptEffects, head: Head) -> str:
-    """Which answer a head's ablation raises or lowers, where it is one of the two.
-
-    A head that lowers a word of the prompt does copy suppression (McDougall et al. 2023).
-    """
-    prompt = effects.prompts[0]
-    changes = dict(zip(prompt.answers, effects.changes[:, head[0], head[1]].mean(0), strict=True))
+    """Which answer a head's ablation raises or lowers, where it is one of the two."""
+    changes = dict(zip(effects.prompts[0].answers, effects.changes[:, head[0], head[1]].mean(0), strict=True))
     word = max(changes, key=lambda answer: abs(changes[answer]))
     others = [abs(change) for answer, change in changes.items() if answer != word]
     if not others or abs(changes[word]) < MOSTLY * others[0]:
         return ""
     does = "lowers" if changes[word] > 0 else "raises"
-    also = " (copy suppression)" if does == "lowers" and word.strip() in prompt.text else ""
-    return f" It {does} `{shown(word)}`{also}."
+    return f" It {does} `{shown(word)}`."

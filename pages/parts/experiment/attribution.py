@@ -39,8 +39,8 @@ def agreement_text(parts: pd.DataFrame, effects: pd.DataFrame) -> str:
     if heads["effect"].isna().any() or pd.isna(r):
         return ""
     return (
-        "Ablation takes away what a head writes directly and through later heads "
-        f"(Pearson r = {number(r)}, n = {counted(len(heads), 'head')})."
+        f"Attribution and ablation effect correlate at r = {number(r)} (Pearson, n = {counted(len(heads), 'head')}). "
+        "Ablation also changes what later heads write."
     )
 
 
