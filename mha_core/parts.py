@@ -21,9 +21,11 @@ import numpy as np
 
 import mha_core
 from mha_core.errors import InputError
-from mha_core.heads.corpora import Lines, addresses
+from mha_core.heads.corpora import Lines, addresses, name_of
+from mha_core.heads.corpora.reading import OnError
 from mha_core.heads.survey import Options
 from mha_core.load import load_model
+from mha_core.model import Model
 
 STATISTICS = {
     "roles": ("mha_core.heads.make", "RoleStatistics"),
@@ -113,6 +115,26 @@ def compute_part(
             return None
     write_part(found, part, parts, path)
     return path
+
+
+def about_run(
+    command: str, model: Model, shards: Sequence[str | Path], seed: int, on_error: OnError
+) -> tuple[Row, list[str | Path]]:
+    """Return what the header says of a run, the same for all its parts, and the files that its shards are."""
+    files = addresses(shards)
+    return {
+        "command": command,
+        "version": mha_core.__version__,
+        "model": model.name,
+        "digest": model.digest,
+        "trained": bool(model.info.trained),
+        "seed": None if model.info.trained else seed,
+        "shape": [model.n_layers, model.n_heads],
+        "is_causal": bool(model.info.is_causal),
+        "precision": str(model.dtype),
+        "on_error": on_error,
+        "shards": [name_of(one) for one in files],
+    }, files
 
 
 def _statistics(command: str) -> Any:

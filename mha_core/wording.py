@@ -53,3 +53,13 @@ def percent(share: float) -> str:
     tenths = math.floor(abs(share) * 1000 + 0.5)
     number = f"0.{tenths}" if 0 < tenths < 10 else str(math.floor(abs(share) * 100 + 0.5))
     return f"{'−' if share < 0 and tenths else ''}{number}%"
+
+
+def number(value: float) -> str:
+    """A number with two decimals and a real minus; what is rounded to nothing has no sign."""
+    return f"{value:.2f}".replace("-0.00", "0.00").replace("-", "−")
+
+
+def signed(value: float) -> str:
+    """A change with its sign."""
+    return number(value) if value < 0 or number(value) == "0.00" else f"+{number(value)}"

@@ -12,11 +12,10 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import mha_core
 from mha_core.errors import InputError
 from mha_core.heads.builtin import builtin_path, choices_of, read_builtin, tree_of
 from mha_core.heads.conclude import conclude, judged
-from mha_core.heads.corpora import Lines, Reading, addresses, name_of
+from mha_core.heads.corpora import Lines, Reading, name_of
 from mha_core.heads.corpora.reading import OnError
 from mha_core.heads.kinds import kind_of
 from mha_core.heads.questions.agreement import measure_agreement
@@ -30,7 +29,7 @@ from mha_core.heads.survey import HasTokens, Log, Options, survey
 from mha_core.heads.table import Corpus, RoleTable, Row
 from mha_core.heads.tally import Tally, tally
 from mha_core.model import Model
-from mha_core.parts import Part, write_part
+from mha_core.parts import Part, about_run, write_part
 from mha_core.resources import asset
 from mha_core.wording import counted
 
@@ -99,23 +98,9 @@ class RoleStatistics(Statistics):
         that will be added, from 0; all without. `seed` is said of random weights.
         Raises InputError for an ending that is none of these, and for files that are not there.
         """
-        files = addresses(shards)
-        about = {
-            "command": "roles",
-            "version": mha_core.__version__,
-            "model": model.name,
-            "digest": model.digest,
-            "trained": bool(model.info.trained),
-            "seed": None if model.info.trained else seed,
-            "shape": [model.n_layers, model.n_heads],
-            "is_causal": bool(model.info.is_causal),
-            "precision": str(model.dtype),
-            "on_error": on_error,
-            "limit": None,
-            "given": [name_of(one) for one in shards],
-            "shards": [name_of(one) for one in files],
-            "kinds": [kind_of(one).key for one in files],
-        }
+        about, files = about_run("roles", model, shards, seed, on_error)
+        about |= {"limit": None, "given": [name_of(one) for one in shards]}
+        about["kinds"] = [kind_of(one).key for one in files]
         found = cls(about)
         found.model = model
         ours = range(len(files)) if numbers is None else numbers

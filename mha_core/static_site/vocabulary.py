@@ -21,7 +21,6 @@ from mha_core.word_spans import MARKS
 
 # All that are assigned or for private use; between them nothing is.
 CODES = ((0, 0xD800), (0xE000, 0x34000), (0xE0000, 0xE1000), (0xF0000, 0x110000))
-CHARACTERS = [chr(code) for start, stop in CODES for code in range(start, stop)]
 LONGEST_WORD = 100  # of more characters WordPiece makes no pieces
 
 
@@ -81,16 +80,21 @@ def _is_berts(made: dict[str, Any]) -> bool:
 
 
 @cache
+def _characters() -> list[str]:
+    return [chr(code) for start, stop in CODES for code in range(start, stop)]
+
+
+@cache
 def _of_spans() -> dict[str, list[str]]:
     """What word_spans.py asks of a character."""
-    kinds = {c: unicodedata.category(c) for c in CHARACTERS}
+    kinds = {c: unicodedata.category(c) for c in _characters()}
     return {
         "mark": [c for c, kind in kinds.items() if kind in MARKS],
         "format": [c for c, kind in kinds.items() if kind == "Cf"],
         "symbol": [c for c, kind in kinds.items() if kind == "So"],
-        "alnum": [c for c in CHARACTERS if c.isalnum()],
-        "digit": [c for c in CHARACTERS if c.isdigit()],
-        "blank": [c for c in CHARACTERS if c.isspace()],
+        "alnum": [c for c in _characters() if c.isalnum()],
+        "digit": [c for c in _characters() if c.isdigit()],
+        "blank": [c for c in _characters() if c.isspace()],
     }
 
 
@@ -98,12 +102,12 @@ def _of_spans() -> dict[str, list[str]]:
 def _of_pieces(normalizer: str) -> dict[str, list[str]]:
     """What BERT's normalizer, as tokenizer.json says it, and its pre-tokenizer do with a character between letters."""
     normal, runs = BertNormalizer(**json.loads(normalizer)), BertPreTokenizer()
-    became = {c: normal.normalize_str(f"a{c}b")[1:-1] for c in CHARACTERS}
+    became = {c: normal.normalize_str(f"a{c}b")[1:-1] for c in _characters()}
     return {
         "drop": [c for c, to in became.items() if not to],
         "space": [c for c, to in became.items() if to == " "],
         "cjk": [c for c, to in became.items() if len(to) > 1 and to[0] == to[-1] == " "],
-        "punct": [c for c in CHARACTERS if not c.isspace() and len(runs.pre_tokenize_str(f"a{c}b")) == 3],
+        "punct": [c for c in _characters() if not c.isspace() and len(runs.pre_tokenize_str(f"a{c}b")) == 3],
     }
 
 
@@ -111,7 +115,7 @@ def _of_pieces(normalizer: str) -> dict[str, list[str]]:
 def _of_words(pattern: str) -> dict[str, list[str]]:
     """What the pattern of a list of words makes of a character after a letter."""
     found = Split(Regex(pattern), "removed", invert=True).pre_tokenize_str
-    runs = {c: found(f"a{c}")[-1][0] for c in CHARACTERS}
+    runs = {c: found(f"a{c}")[-1][0] for c in _characters()}
     return {
         "word": [c for c, run in runs.items() if len(run) == 2],
         "space": [c for c, run in runs.items() if run == "a" != c],

@@ -8,16 +8,15 @@ from typing import Any
 
 import numpy as np
 
-import mha_core
 from mha_core.errors import InputError
 from mha_core.heads.atlas.collect import Collection, Example
 from mha_core.heads.atlas.passages import LEAST_TOKENS, read_passages
 from mha_core.heads.atlas.table import Atlas, atlas
-from mha_core.heads.corpora import Lines, Reading, addresses, name_of, read_json_lines
+from mha_core.heads.corpora import Lines, Reading, read_json_lines
 from mha_core.heads.corpora.reading import OnError
 from mha_core.heads.survey import Options, Progress
 from mha_core.model import Model
-from mha_core.parts import Part, pack, unpack, write_part
+from mha_core.parts import Part, about_run, pack, unpack, write_part
 from mha_core.tokens import Piece, Tokens, Word
 
 SHARD = 1 << 32  # passages are numbered within their shard until all are known
@@ -45,20 +44,7 @@ class AtlasStatistics:
     ) -> "AtlasStatistics":
         """Return the statistics of no text yet. `shards`: texts, a passage a line, or .jsonl, an object with "text" a
         line; otherwise as RoleStatistics.start."""
-        files = addresses(shards)
-        about = {
-            "command": "atlas",
-            "version": mha_core.__version__,
-            "model": model.name,
-            "digest": model.digest,
-            "trained": bool(model.info.trained),
-            "seed": None if model.info.trained else seed,
-            "shape": [model.n_layers, model.n_heads],
-            "is_causal": bool(model.is_causal),
-            "precision": str(model.dtype),
-            "on_error": on_error,
-            "shards": [name_of(one) for one in files],
-        }
+        about, files = about_run("atlas", model, shards, seed, on_error)
         found = cls(about)
         found.model = model
         ours = range(len(files)) if numbers is None else numbers

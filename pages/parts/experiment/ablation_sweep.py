@@ -25,11 +25,11 @@ from mha_core.experiments import (
     with_other_names,
 )
 from mha_core.heads.roles import Role
-from mha_core.wording import Head, counted, head_name
+from mha_core.wording import Head, counted, head_name, number, signed
 from pages.parts.experiment.attribution import agreement_text, attributed
 from pages.parts.experiment.effects import draw_effects
 from pages.parts.experiment.frame import about, explore_links, named, roles_of
-from pages.parts.experiment.text import moves, number, shown, signed, word_of
+from pages.parts.experiment.text import moves, shown, word_of
 from pages.parts.frame import loading, presets, shell, state
 from pages.parts.frame.page_text import say
 from pages.parts.frame.progress import work

@@ -12,8 +12,7 @@ from mha_core import AttentionRecord, Model, logit_attribution
 from mha_core.experiments import Outcome, Prompt, Word
 from mha_core.figures import charts
 from mha_core.logit_attribution import mean_attribution
-from mha_core.wording import counted
-from pages.parts.experiment.text import number, signed
+from mha_core.wording import counted, number, signed
 from pages.parts.frame.charts import chart, is_dark
 
 MAP = "attribution"

@@ -9,11 +9,10 @@ import streamlit as st
 
 from mha_core.figures import charts
 from mha_core.heads.roles import Role
-from mha_core.wording import Head, counted, head_name
+from mha_core.wording import Head, counted, head_name, number, signed
 from pages.parts.experiment.asked import spelled
 from pages.parts.experiment.attribution import MAP, draw_attribution
 from pages.parts.experiment.frame import PARTS
-from pages.parts.experiment.text import number, signed
 from pages.parts.frame import state
 from pages.parts.frame.charts import chart, is_dark, selected_heads
 from pages.parts.frame.links import link_to

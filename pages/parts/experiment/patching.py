@@ -11,10 +11,10 @@ from mha_core.figures import charts
 from mha_core.heads.roles import Role
 from mha_core.heads.words import FloatArray
 from mha_core.tokens import Tokens
-from mha_core.wording import Head, counted, head_name, percent
+from mha_core.wording import Head, counted, head_name, number, percent
 from pages.parts.experiment.effects import draw_effects
 from pages.parts.experiment.frame import about, explore_links, roles_of
-from pages.parts.experiment.text import measured, number, shown
+from pages.parts.experiment.text import measured, shown
 from pages.parts.frame import examples, loading, presets, shell
 from pages.parts.frame.charts import chart, is_dark
 from pages.parts.frame.page_text import quoted, say

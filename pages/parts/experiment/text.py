@@ -80,16 +80,6 @@ def _moved_text(each: Moved, record: AttentionRecord, roles: Mapping[Head, Role]
     return f"{named(each.head, roles)} {percent(each.share)}, most at `{word}`"
 
 
-def number(value: float) -> str:
-    """A number with two decimals and a real minus; what is rounded to nothing has no sign."""
-    return f"{value:.2f}".replace("-0.00", "0.00").replace("-", "−")
-
-
-def signed(value: float) -> str:
-    """A change with its sign."""
-    return number(value) if value < 0 or number(value) == "0.00" else f"+{number(value)}"
-
-
 def measured(names: Sequence[str]) -> str:
     """What is measured, by the names of an outcome's numbers: of words with those whose logits are compared."""
     words = [f"`{shown(word_of(name))}`" for name in names[1:]]

@@ -14,7 +14,7 @@ from mha_core import AttentionRecord, why
 from mha_core.figures import charts
 from mha_core.grid import units_of
 from mha_core.picture.text import indexed, visible
-from mha_core.wording import Head, head_name, percent
+from mha_core.wording import Head, head_name, percent, signed
 from pages.parts.explore.export_both import Comparison
 from pages.parts.explore.tables import box
 from pages.parts.explore.walk import Step, tokens_of
@@ -132,17 +132,13 @@ def finding(found: pd.DataFrame) -> str:
     if abs(first["change"]) < NOTHING:
         return f"{weight} None of its parts changes."
     part = f"{first['part'][:1].upper()}{first['part'][1:]} at `{first['at']}`"
-    return f"{weight} {part} changes most: its part of the score {_moves(first['A'], first['B'], _signed)}."
+    return f"{weight} {part} changes most: its part of the score {_moves(first['A'], first['B'], signed)}."
 
 
 def _moves(before: float, after: float, told: Callable[[float], str]) -> str:
     if told(before) == told(after):
         return f"stays at {told(before)}"
     return f"{'rises' if after > before else 'falls'} from {told(before)} to {told(after)}"
-
-
-def _signed(score: float) -> str:
-    return f"{score:+.2f}".replace("-", "−")
 
 
 def _draw(runs: Comparison, found: pd.DataFrame) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from mha_core import Grid
 from mha_core.mlp_sources import Side
 from mha_core.picture.text import listed
-from mha_core.wording import head_name, percent
+from mha_core.wording import head_name, percent, signed
 from pages.parts.explore.walk import Step
 
 MOST, FEW = 0.5, 0.2  # of the score: a part that is most of it, and one that is one of many
@@ -74,7 +74,7 @@ def name_of(row: Mapping[str, Any]) -> str:
 def number(score: float, share: float) -> str:
     """A score with its sign, and its share where it has one."""
     of = f" · {percent(share)}" if math.isfinite(share) else ""
-    return f"{'−' if score < 0 else '+'}{abs(score):.2f}{of}"
+    return f"{signed(score)}{of}"
 
 
 def looks(word: str, weight: float) -> str:
