@@ -12,8 +12,8 @@ import numpy as np
 from mha_core.heads.questions.places import SPECIAL, STEPS, is_mark
 from mha_core.heads.roles import Role
 from mha_core.heads.verdict import BROAD, HALF
+from mha_core.heads.word_weights import entropy, seen
 from mha_core.heads.wordlists import is_content
-from mha_core.heads.words import entropy, seen
 from mha_core.record import AttentionRecord
 from mha_core.wording import Head, counted
 

@@ -8,7 +8,7 @@ follows ("often looks at the next noun"); such a head is never counted among tho
 from dataclasses import dataclass
 from functools import lru_cache
 
-from mha_core.heads.conclude import Answer
+from mha_core.heads.conclude import QuestionResult
 from mha_core.heads.questions.base import BACK, KIND_OF, Question
 from mha_core.heads.table import RoleTable
 from mha_core.wording import Head
@@ -79,7 +79,7 @@ def heads_with(table: RoleTable, kind: str) -> list[Head]:
     return sorted(found, key=lambda head: -found[head])
 
 
-def answers_of(table: RoleTable, head: Head, words: tuple[str, ...]) -> list[Answer]:
+def answers_of(table: RoleTable, head: Head, words: tuple[str, ...]) -> list[QuestionResult]:
     """Return the questions on which a head has one of these verdicts, in the order in which it is named by them."""
     return sorted(
         (answer for answer in table.answers if answer.word[head] in words),
@@ -97,7 +97,7 @@ def _first(table: RoleTable, head: Head, words: tuple[str, ...]) -> Role | None:
     return None
 
 
-def role_by(table: RoleTable, answer: Answer, head: Head) -> Role:
+def role_by(table: RoleTable, answer: QuestionResult, head: Head) -> Role:
     """Return what one question says of a head."""
     question, word = answer.question, str(answer.word[head])
     name, does = KIND_OF[answer.kind].name, question.does
@@ -106,7 +106,7 @@ def role_by(table: RoleTable, answer: Answer, head: Head) -> Role:
     if word == "tracks":
         name = f"{question.title}, weaker than a rule"
     elif word == "rule":
-        name = does = _following(question, answer.rules[int(answer.follows[head])].does)
+        name = does = _following(question, answer.baselines[int(answer.follows[head])].does)
     mass = answer.score if answer.mass is None else answer.mass
     return Role(
         question.key,
@@ -116,8 +116,8 @@ def role_by(table: RoleTable, answer: Answer, head: Head) -> Role:
         word == "role",
         float(answer.score[head]),
         answer.n,
-        answer.rules[0].name,
-        answer.rules[0].score,
+        answer.baselines[0].name,
+        answer.baselines[0].score,
         float(mass[head]),
         table.corpus_of(answer),
     )

@@ -14,8 +14,8 @@ from typing import Literal
 
 import numpy as np
 
-from mha_core.heads.questions.base import BY_PLACE, BY_WRITING
-from mha_core.heads.stats import binomial_tail, wilson
+from mha_core.heads.cluster_stats import binomial_tail, wilson
+from mha_core.heads.questions.base import BY_WRITING, POSITIONAL_KINDS
 from mha_core.wording import counted, percent
 
 # role: it has the role. weak: it beats every baseline, but by less than MARGIN. tracks, rule: it is described by what
@@ -126,7 +126,7 @@ def judge(found: Evidence) -> Verdict:
         return Verdict("role", f"beats every baseline; the best, {name}, has {percent(best)}")
     if beats and found.kind in BY_WRITING and found.mass < asks.mass:
         return Verdict("no", f"gives {percent(found.mass)} of its attention; {percent(asks.mass)} are asked")
-    if beats and found.kind not in BY_PLACE:
+    if beats and found.kind not in POSITIONAL_KINDS:
         return Verdict(
             "weak", f"beats {name} ({percent(best)}) by {percent(gap)}; {percent(MARGIN)} are asked"
         )

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from mha_core import AttentionRecord, Grid
-from mha_core.heads.conclude import Answer
+from mha_core.heads.conclude import QuestionResult
 from mha_core.heads.link_kind import link_kind
-from mha_core.heads.questions.base import BY_PLACE
+from mha_core.heads.questions.base import POSITIONAL_KINDS
 from mha_core.heads.role_in_sentence import usually
 from mha_core.heads.roles import description_of, role_of
 from mha_core.heads.table import RoleTable
@@ -68,7 +68,7 @@ def usual_said(table: RoleTable, record: AttentionRecord, grid: Grid, chosen: Se
     return usually(record, head, role_of(table, head) or description_of(table, head), looks, step)
 
 
-def asked(table: RoleTable, record: AttentionRecord, grid: Grid, chosen: Selection) -> Answer | None:
+def asked(table: RoleTable, record: AttentionRecord, grid: Grid, chosen: Selection) -> QuestionResult | None:
     """Return the question that the chosen link is a case of: to the chosen word, or else to the strongest other one."""
     if not chosen.pins:
         return None
@@ -84,13 +84,13 @@ def asked(table: RoleTable, record: AttentionRecord, grid: Grid, chosen: Selecti
     return None if kind is None else table.by_key[kind]
 
 
-def tested(answer: Answer, head: Head) -> str:
+def tested(answer: QuestionResult, head: Head) -> str:
     """Return the question and what came out of it for a head, with n and the baseline."""
     does = answer.question.does.replace("s ", " ", 1)
     return f"Does it {'understand the pronoun' if answer.key == PRONOUN else does}? {_outcome(answer, head)}"
 
 
-def _outcome(answer: Answer, head: Head) -> str:
+def _outcome(answer: QuestionResult, head: Head) -> str:
     word, found = str(answer.word[head]), answer.evidence(head)
     if word == "unclear" and min(found.n, found.effective) < MIN_CASES:
         return f"Cannot tell: {answer.verdict(head).because}."
@@ -98,24 +98,24 @@ def _outcome(answer: Answer, head: Head) -> str:
         return f"Cannot tell: {_numbers(answer, head)}. Only a gap of {100 * found.detectable:.0f} points would show."
     if word == "no" and in_control(found):
         return f"No: {_right(answer, head)}, but in {found.control:.0%} of the control too."
-    said = "Yes" if answer.kind in BY_PLACE and word == "role" else FOUND[word]
+    said = "Yes" if answer.kind in POSITIONAL_KINDS and word == "role" else FOUND[word]
     return f"{said}: {_numbers(answer, head)}."
 
 
-def _numbers(answer: Answer, head: Head) -> str:
-    baseline = "chance" if answer.kind in BY_PLACE else "the rule"
-    return f"{_right(answer, head)}, {baseline} {answer.rules[0].score:.0%}"
+def _numbers(answer: QuestionResult, head: Head) -> str:
+    baseline = "chance" if answer.kind in POSITIONAL_KINDS else "the rule"
+    return f"{_right(answer, head)}, {baseline} {answer.baselines[0].score:.0%}"
 
 
-def _right(answer: Answer, head: Head) -> str:
+def _right(answer: QuestionResult, head: Head) -> str:
     if answer.kind == "sink" and answer.mass is not None:
         return f"{answer.mass[head]:.0%} of its attention in {answer.n:,} cases"
     cases = "pronouns" if answer.key == PRONOUN else "cases"
-    right = "" if answer.kind in BY_PLACE else "right for "
+    right = "" if answer.kind in POSITIONAL_KINDS else "right for "
     return f"{right}{answer.score[head]:.0%} of {answer.n:,} {cases}"
 
 
-def _test(request: Request, answer: Answer, head: Head) -> str:
+def _test(request: Request, answer: QuestionResult, head: Head) -> str:
     """Return the address of the test on Roles."""
     weights = "" if request.trained else "untrained"
     chosen = {"head": head_name(head), "question": answer.key}

@@ -11,7 +11,7 @@ from itertools import product
 import pandas as pd
 
 from mha_core.grid import piece_units
-from mha_core.heads.conclude import Answer
+from mha_core.heads.conclude import QuestionResult
 from mha_core.heads.questions.base import KIND_OF, KINDS
 from mha_core.heads.roles import answers_of
 from mha_core.heads.table import RoleTable
@@ -42,22 +42,22 @@ SAID = {
 }
 
 
-def best_of_kinds(table: RoleTable) -> list[tuple[Answer, Head]]:
+def best_of_kinds(table: RoleTable) -> list[tuple[QuestionResult, Head]]:
     """Return for every kind of role the question and the head that come closest to it."""
-    found: dict[str, tuple[Answer, Head]] = {}
+    found: dict[str, tuple[QuestionResult, Head]] = {}
     for answer, head in sorted(product(table.answers, table.heads), key=_place):
         found.setdefault(answer.kind, (answer, head))
     return [found[kind.key] for kind in KINDS if kind.key in found]
 
 
-def _place(asked: tuple[Answer, Head]) -> tuple[int, float]:
+def _place(asked: tuple[QuestionResult, Head]) -> tuple[int, float]:
     answer, head = asked
     word = str(answer.word[head])
     place = NOTICED.index(word) if word in NOTICED else len(NOTICED)
     return place, -answer.n * float(answer.score[head])
 
 
-def besides(table: RoleTable) -> list[tuple[Answer, Head]]:
+def besides(table: RoleTable) -> list[tuple[QuestionResult, Head]]:
     """Return what 4-2 does other than coreference, described or not, and what 2-4 does."""
     mine = [answer for answer in answers_of(table, HEAD, NOTICED) if answer.kind != "coreference"]
     return [(a, HEAD) for a in mine] + [(a, AGREES) for a in answers_of(table, AGREES, ("role",))]
@@ -101,7 +101,7 @@ def even() -> Trial:
 
 def _answered(key: str) -> tuple[str, str]:
     answer = _table().by_key[key]
-    score, rule, says = float(answer.score[HEAD]), answer.rules[0].score, SAID[str(answer.word[HEAD])]
+    score, rule, says = float(answer.score[HEAD]), answer.baselines[0].score, SAID[str(answer.word[HEAD])]
     if answer.word[HEAD] == "weak":
         says += f", by {100 * (score - rule):.1f} points; a role needs {100 * MARGIN:.0f}"
     return f"Right in {score:.0%}; the best baseline, in {rule:.0%}", f"{says[0].upper()}{says[1:]}."
@@ -132,7 +132,7 @@ def conclusion() -> str:
     """Return what is left of the claim after all tests."""
     every, some = (_table().by_key[key] for key in (PRONOUNS, EVEN))
     is_a = {"role": "is a", "weak": "is a weak"}.get(str(every.word[HEAD]), "is no clear")
-    over, over_even = (100 * (one.score[HEAD] - one.rules[0].score) for one in (every, some))
+    over, over_even = (100 * (one.score[HEAD] - one.baselines[0].score) for one in (every, some))
     return (
         f"{head_name(HEAD)} {is_a} {KIND_OF[every.kind].name}: {over:+.1f} points over the best baseline on all "
         f"pronouns, {over_even:+.1f} where names are equally frequent. "

@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from mha_core.figures import charts
-from mha_core.heads.conclude import FOLLOWS_GOLD, Answer
+from mha_core.heads.conclude import FOLLOWS_GOLD, QuestionResult
 from mha_core.heads.questions.base import BY_WRITING, KIND_OF
 from mha_core.heads.roles import answers_of, description_of
 from mha_core.heads.table import RoleTable
@@ -86,17 +86,17 @@ def names(table: RoleTable, head: Head, query: Mapping[str, str]) -> str:
     return f'No role found. It {tracks}<a href="{to}">{html.escape(described.name)}</a>.'
 
 
-def verdict(answer: Answer, head: Head) -> str:
+def verdict(answer: QuestionResult, head: Head) -> str:
     """Return the verdict on a head in one sentence."""
-    word, rule = str(answer.word[head]), answer.rules[0]
+    word, rule = str(answer.word[head]), answer.baselines[0]
     if word == "unclear":
-        n = answer.n if answer.n < MIN_CASES else float(answer.effective[head])
+        n = answer.n if answer.n < MIN_CASES else float(answer.effective_n[head])
         if n < MIN_CASES:
             return f"Cannot tell: effective sample size {n:.0f}, and {MIN_CASES} are needed."
-        gap = f"{100 * float(answer.reach[head]):.0f} points"
+        gap = f"{100 * float(answer.detectable_gap[head]):.0f} points"
         return f"Cannot tell: {answer.n:,} cases only show a gap of {gap} or more."
     if word == "rule" and answer.follows[head] != FOLLOWS_GOLD:
-        return f"Not this role: follows a baseline, {answer.rules[int(answer.follows[head])].name}."
+        return f"Not this role: follows a baseline, {answer.baselines[int(answer.follows[head])].name}."
     asked = THRESHOLDS[answer.kind].mass
     if word == "no" and answer.kind in BY_WRITING and answer.mass is not None and answer.mass[head] < asked:
         return f"Not this role: names get {answer.mass[head]:.0%} of its attention; {asked:.0%} are asked."
@@ -107,15 +107,15 @@ def verdict(answer: Answer, head: Head) -> str:
     }.get(word, "Not this role.")
 
 
-def compared(answer: Answer) -> str:
+def compared(answer: QuestionResult) -> str:
     """Return what the score is compared with."""
     control = "" if answer.control is None else f" Control: {answer.question.control}."
-    return f"Best baseline: {answer.rules[0].name}.{control}"
+    return f"Best baseline: {answer.baselines[0].name}.{control}"
 
 
-def evidence(answer: Answer, head: Head) -> pd.DataFrame:
+def evidence(answer: QuestionResult, head: Head) -> pd.DataFrame:
     """Return the shares of a head on a question beside its baselines: a short `label`, what it is, interval and n."""
-    rule = answer.rules[0]
+    rule = answer.baselines[0]
     rows = [
         ("Score", "right", answer.score[head], answer.low[head], answer.high[head], answer.n),
         ("Best baseline", rule.name, rule.score, np.nan, np.nan, answer.n),
@@ -128,12 +128,27 @@ def evidence(answer: Answer, head: Head) -> pd.DataFrame:
         add("Held out", "right, head chosen on other documents", answer.held_out, answer.n)
     if answer.control is not None:
         add("Control", answer.question.control, answer.control[head], answer.n)
-    if answer.gold is not None and answer.rule is not None:
-        add("Baseline wrong", "right where the best baseline is wrong", answer.gold[head], answer.n_apart)
-        add("… its answer", "the baseline's answer there", answer.rule[head], answer.n_apart)
-    if answer.hard is not None:
-        add("All wrong", "right where every baseline is wrong", answer.hard[head], answer.n_hard)
-        add("… chance", "chance there", answer.chance, answer.n_hard)
+    if answer.right_there is not None and answer.as_baseline_there is not None:
+        add(
+            "Baseline wrong",
+            "right where the best baseline is wrong",
+            answer.right_there[head],
+            answer.n_baseline_wrong,
+        )
+        add(
+            "… its answer",
+            "the baseline's answer there",
+            answer.as_baseline_there[head],
+            answer.n_baseline_wrong,
+        )
+    if answer.right_where_all_wrong is not None:
+        add(
+            "All wrong",
+            "right where every baseline is wrong",
+            answer.right_where_all_wrong[head],
+            answer.n_all_wrong,
+        )
+        add("… chance", "chance there", answer.chance, answer.n_all_wrong)
     if answer.mass is not None:
         add("Attention", "attention there", answer.mass[head], answer.n)
     frame = pd.DataFrame(rows, columns=["label", "what", "share", "low", "high", "n"])
