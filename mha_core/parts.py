@@ -10,11 +10,12 @@ import json
 import os
 import uuid
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Self, TypeVar
 
 import mha_core
 from mha_core import npz
@@ -37,24 +38,87 @@ Row = dict[str, Any]
 T = TypeVar("T")
 
 
-class Mergeable(Protocol):
-    """Statistics of shards: `about` is what was run, `read` what came of every shard by its number."""
+class ShardStatistics:
+    """Statistics of shards, a part of which can be computed anywhere.
 
-    about: Row
-    read: dict[int, Row]
-    lines: dict[int, Lines]
+    `about` says what was run, the same for all parts of it; `read` what came of every shard that was read, by its
+    number; `lines` are the shards that can be added.
+    """
 
-    def add(self, number: int, options: Options | None = None) -> None: ...
+    command = ""
+    model: Model  # of those that were started here
 
-    def finish(self, *, options: Options | None = None) -> None: ...
+    def __init__(self, about: Row) -> None:
+        self.about, self.read = about, dict[int, Row]()
+        self.lines: dict[int, Lines] = {}
 
-    def merge(self, other: Any) -> None: ...
+    @classmethod
+    def start(
+        cls,
+        model: Model,
+        shards: Sequence[str | Path] = (),
+        *,
+        seed: int = 0,
+        on_error: OnError = "refuse",
+        numbers: Iterable[int] | None = None,
+    ) -> Self:
+        """Return the statistics of no text yet.
 
-    def result(self) -> Any: ...
+        `shards`: paths, patterns, or addresses of fsspec. `numbers`: those that will be added, from 0; all without.
+        `seed` is said of random weights. Raises InputError for files that are not there or cannot be used.
+        """
+        files = addresses(shards)
+        about = {
+            "form": FORM,
+            "command": cls.command,
+            "version": mha_core.__version__,
+            "model": model.name,
+            "digest": model.digest,
+            "trained": bool(model.info.trained),
+            "seed": None if model.info.trained else seed,
+            "shape": [model.n_layers, model.n_heads],
+            "is_causal": bool(model.info.is_causal),
+            "precision": str(model.dtype),
+            "on_error": on_error,
+            "shards": [name_of(file) for file in files],
+        }
+        statistics = cls(about | cls.more_about(shards, files))
+        statistics.model = model
+        statistics.lines = {i: Lines(files[i]) for i in (range(len(files)) if numbers is None else numbers)}
+        return statistics
 
-    def members(self) -> Iterator[tuple[str, Any]]: ...
+    @staticmethod
+    def more_about(shards: Sequence[str | Path], files: Sequence[str | Path]) -> Row:
+        """Return what else the header says of shards as they were given, and of their files."""
+        del shards, files
+        return {}
 
-    def load(self, part: "PartFile") -> None: ...
+    def add(self, number: int, options: Options | None = None) -> None:
+        """Take in a shard by its number, from 0. Raises InputError for a file that cannot be used."""
+        raise NotImplementedError
+
+    def finish(self, options: Options | None = None) -> None:
+        """Take in what belongs to no shard; part 1 does."""
+
+    def merge(self, other: Self) -> None:
+        """Add those of other shards."""
+        self.read |= other.read
+
+    def members(self) -> Iterator[tuple[str, Any]]:
+        """Yield what a part file holds, dataclasses by name."""
+        raise NotImplementedError
+
+    def load(self, part: "PartFile") -> None:
+        """Add those of a part file."""
+        self.read |= part.read
+
+    def result(self) -> Any:
+        """Return the result of all that was added."""
+        raise NotImplementedError
+
+    def save(self, path: str | Path, part: int = 1, parts: int = 1) -> None:
+        """Write what was added, as one of the parts."""
+        write_part(self, part, parts, Path(path))
 
 
 @dataclass(frozen=True)
@@ -95,69 +159,45 @@ def compute_part(
     """
     if not shards or not 1 <= part <= parts:
         raise InputError("Give shards, and a part from 1 up to the number of parts.")
-    wanted = {"model": "minilm", "on_error": "refuse", **options}
-    name, on_error = wanted.pop("model"), wanted.pop("on_error")
-    model = load_model(name, **wanted)
-    ours = range(part - 1, len(addresses(shards)), parts)
-    start = _statistics(command).start
-    found = start(model, shards, seed=wanted.get("seed", 0), on_error=on_error, numbers=ours)
+    settings = {"model": "minilm", "on_error": "refuse", **options}
+    name, on_error = settings.pop("model"), settings.pop("on_error")
+    model, numbers = load_model(name, **settings), range(part - 1, len(addresses(shards)), parts)
+    statistics = _statistics(command).start(
+        model, shards, seed=settings.get("seed", 0), on_error=on_error, numbers=numbers
+    )
     path = Path(out) / f"part-{part:05}-of-{parts:05}.zip"
-    if resume and _is_done(path, found):
+    if resume and _is_done(path, statistics):
         return path
     survey = survey or Options()
-    for number in ours:
-        found.add(number, survey)
+    steps = [partial(statistics.add, number, survey) for number in numbers]
+    for step in [*steps, partial(statistics.finish, survey)] if part == 1 else steps:
+        step()
         if survey.stop and survey.stop():
             return None
-    if part == 1:
-        found.finish(options=survey)
-        if survey.stop and survey.stop():
-            return None
-    write_part(found, part, parts, path)
+    statistics.save(path, part, parts)
     return path
 
 
-def about_run(
-    command: str, model: Model, shards: Sequence[str | Path], seed: int, on_error: OnError
-) -> tuple[Row, list[str | Path]]:
-    """Return what the header says of a run, the same for all its parts, and the files that its shards are."""
-    files = addresses(shards)
-    return {
-        "form": FORM,
-        "command": command,
-        "version": mha_core.__version__,
-        "model": model.name,
-        "digest": model.digest,
-        "trained": bool(model.info.trained),
-        "seed": None if model.info.trained else seed,
-        "shape": [model.n_layers, model.n_heads],
-        "is_causal": bool(model.info.is_causal),
-        "precision": str(model.dtype),
-        "on_error": on_error,
-        "shards": [name_of(one) for one in files],
-    }, files
-
-
-def _statistics(command: str) -> Any:
+def _statistics(command: str) -> type[ShardStatistics]:
     module, name = STATISTICS[command]
-    return getattr(import_module(module), name)
+    statistics: type[ShardStatistics] = getattr(import_module(module), name)
+    return statistics
 
 
-def _is_done(path: Path, found: Mergeable) -> bool:
-    """Whether a valid part of the same run stands there, of shards that are still the same."""
+def _is_done(path: Path, statistics: ShardStatistics) -> bool:
+    """Return whether a file is a valid part of the same run, of shards that are still the same."""
     try:
-        there = read_part(path)
+        part = read_part(path)
     except InputError:
         return False
-    digests = {number: one["digest"] for number, one in there.read.items()}
-    return there.about == found.about and digests == {
-        number: lines.digest() for number, lines in found.lines.items()
-    }
+    digests = {number: shard["digest"] for number, shard in part.read.items()}
+    is_same = digests == {number: lines.digest() for number, lines in statistics.lines.items()}
+    return part.about == statistics.about and is_same
 
 
-def write_part(found: Mergeable, part: int, parts: int, path: Path) -> None:
+def write_part(statistics: ShardStatistics, part: int, parts: int, path: Path) -> None:
     """Write a part whole or not at all, so that a machine that stops leaves no half of it."""
-    header = {"about": found.about, "part": part, "parts": parts, "read": found.read}
+    header = {"about": statistics.about, "part": part, "parts": parts, "read": statistics.read}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
@@ -165,7 +205,7 @@ def write_part(found: Mergeable, part: int, parts: int, path: Path) -> None:
             with unfinished.open("x+b") as file:
                 with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
                     archive.writestr(HEADER, json.dumps(header))
-                    for member, content in found.members():
+                    for member, content in statistics.members():
                         archive.writestr(member, npz.to_bytes(content))
                 file.seek(0)
                 digest = hashlib.file_digest(file, "sha256").digest()
@@ -200,7 +240,7 @@ def read_part(path: Path) -> PartFile:
         raise InputError(f"{path} cannot be read: {problem.strerror or problem}.") from None
     except (zipfile.BadZipFile, KeyError, ValueError):
         raise InputError(f"{path} is no part file.") from None
-    read = {int(number): one for number, one in header["read"].items()}
+    read = {int(number): shard for number, shard in header["read"].items()}
     return PartFile(path, header["about"], header["part"], header["parts"], read, names)
 
 
@@ -210,33 +250,35 @@ def merge_parts(folder: str | Path, say: Callable[[str], None] = lambda _: None)
     Raises InputError, with its name, for a part that is missing, damaged, or of another run. A part that is there twice
     counts once.
     """
-    found, first, seen = None, None, set[int]()
+    statistics, first, numbers = None, None, set[int]()
     for path in sorted(Path(folder).glob("part-*.zip")):
         part = read_part(path)
-        if found is None or first is None:
+        if statistics is None or first is None:
+            if part.about.get("form") != FORM:
+                raise InputError(f"{path} is of an older form; compute this part again.")
             if part.about["version"] != mha_core.__version__:
                 raise InputError(
                     f"{path} is of version {part.about['version']}, and this is {mha_core.__version__}."
                 )
-            first, found = part, _statistics(part.about["command"])(part.about)
+            first, statistics = part, _statistics(part.about["command"])(part.about)
         elif (part.about, part.parts) != (first.about, first.parts):
             raise InputError(f"{path} is of another run than {first.path}: {_difference(part, first)}.")
-        if part.number in seen:
+        if part.number in numbers:
             say(f"{path.name} is part {part.number} once more; it counts once.")
             continue
-        seen.add(part.number)
-        found.load(part)
-    if found is None or first is None:
+        numbers.add(part.number)
+        statistics.load(part)
+    if statistics is None or first is None:
         raise InputError(f"There is no part file in {folder}.")
-    if missing := sorted(set(range(1, first.parts + 1)) - seen):
+    if missing := sorted(set(range(1, first.parts + 1)) - numbers):
         more = "" if len(missing) <= MAX_NAMED else f" and {len(missing) - MAX_NAMED} more"
-        named = ", ".join(map(str, missing[:MAX_NAMED]))
-        raise InputError(f"Of {first.parts} parts in {folder} these are missing: {named}{more}.")
-    return found
+        names = ", ".join(map(str, missing[:MAX_NAMED]))
+        raise InputError(f"Of {first.parts} parts in {folder} these are missing: {names}{more}.")
+    return statistics
 
 
-def _difference(one: PartFile, other: PartFile) -> str:
-    if one.parts != other.parts:
-        return f"it is one of {one.parts} parts, not of {other.parts}"
-    name = next(key for key in one.about if one.about[key] != other.about.get(key))
+def _difference(part: PartFile, other: PartFile) -> str:
+    if part.parts != other.parts:
+        return f"it is one of {part.parts} parts, not of {other.parts}"
+    name = next(key for key in part.about if part.about[key] != other.about.get(key))
     return f"not the same {name.replace('_', ' ')}"

@@ -38,6 +38,7 @@ class FittedBaseline:
 
     `guess` returns the units that it chooses in a case: one, none, or several where it prefers them alike. `by_place`:
     it does not know the parts of speech. `side`: 1 where it looks ahead, -1 where it looks back, 0 where both.
+    `has_answer`: what it chooses is an answer that a head can follow, not chance alone.
     """
 
     name: str
@@ -45,6 +46,7 @@ class FittedBaseline:
     guess: Callable[[Case], Sequence[int]]
     by_place: bool = True
     side: int = 0
+    has_answer: bool = True
 
     def score(self, cases: Sequence[Case]) -> float:
         """Return the share of cases that it gets right."""
@@ -93,7 +95,7 @@ def answers_of(
         places = np.array([guess[0] if len(guess) else NONE for guess in guesses])
         several = np.array([len(guess) > 1 for guess in guesses])
         same = np.where(several[:, None], np.float32(np.nan), agreement(looks, places))
-        baselines.append(Baseline(name, whole.does, hits, whole.by_place, same))
+        baselines.append(Baseline(name, whole.does, hits, whole.by_place, same if whole.has_answer else None))
     return tuple(baselines)
 
 
@@ -101,9 +103,9 @@ def _hit(guess: Sequence[int], answer: int) -> float:
     return float(answer in guess) / len(guess) if len(guess) else 0.0
 
 
-def constant(name: str, hits: FloatArray | float, n: int = 0, does: str = "") -> Baseline:
+def constant(name: str, hits: FloatArray | float, n: int = 0) -> Baseline:
     """Return a baseline that has a chance in every case (case,) and no answer of its own."""
-    return Baseline(name, does, np.full(n, hits) if isinstance(hits, float) else hits)
+    return Baseline(name, "", np.full(n, hits) if isinstance(hits, float) else hits)
 
 
 # By place
@@ -158,6 +160,12 @@ def fit_blind(cases: Sequence[Case]) -> FittedBaseline:
     """Return all candidates alike."""
     del cases
     return _preference("a blind choice", lambda *_: 0.0)
+
+
+def fit_coin(cases: Sequence[Case]) -> FittedBaseline:
+    """Return both candidates alike, as chance."""
+    del cases
+    return FittedBaseline("a coin", "", lambda case: case.candidates, has_answer=False)
 
 
 # By how often a word occurs

@@ -17,8 +17,7 @@ from mha_core.errors import InputError
 from mha_core.heads.builtin import builtin_path, choices_of, read_builtin, tree_of
 from mha_core.heads.cases import Frame, ScoredCases
 from mha_core.heads.conclude import score_question, with_verdicts
-from mha_core.heads.corpora import Lines, Reading, name_of
-from mha_core.heads.corpora.reading import OnError
+from mha_core.heads.corpora import Reading, name_of
 from mha_core.heads.corpus_counts import (
     BlockKey,
     CorpusCollectors,
@@ -42,21 +41,13 @@ from mha_core.heads.questions.repeated import (
 from mha_core.heads.survey import Collector, HasTokens, Options, stream_corpus
 from mha_core.heads.table import Corpus, RoleTable, Row
 from mha_core.model import Model
-from mha_core.parts import PartFile, about_run, write_part
+from mha_core.parts import PartFile, ShardStatistics
 from mha_core.resources import asset
 from mha_core.wording import counted
 
 COMMAND = "headscope roles --model {model}{weights}{corpora}"
 BUILT_IN, NAMES = "builtin", "names"
-OF_TREES = {
-    "previous",
-    "self",
-    "syntactic",
-    "semantic",
-    "duplicate",
-    "sink",
-    "diffuse",
-}  # kinds that they answer
+OF_TREES = {"previous", "self", "syntactic", "semantic", "duplicate", "sink", "diffuse"}  # kinds they answer
 MAX_NAMED = 6  # files by name in a title
 # What is known of a corpus by the digest of its file; of another file nothing is said.
 KNOWN = {
@@ -79,52 +70,32 @@ def _quiet(line: str) -> None:
     del line
 
 
-class RoleStatistics(CorpusCounts):
+class RoleStatistics(ShardStatistics):
     """Counts of shards to ask every question of every head of a model.
 
-    `about` says what was run, the same for all parts of it; `read` what came of every shard that was read, by its
-    number.
+    Shards are treebanks (.conllu), pronouns (.tsv as GAP's, .json pairs), or texts (.txt a text a line, .jsonl an
+    object with "text" a line), each as it is or as .gz. Raises InputError for an ending that is none of these.
     """
 
-    model: Model  # of those that were started here
+    command = "roles"
 
     def __init__(self, about: Row) -> None:
-        super().__init__(about["is_causal"])
-        self.about, self.read = about, dict[int, Row]()
-        self.lines: dict[int, Lines] = {}
+        super().__init__(about)
+        self.counts = CorpusCounts(about["is_causal"])
         self.started = time.monotonic()
 
-    @classmethod
-    def start(
-        cls,
-        model: Model,
-        shards: Sequence[str | Path] = (),
-        *,
-        seed: int = 0,
-        on_error: OnError = "refuse",
-        numbers: Iterable[int] | None = None,
-    ) -> "RoleStatistics":
-        """Return the statistics of no text yet.
-
-        `shards`: treebanks (.conllu), pronouns (.tsv as GAP's, .json pairs), texts (.txt a text a line, .jsonl an
-        object with "text" a line), each as it is or as .gz: paths, patterns, or addresses of fsspec. `numbers`: those
-        that will be added, from 0; all without. `seed` is said of random weights.
-        Raises InputError for an ending that is none of these, and for files that are not there.
-        """
-        about, files = about_run("roles", model, shards, seed, on_error)
-        about |= {"limit": None, "given": [name_of(shard) for shard in shards]}
-        about["kinds"] = [format_of(file).key for file in files]
-        statistics = cls(about)
-        statistics.model = model
-        statistics.lines = {i: Lines(files[i]) for i in (range(len(files)) if numbers is None else numbers)}
-        return statistics
+    @staticmethod
+    def more_about(shards: Sequence[str | Path], files: Sequence[str | Path]) -> Row:
+        """Return the shards as they were given, and the kind of each."""
+        kinds = [format_of(file).key for file in files]
+        return {"limit": None, "given": [name_of(shard) for shard in shards], "kinds": kinds}
 
     def add(self, number: int, options: Options | None = None, reading: Reading | None = None) -> None:
         """Take in a shard by its number, from 0. Raises InputError for a file that cannot be used."""
         options, reading = options or Options(), reading or Reading(self.about["on_error"])
         lines, corpus = self.lines[number], format_of(self.about["shards"][number])
         left_out, unused = reading.n_skipped, reading.n_unused
-        collector = ShardCollector(self, corpus.key, number)
+        collector = ShardCollector(self.counts, corpus.key, number)
         so_far = sum(shard["n_texts"] for shard in self.read.values())
         options = replace(options, fraction=self._fraction, before=so_far, started=self.started)
         summary = stream_corpus(corpus.read(lines, reading, self.model), self.model, [collector], options)
@@ -137,60 +108,59 @@ class RoleStatistics(CorpusCounts):
             "unused": reading.n_unused - unused,
         }
 
-    def finish(self, known: Iterable[str] = (), options: Options | None = None, say: Say = _quiet) -> None:
+    def finish(self, options: Options | None = None, known: Iterable[str] = (), say: Say = _quiet) -> None:
         """Take in the built-in sentences, where they answer kinds of questions that are not `known`, and names."""
         options = options or Options()
         cases = [*_of_builtin(self.model, set(known), options), *_of_names(self.model, options, say)]
-        self.builtin = tuple(map(count_cases, cases))
+        self.counts.builtin = tuple(map(count_cases, cases))
 
     def _fraction(self) -> float:
         """The share of the shards' bytes that has been read."""
         size = sum(lines.size for lines in self.lines.values())
         return min(sum(lines.read for lines in self.lines.values()) / max(size, 1), 1.0)
 
-    def merge(self, other: CorpusCounts) -> None:
+    def merge(self, other: "RoleStatistics") -> None:
         """Add those of other shards."""
         super().merge(other)
-        if isinstance(other, RoleStatistics):
-            self.read |= other.read
-
-    def save(self, path: str | Path, part: int = 1, parts: int = 1) -> None:
-        """Write what is kept, as one of the parts."""
-        write_part(self, part, parts, Path(path))
+        self.counts.merge(other.counts)
 
     def members(self) -> Iterator[tuple[str, Any]]:
         """Yield what a part file holds, by name."""
-        for name, counts in (("counted", self.counted.values()), ("builtin", self.builtin)):
-            yield from ((f"{name}-{i:04}", each) for i, each in enumerate(counts))
-        yield from (("block-" + "-".join(map(str, key)), self.blocks[key]()) for key in sorted(self.blocks))
+        counts = self.counts
+        for name, several in (("counted", counts.counted.values()), ("builtin", counts.builtin)):
+            yield from ((f"{name}-{i:04}", each) for i, each in enumerate(several))
+        yield from (
+            ("block-" + "-".join(map(str, key)), read()) for key, read in sorted(counts.blocks.items())
+        )
 
     def load(self, part: PartFile) -> None:
         """Add those of a part file, whose blocks stay there until they are read."""
-        counts = {
-            name: part.member(name, QuestionCounts)
-            for name in part.names
-            if name.startswith(("counted", "builtin"))
+        super().load(part)
+        counts = self.counts
+        loaded = {
+            name: part.member(name, QuestionCounts) for name in part.names if name[:5] in ("count", "built")
         }
-        add_up(self.counted, (counts[name] for name in counts if name.startswith("counted")))
-        self.builtin = self.builtin or tuple(counts[name] for name in counts if name.startswith("builtin"))
+        add_up(counts.counted, (loaded[name] for name in loaded if name.startswith("counted")))
+        counts.builtin = counts.builtin or tuple(
+            loaded[name] for name in loaded if name.startswith("builtin")
+        )
         for name in part.names:
-            kind, *key = name.split("-")
-            if kind == "block":
-                place = BlockKey(key[0], key[1], int(key[2]), int(key[3]))
-                self.blocks[place] = partial(part.member, name, Frame)
-        self.read |= part.read
+            if name.startswith("block"):
+                _, corpus, questions, shard, number = name.split("-")
+                key = BlockKey(corpus, questions, int(shard), int(number))
+                counts.blocks[key] = partial(part.member, name, Frame)
 
     def result(self, options: Options | None = None, say: Say = _quiet) -> RoleTable:
         """Return the answers. What the shards do not answer the built-in sentences do."""
         about, shape = self.about, (int(self.about["shape"][0]), int(self.about["shape"][1]))
         kinds = dict.fromkeys(about["kinds"])
-        asked = [counts for counts in self.counts(kinds) if counts.is_in_both_halves]
+        asked = [counts for counts in self.counts.by_question(kinds) if counts.is_in_both_halves]
         known = {counts.question.kind for counts in asked}
-        if not self.builtin:
-            self.finish(known, options, say)
+        if not self.counts.builtin:
+            self.finish(options, known, say)
         asked += [
             counts
-            for counts in self.builtin
+            for counts in self.counts.builtin
             if counts.is_in_both_halves
             and (counts.question.kind not in known or counts.question.key in AFTER)
         ]

@@ -111,7 +111,7 @@ class CorpusCounts:
         self.blocks |= other.blocks
         self.builtin = self.builtin or other.builtin
 
-    def counts(self, corpora: Iterable[str]) -> Iterator[QuestionCounts]:
+    def by_question(self, corpora: Iterable[str]) -> Iterator[QuestionCounts]:
         """Yield every question of the corpora with all its cases, in the order of the table."""
         for corpus in corpora:
             for questions in self.sets[corpus]:

@@ -1,9 +1,8 @@
 """What is kept of shards of text for an atlas; parts of it add up to the very same atlas."""
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,50 +11,29 @@ from mha_core.errors import InputError
 from mha_core.heads.atlas.collect import Collection, Example
 from mha_core.heads.atlas.passages import LEAST_TOKENS, read_passages
 from mha_core.heads.atlas.table import Atlas, atlas
-from mha_core.heads.corpora import Lines, Reading, read_json_lines
-from mha_core.heads.corpora.reading import OnError
+from mha_core.heads.corpora import Reading, read_json_lines
 from mha_core.heads.survey import Options, Progress
 from mha_core.heads.word_weights import FloatArray
-from mha_core.model import Model
-from mha_core.parts import PartFile, about_run, write_part
+from mha_core.parts import PartFile, ShardStatistics
 from mha_core.tokens import Tokens
 
 SHARD = 1 << 32  # passages are numbered within their shard until all are known
 
 
-class AtlasStatistics:
-    """What is kept of shards of text for every head of a model; `about` and `read` as of a part file."""
+class AtlasStatistics(ShardStatistics):
+    """What is collected of shards of text for every head: texts, a passage a line, or .jsonl, an object with "text" a
+    line. An atlas is of the shards alone."""
 
-    model: Model  # of those that were started here
+    command = "atlas"
 
     def __init__(self, about: dict[str, Any]) -> None:
-        self.about, self.read = about, dict[int, dict[str, Any]]()
-        self.kept = self._nothing()
-        self.lines: dict[int, Lines] = {}
-
-    @classmethod
-    def start(
-        cls,
-        model: Model,
-        shards: Sequence[str | Path],
-        *,
-        seed: int = 0,
-        on_error: OnError = "refuse",
-        numbers: Iterable[int] | None = None,
-    ) -> "AtlasStatistics":
-        """Return the statistics of no text yet. `shards`: texts, a passage a line, or .jsonl, an object with "text" a
-        line; otherwise as RoleStatistics.start."""
-        about, files = about_run("atlas", model, shards, seed, on_error)
-        found = cls(about)
-        found.model = model
-        ours = range(len(files)) if numbers is None else numbers
-        found.lines = {number: Lines(files[number]) for number in ours}
-        return found
+        super().__init__(about)
+        self.collection = self._nothing()
 
     def add(self, number: int, options: Options | None = None) -> None:
         """Take in a shard by its number, from 0, or what is read of it until `options.stop` says so."""
         options, reading, started = options or Options(), Reading(self.about["on_error"]), time.monotonic()
-        lines, before, n_lines = self.lines[number], self.kept.n_passages, 0
+        lines, before, n_lines = self.lines[number], self.collection.n_passages, 0
 
         def texts() -> Iterator[str]:
             nonlocal n_lines
@@ -66,13 +44,13 @@ class AtlasStatistics:
 
         for batch in read_passages(texts(), self.model):
             for place, tokens, weights, norms in batch:
-                self.kept.add(number * SHARD + place, tokens, weights, norms)
+                self.collection.add(number * SHARD + place, tokens, weights, norms)
             if options.progress:
                 seconds = time.monotonic() - started
-                options.progress(Progress(self.kept.n_passages, seconds, None, None))
+                options.progress(Progress(self.collection.n_passages, seconds, None, None))
             if options.stop and options.stop():
                 break
-        n_texts = self.kept.n_passages - before
+        n_texts = self.collection.n_passages - before
         self.read[number] = {
             "digest": lines.digest(),
             "n_texts": n_texts,
@@ -83,31 +61,24 @@ class AtlasStatistics:
         layers, heads = self.about["shape"]
         return Collection(layers, heads, self.about["is_causal"])
 
-    def finish(self, *, options: Options | None = None) -> None:
-        """An atlas is of the shards alone."""
-
     def merge(self, other: "AtlasStatistics") -> None:
         """Add those of other shards."""
-        self.kept.merge(other.kept)
-        self.read |= other.read
+        super().merge(other)
+        self.collection.merge(other.collection)
 
     def result(self) -> Atlas:
         """Return the atlas. Raises InputError where no passage was long enough."""
-        if not self.kept.n_passages:
-            named = ", ".join(self.about["shards"])
-            raise InputError(f"{named} has no line of {LEAST_TOKENS} tokens or more.")
+        if not self.collection.n_passages:
+            names = ", ".join(self.about["shards"])
+            raise InputError(f"{names} has no line of {LEAST_TOKENS} tokens or more.")
         starts, n = dict[int, int](), 0
         for number in sorted(self.read):
             starts[number], n = n, n + self.read[number]["n_texts"]
-        return atlas(self.kept.renumbered(lambda passage: starts[passage // SHARD] + passage % SHARD))
-
-    def save(self, path: str | Path, part: int = 1, parts: int = 1) -> None:
-        """Write what is kept, as one of the parts."""
-        write_part(self, part, parts, Path(path))
+        return atlas(self.collection.renumbered(lambda passage: starts[passage // SHARD] + passage % SHARD))
 
     def members(self) -> Iterator[tuple[str, "CollectionArrays"]]:
         """Yield what a part file holds, by name."""
-        kept = self.kept
+        kept = self.collection
         kept.prune()
         tops = [
             (which, head, *pair, *example)
@@ -128,6 +99,7 @@ class AtlasStatistics:
 
     def load(self, part: PartFile) -> None:
         """Add those of a part file."""
+        super().load(part)
         arrays, kept = part.member("collection", CollectionArrays), self._nothing()
         tops = (kept.top, *kept.halves)
         for which, head, *pair, passage, query, key, weight, norm in arrays.tops.tolist():
@@ -136,8 +108,7 @@ class AtlasStatistics:
         kept.sample.rows, kept.at_sink = arrays.sample, arrays.at_sink
         kept.n_passages, kept.n_tokens, kept.n_rows = arrays.counts
         kept.passages = {int(number): tokens for number, tokens in arrays.passages.items()}
-        self.kept.merge(kept)
-        self.read |= part.read
+        self.collection.merge(kept)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,14 @@ from dataclasses import replace
 import numpy as np
 
 from mha_core.errors import InputError
-from mha_core.heads.baselines import fit_first, fit_last, fit_most_mentioned, fit_nearest, fit_on_halves
+from mha_core.heads.baselines import (
+    fit_coin,
+    fit_first,
+    fit_last,
+    fit_most_mentioned,
+    fit_nearest,
+    fit_on_halves,
+)
 from mha_core.heads.builtin import AGREEMENT, BuiltIn, read_builtin
 from mha_core.heads.cases import Frame, ScoredCases, agreement
 from mha_core.heads.cluster_stats import half_of
@@ -39,9 +46,8 @@ class AgreementQuestions(ChoiceQuestions):
 
     name = "agreement"
     noun = "candidate"
-    fits = (fit_nearest, fit_first, fit_most_mentioned, fit_last)
+    fits = (fit_nearest, fit_first, fit_most_mentioned, fit_last, fit_coin)
     keys = ("agreement",)
-    coin = "a coin"
 
     def question(self, key: str, corpus: str) -> Question:
         """Return the question of a direction."""

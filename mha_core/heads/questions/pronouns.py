@@ -10,22 +10,20 @@ one rule alone is a weak opponent.
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import cast
 
 import numpy as np
 
 from mha_core.heads.baselines import (
     Fit,
-    Fitted,
-    constant,
+    fit_coin,
     fit_first,
     fit_last,
     fit_most_mentioned,
     fit_nearest,
     fit_surface,
 )
-from mha_core.heads.cases import TIE, Case, Columns, Frame, ScoredCases, Units
+from mha_core.heads.cases import TIE, Case, Columns, Frame, Units
 from mha_core.heads.corpora import PronounCase
 from mha_core.heads.questions.base import BACK, Question
 from mha_core.heads.questions.choices import Choice, looks_back, mention_scores, other_rows
@@ -42,7 +40,7 @@ class ChoiceQuestions(QuestionSet):
 
     name = "choices"
     noun = "name"
-    fits: Sequence[Fit] = (fit_nearest, fit_first, fit_most_mentioned, fit_last, fit_surface)
+    fits: Sequence[Fit] = (fit_nearest, fit_first, fit_most_mentioned, fit_last, fit_surface, fit_coin)
     keys: tuple[str, ...] = (ANTECEDENT, EVEN)
 
     def text_of(self, item: Choice) -> PronounCase:
@@ -114,15 +112,6 @@ class ChoiceQuestions(QuestionSet):
 
     def steps(self, cases: Sequence[Case], looks: IntArray) -> None:
         """Return None: no distance leads from a pronoun to one of two names."""
-
-    def score(
-        self, key: str, frame: Frame, cases: Sequence[Case], rules: Sequence[Fitted], corpus: str
-    ) -> ScoredCases:
-        """Score heads and baselines, a coin among them."""
-        scored = super().score(key, frame, cases, rules, corpus)
-        return replace(scored, baselines=(*scored.baselines, constant("a coin", 0.5, len(cases), self.coin)))
-
-    coin = ""
 
 
 def _side(cases: Iterable[Case]) -> FloatArray:
