@@ -32,9 +32,13 @@ export function sinkOf(record, head) {
   return record.sink.slice(at, at + record.n);
 }
 
-// {"4-2": {name, kind, colour}} from what arrives: [[name, kind, colour, "4-2 5-1"]].
+// {"4-2": {name, kind, colour, kinds}} from what arrives: [[name, kind, colour, "4-2 5-1", "6-1"]]; the last heads are
+// called by another role and have this one, too: it is one of their kinds.
 function rolesOf(groups) {
-  return Object.fromEntries(groups.flatMap(([name, kind, colour, heads]) => heads.split(" ").map((head) => [head, { name, kind, colour }])));
+  const split = (heads) => (heads ? heads.split(" ") : []);
+  const roles = Object.fromEntries(groups.flatMap(([name, kind, colour, heads]) => split(heads).map((head) => [head, { name, kind, colour, kinds: [{ kind, colour }] }])));
+  for (const [, kind, colour, , others] of groups) for (const head of split(others)) roles[head].kinds.push({ kind, colour });
+  return roles;
 }
 
 export const headIndex = (record, head) => head[0] * record.heads + head[1];

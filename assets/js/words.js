@@ -69,6 +69,6 @@ export function pairInWords(head, names, pins, to, weight, entries, kind = { sho
 // The kinds of roles that heads have, in the order in which they arrived: [{kind, colour, heads: how many}].
 export function kindsOf(roles) {
   const kinds = new Map();
-  for (const { kind, colour } of Object.values(roles ?? {})) kinds.set(kind, { kind, colour, heads: 1 + (kinds.get(kind)?.heads ?? 0) });
+  for (const { kind, colour } of Object.values(roles ?? {}).flatMap((role) => role.kinds ?? [role])) kinds.set(kind, { kind, colour, heads: 1 + (kinds.get(kind)?.heads ?? 0) });
   return [...kinds.values()];
 }

@@ -174,7 +174,7 @@ def _roles(model: SmallModel, task: Task) -> dict[Head, str | None]:
         n, tried = len(right), len(heads) * len(NAMED_BY)
         for i, head in enumerate(heads):
             score = float(right[:, i].mean())
-            if judge(Evidence(kind, score, n, n, best[kind], tried, float(mass[i]))):
+            if judge(Evidence(kind, score, n, n, best[kind], tried, float(mass[i]))) == "role":
                 roles[head] = KIND_OF[kind].name
     return roles
 

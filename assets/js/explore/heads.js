@@ -46,7 +46,7 @@ function kindWord(view, { kind, colour, heads }) {
 function markKind(view) {
   const pressed = kindsOf(view.record.roles).find(({ kind }) => kind === view.state.kind);
   for (const word of view.kinds.children) word.setAttribute("aria-pressed", String(word.dataset.kind === pressed?.kind));
-  view.sheet.frame(pressed ? (head) => view.record.roles[headName(head)]?.kind === pressed.kind : null, pressed?.colour);
+  view.sheet.frame(pressed ? (head) => view.record.roles[headName(head)]?.kinds.some(({ kind }) => kind === pressed.kind) : null, pressed?.colour);
 }
 
 function orderNow(view) {

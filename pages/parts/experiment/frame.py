@@ -113,6 +113,7 @@ def heads_by_role(roles: Mapping[Head, Role]) -> list[tuple[str, tuple[Head, ...
     """The name and heads of every kind of role, most heads first."""
     kinds = dict[str, list[Head]]()
     for head, role in sorted(roles.items()):
-        kinds.setdefault(role.kind, []).append(head)
+        for kind in role.kinds or (role.kind,):
+            kinds.setdefault(kind, []).append(head)
     ordered = sorted(kinds.items(), key=lambda pair: -len(pair[1]))
     return [(KIND_OF[key].word, tuple(heads)) for key, heads in ordered]
