@@ -269,7 +269,7 @@ def test_a_measure_of_layers_is_told_by_layers():
         f"layer {at + 1}" for at in np.argsort(-np.abs(swing))
     ]
     assert headings(at) == ["Layers that switch from “animal” to “street”"]
-    assert said(at, "finding")[0].startswith("No layer switches (n = 6 layers). Layer ")
+    assert said(at, "finding")[0].startswith("Rollout: No layer switches (n = 6 layers). Layer ")
 
 
 @pytest.mark.slow

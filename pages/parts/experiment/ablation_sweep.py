@@ -31,6 +31,7 @@ from pages.parts.experiment.effects import draw_effects
 from pages.parts.experiment.frame import about, explore_links, named, roles_of
 from pages.parts.experiment.text import moves, shown, word_of
 from pages.parts.frame import loading, presets, shell, state
+from pages.parts.frame.option_row import say_unknown
 from pages.parts.frame.page_text import say
 from pages.parts.frame.progress import work
 from pages.parts.frame.request import Request
@@ -150,6 +151,7 @@ def prompts_of(record: AttentionRecord, used: Model, outcome: Outcome) -> tuple[
 def chosen_method(offered: Sequence[Method]) -> Method:
     """The method that the link says, also after Back; the first that is offered unless it says another."""
     asked = state.own("method", offered[0])
+    say_unknown("method", offered, offered[0])
     st.session_state["sweep-method"] = asked if asked in offered else offered[0]
     chosen = st.segmented_control(
         "Ablation",

@@ -17,6 +17,7 @@ from mha_core.model import Model
 from mha_core.tokens import Tokenizer
 from pages.parts.frame import examples, fetching, loading, presets, state
 from pages.parts.frame.links import NEW_LINE
+from pages.parts.frame.option_row import option_row, unbound
 from pages.parts.frame.page_text import say
 from pages.parts.frame.pages import Page, first_of
 from pages.parts.frame.request import (
@@ -74,10 +75,20 @@ def draw(page: Page, shown: Shown, present: bool) -> Request:
         if other is not None:
             with other:
                 request = _compared(request, against)
+        _say_refused(shown, against)
         fetching.ask("model", *(["model2"] if against == "model" else []))
         if shown.sentence:
             _known_words([model.tokenizer for model in readers])
     return request
+
+
+def _say_refused(shown: Shown, against: str) -> None:
+    """Say what the address asks for and is not shown: the controls themselves stand in a closed menu."""
+    keys = ["model", "weights", "measure", "attention", *([] if shown.fixed else ["unit", "specials"])]
+    keys += ["against"] * shown.comparison + ["model2"] * (against == "model")
+    for key in keys:
+        if (asked := state.own(key, "")) and (problem := refusal(key, asked)):
+            say(problem, "notice")
 
 
 def _known_words(readers: Sequence[Tokenizer]) -> None:
@@ -227,8 +238,9 @@ def _offer(shown: Shown) -> None:
 def _model(label: str, key: str, first: str) -> str:
     """The model that is chosen, or the one that is shown until it is fetched."""
     asked = state.own(key, first)
-    if problem := refusal(key, asked):
-        say(problem, "notice")
+    if refusal(key, asked):
+        st.selectbox(label, models(), index=None, placeholder=f"{asked} (not offered)", **unbound(key))
+        return fetching.settled(first)
     # A link may name one that is not on the list.
     offered = tuple(dict.fromkeys((*models(), *([asked] if model_allowed(asked) else []))))
     any_model = allowed("ANY_MODEL") or allowed("FOLDERS")
@@ -253,19 +265,8 @@ def _own_head() -> None:
 def _switch(
     label: str, key: str, options: tuple[str, ...], *, label_shown: bool = True, help: str | None = None
 ) -> str:
-    if problem := refusal(key, state.own(key, options[0])):
-        say(problem, "notice")
-    chosen = st.segmented_control(
-        label,
-        options,
-        default=options[0],
-        required=True,
-        key=key,
-        bind="query-params",
-        help=help,
-        label_visibility="visible" if label_shown else "collapsed",
-    )
-    return _checked(key, chosen, options[0])
+    visibility = "visible" if label_shown else "collapsed"
+    return option_row(label, options, key, quiet=True, help=help, label_visibility=visibility)
 
 
 def _checked(key: str, value: Any, standard: str) -> str:

@@ -106,11 +106,20 @@ def model_allowed(value: str) -> bool:
     return allowed("ANY_MODEL") and re.fullmatch(r"\w[\w.-]{0,95}(/\w[\w.-]{0,95})?", value) is not None
 
 
+def _not_offered(value: str, shown: str) -> str:
+    offered = " · ".join(map(title_of, models()))
+    known = value in {entry.name for entry in listed_models()}
+    switch = "HUB" if known else "FOLDERS" if re.match(r"[./~\\]|[A-Za-z]:", value) else "ANY_MODEL"
+    return (
+        f"This server does not offer {quoted(value)}. Showing {title_of(shown)}. Offered: {offered}. "
+        f"To open others, start HeadScope with `HEADSCOPE_ALLOW_{switch}=1`."
+    )
+
+
 def refusal(key: str, value: str, shown: str = EMBEDDED) -> str | None:
     """Why a choice is not taken, in one sentence; None where it is. `shown` is the model that is shown instead."""
     if key in ("model", "model2"):
-        there = model_allowed(value)
-        return None if there else f"This server has no model {quoted(value)}. Showing {title_of(shown)}."
+        return None if model_allowed(value) else _not_offered(value, shown)
     options = {
         "weights": WEIGHTS,
         "unit": UNITS,
