@@ -31,6 +31,7 @@ from pages.parts.frame.request import (
     allowed,
     model_allowed,
     models,
+    other_model,
     refusal,
     title_of,
 )
@@ -125,7 +126,7 @@ def _options(asked: Request, page: Page, shown: Shown, against: str) -> tuple[Re
     with menu:
         model = _model("Model", "model", first_of("model", page))
         trained = _switch("Weights", "weights", WEIGHTS, help=WEIGHTS_HELP) == WEIGHTS[0]
-    second = [state.own("model2", models()[0])] if against == "model" else []
+    second = [state.own("model2", other_model(model))] if against == "model" else []
     there = _there(model, *second, trained=trained)  # a model that arrives says so beside the menu
     readers = [each.tokenizer for each in there]
     names = tuple(dict.fromkeys(name for reader in readers for name in reader.special_names))
@@ -207,7 +208,7 @@ def _compared(request: Request, against: str) -> Request:
     with _seen(against == "sentence", "text2"):
         text = _sentence("Sentence B", "text2", presets.twin_sentence(request.text))
     with _seen(against == "model", "model2"):
-        model = _model("Model B", "model2", models()[0])
+        model = _model("Model B", "model2", other_model(request.model))
     other: dict[str, dict[str, Any]] = {
         "sentence": {"text": text},
         "weights": {"trained": not request.trained},

@@ -8,13 +8,14 @@ import os
 import re
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
+from importlib.util import find_spec
 
 from mha_core import listed_models
 from mha_core.grid import Specials
 from mha_core.heads import measures
 from mha_core.hf_layers import Part
 from mha_core.load import is_local
-from mha_core.model_list import EMBEDDED, step_of
+from mha_core.model_list import DECODER, DECODER_PACKAGE, EMBEDDED, step_of
 from mha_core.run import Run
 from mha_core.wording import Per
 from pages.parts.frame.page_text import quoted
@@ -85,6 +86,12 @@ def models() -> tuple[str, ...]:
 def _names(hub: bool) -> tuple[str, ...]:
     """Asked dozens of times a run; what lies on the disk does not change while the program runs."""
     return tuple(entry.name for entry in listed_models() if entry.embedded or hub)
+
+
+def other_model(model: str) -> str:
+    """Return the model that another is compared with at first: the decoder where it is here, else the next one."""
+    others = [name for name in models() if name != model] or [model]
+    return DECODER if DECODER in others and find_spec(DECODER_PACKAGE) else others[0]
 
 
 @lru_cache(256)

@@ -12,7 +12,6 @@ from mha_core.heads.questions.base import BY_WRITING, KIND_OF, KINDS, Kind
 from mha_core.heads.roles import PART_OF, description_of, heads_with, role_by, role_of
 from mha_core.heads.table import RoleTable
 from mha_core.heads.verdict import WORDS
-from mha_core.heads.verdict_text import question_text
 from mha_core.wording import Head, head_name, size_in_words
 from pages.parts.frame.page_text import quoted
 from pages.parts.frame.selection import parse_head
@@ -88,7 +87,7 @@ def finding(shown: Choice) -> str:
     if word == "role":
         return f"Head {name} {role.does}: {numbers}"
     if word == "weak":
-        return f"No head has this role. {name} comes closest. {question_text(answer, head)}"
+        return f"No head has this role; {name} comes closest."
     beaten = any((one.score > one.rules[0].score).any() for one in shown.answers)
     none = f"No head {'clearly ' if beaten else ''}beats every baseline"
     if beaten and answer.kind in BY_WRITING:
