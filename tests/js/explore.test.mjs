@@ -228,7 +228,7 @@ test("a saved file of a long text says which head it holds in full", () => {
 test("the hint says what a click does next", () => {
   assert.match(said({}).hint, /^Click a word/);
   assert.equal(said({ pins: [2], to: 1 }).hint, "");
-  assert.match(said({ pins: [2], adding: true }).hint, /^Each click adds a word/);
+  assert.match(said({ pins: [2], adding: true }).hint, /^Click more words/);
   assert.equal(said({ pins: [1], to: 2 }, { record: opened({ causal: true }) }).hint, "“cat” cannot see “it”: it comes later.");
   const opening = { said: "The heads disagree here.", of: { head: [0, 0], pins: [2], to: 1 } };
   assert.equal(said({ pins: [2], to: 1 }, { opening }).hint, "The heads disagree here.");

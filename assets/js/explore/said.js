@@ -68,7 +68,7 @@ export function drawWords(view) {
 // What a click does next.
 function hintOf(view) {
   const { pins, adding } = view.state;
-  if (adding) return "Each click adds a word; the arcs show their mean.";
+  if (adding) return "Click more words to average their arcs.";
   if (!pins.length) return "Click a word. The arcs show where this head looks from there.";
   if (current(view.opening, view.state)) return view.opening.said;
   return (sources(view.record) && view.state.to === null && hintAcross(view.record)) || "";

@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from mha_core.figures import charts
+from mha_core.heads.questions.base import KIND_OF
 from mha_core.heads.roles import Role
 from mha_core.wording import Head, counted, head_name, number, signed
 from pages.parts.experiment.asked import spelled
@@ -94,7 +95,7 @@ def listed(
     heads = list(zip(frame["layer"] - 1, frame["head"] - 1, strict=True))
     found = frame.assign(
         head=[links[head_name(head)] for head in heads],
-        role=[roles[head].name if head in roles else "" for head in heads],
+        role=[KIND_OF[roles[head].kind].word if head in roles else "" for head in heads],
         half=(frame["high"] - frame["low"]) / 2 if "low" in frame else None,
     )
     if chosen:

@@ -17,7 +17,7 @@ from mha_core.model import Model
 from mha_core.tokens import Tokenizer
 from pages.parts.frame import examples, fetching, loading, presets, state
 from pages.parts.frame.links import NEW_LINE
-from pages.parts.frame.option_row import option_row, unbound
+from pages.parts.frame.option_row import is_loose, loose, option_row
 from pages.parts.frame.page_text import say
 from pages.parts.frame.pages import Page, first_of
 from pages.parts.frame.request import (
@@ -239,11 +239,13 @@ def _offer(shown: Shown) -> None:
 def _model(label: str, key: str, first: str) -> str:
     """The model that is chosen, or the one that is shown until it is fetched."""
     asked = state.own(key, first)
-    if refusal(key, asked):
-        st.selectbox(label, models(), index=None, placeholder=f"{asked} (not offered)", **unbound(key))
-        return fetching.settled(first)
     # A link may name one that is not on the list.
     offered = tuple(dict.fromkeys((*models(), *([asked] if model_allowed(asked) else []))))
+    if is_loose(key, offered):
+        missing = f"{asked} (not offered)"
+        return fetching.settled(
+            loose(st.selectbox, label, offered, key, first, index=None, placeholder=missing)
+        )
     any_model = allowed("ANY_MODEL") or allowed("FOLDERS")
     chosen = st.selectbox(
         label,

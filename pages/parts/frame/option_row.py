@@ -1,10 +1,10 @@
 """A row of options that the address owns; an option that does not exist is said and stays in the address.
 
-Streamlit takes an unknown value out of the address when a bound control is drawn, so the control is then another one
-with nothing chosen, until the user chooses.
+Streamlit takes an unknown value out of the address when a bound control is drawn, so the control is then not
+bound: it follows the address, and nothing is chosen until the user chooses.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -33,22 +33,35 @@ def option_row(
 ) -> T:
     """Draw a row of options and return the chosen one, at first `first`; `quiet`: the page says what is unknown."""
     standard = options[0] if first is None else first
-    if not unknown_option(key, options):
+    if not is_loose(key, options):
         chosen = st.segmented_control(
             label, options, default=standard, required=True, key=key, bind="query-params", **look
         )
         return chosen if chosen in options else standard
     if not quiet:
         say_unknown(key, options, standard)
-    st.segmented_control(label, options, **unbound(key), **look)
-    return standard
+    return loose(st.segmented_control, label, options, key, standard, **look)
 
 
-def unbound(key: str) -> dict[str, Any]:
-    """Return the options of a control in place of a bound one: what is chosen in it goes into the address."""
-    return {"key": f"{key}-unknown", "on_change": partial(_settle, key)}
+def is_loose(key: str, options: Sequence[object]) -> bool:
+    """Return whether the control is not bound: the address asks for no option, or did so before in this session, which
+    Streamlit would go back to."""
+    if unknown_option(key, options):
+        st.session_state[f"{key}{state.LOOSE}"] = True
+    return f"{key}{state.LOOSE}" in st.session_state
+
+
+def loose(
+    control: Callable[..., Any], label: str, options: Sequence[T], key: str, standard: T, **look: Any
+) -> T:
+    """Draw a control that follows the address and changes it; nothing is chosen where it asks for no option."""
+    asked = state.own(key, "")
+    value = next((option for option in options if str(option) == asked), None if asked else standard)
+    st.session_state[f"{key}-chosen"] = value
+    control(label, options, key=f"{key}-chosen", on_change=partial(_settle, key), **look)
+    return standard if value is None else value
 
 
 def _settle(key: str) -> None:
-    if chosen := st.session_state[f"{key}-unknown"]:
+    if chosen := st.session_state[f"{key}-chosen"]:
         st.query_params[key] = str(chosen)

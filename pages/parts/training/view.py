@@ -15,7 +15,7 @@ from mha_core.picture.bundle import ASSETS
 from mha_core.seeds import LAST
 from mha_core.wording import counted
 from pages.parts.frame import state
-from pages.parts.frame.option_row import option_row, say_unknown, unbound, unknown_option
+from pages.parts.frame.option_row import is_loose, loose, option_row, say_unknown
 from pages.parts.frame.page_text import heading, quoted, say
 from pages.parts.frame.progress import reader, watch
 from pages.parts.frame.shell import or_show_error
@@ -149,10 +149,9 @@ def _keep_seed(first: int) -> None:
 
 
 def _limit(options: Sequence[int], first: int, key: str) -> int:
-    if unknown_option(key, options):
+    if is_loose(key, options):
         say_unknown(key, options, first)
-        st.selectbox("Max steps", options, None, width=130, format_func=str, **unbound(key))
-        return first
+        return loose(st.selectbox, "Max steps", options, key, first, index=None, width=130, format_func=str)
     chosen = st.selectbox(
         "Max steps",
         options,
