@@ -1,8 +1,11 @@
 """The command line as a process, and where it cannot go on: one sentence, exit code 2, or 130 where it was stopped."""
 
+import io
 import os
+import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -77,6 +80,60 @@ def test_bad_input_is_one_sentence_on_stderr_and_exit_code_2(arguments, run, mod
     assert (code, out) == (2, "")
     assert 0 < len(err) < 600
     assert err.count("\n") == 1
+
+
+# Ways out
+
+
+@pytest.fixture
+def text(tmp_path):
+    """Work for a minute."""
+    file = tmp_path / "text.txt"
+    file.write_text("".join(f"The dog{' ran' * (i % 9)} home {i} times.\n" for i in range(30_000)))
+    return file
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("learn", "jobs"),
+        ("trace", "--file", "TEXT", "--model", "classroom", "--out", "OUT"),
+        ("roles", "TEXT", "--model", "classroom"),
+        ("roles", "TEXT", "--model", "classroom", "--part", "1/2", "--out", "OUT"),
+        ("similarity", "TEXT", "--model", "classroom"),
+        ("atlas", "TEXT", "--model", "classroom"),
+        ("atlas", "TEXT", "--model", "classroom", "--part", "1/1", "--out", "OUT"),
+    ],
+)
+def test_what_is_interrupted_ends_with_130_and_leaves_no_file(run, text, tmp_path, arguments):
+    before = signal.getsignal(signal.SIGINT)
+    places = {"TEXT": str(text), "OUT": str(tmp_path / "out")}
+    stop = threading.Timer(1.5, os.kill, (os.getpid(), signal.SIGINT))
+    stop.start()
+    try:
+        code, _, err = run(*(places.get(word, word) for word in arguments))
+    finally:
+        stop.cancel()
+    assert code == 130
+    assert "Traceback" not in err
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [text]
+    assert signal.getsignal(signal.SIGINT) == before
+
+
+@pytest.mark.parametrize(
+    ("problem", "code", "lines"), [(BrokenPipeError(), 0, 0), (OSError(28, "No space left on device"), 2, 1)]
+)
+def test_output_that_nobody_reads_any_more_is_no_mistake_and_a_full_disk_is(
+    run, monkeypatch, problem, code, lines
+):
+    class Output(io.StringIO):
+        def write(self, _):
+            raise problem
+
+    monkeypatch.setattr(sys, "stdout", Output())
+    found, _, err = run("models")
+    assert (found, err.count("\n")) == (code, lines)
 
 
 @pytest.mark.slow

@@ -98,7 +98,7 @@ def of_trace(load, text, layer=None, head=None, words=False, **more):
     at = slice(layer and layer - 1, layer), slice(head and head - 1, head)
     beside = {
         "model": load.name, "text": record.tokens.text, "pair": record.tokens.pair, "units": list(grid.labels),
-        "tokens": [piece.text for piece in record.tokens.pieces], "n_cut": 0, "trained": load.trained,
+        "tokens": [piece.text for piece in record.tokens.pieces], "n_cut": record.tokens.n_cut, "trained": load.trained,
         "word_of_token": [piece.word for piece in record.tokens.pieces], "segments": list(record.tokens.segments),
         "layers": sorted({la for la, _ in heads}), "heads": sorted({h for _, h in heads}), "weights": grid.weights[at],
         "causal": grid.is_causal, "unit": "words" if words else "pieces",
@@ -261,6 +261,7 @@ CASES = {
          lambda load: of_trace(load("BERT"), LINE, 3, words=True, pair=LONG)),
         (f"trace '{LINE}' {BERT} --layer 2 --head 3 --untrained", "",
          lambda load: of_trace(load("BERT", trained=False), LINE, 2, 3)),
+        (f"trace '{LONG * 5}' {BERT} --layer 1 --head 3", "", lambda load: of_trace(load("BERT"), LONG * 5, 1, 3)),
         (f"trace '{TEXT}' {DECODER} --head 5 --layer 2", "", lambda load: of_trace(load("DECODER"), TEXT, 2, 5)),
         (f"trace '{LINE}' {T5} --attention cross --pair '{T5_TARGET}' --layer 3 --head 1", "",
          lambda load: of_trace(load("T5"), LINE, 3, 1, target=T5_TARGET, part="cross")),
