@@ -207,19 +207,21 @@ def table_of(frame: "pd.DataFrame | None") -> str:
     if frame is None or not len(frame):
         return ""
     frame = frame.reset_index() if frame.index.name else frame
+    names = [str(name) for name in frame]  # not unique: a word may stand twice in a sentence
+    frame = frame.set_axis([str(place) for place in range(len(names))], axis=1)
     texts = frame.select_dtypes(exclude=["number", "bool"])
     cells = texts.map(lambda cell: " ".join(map(str, cell)) if isinstance(cell, list | tuple) else str(cell))
     cells = cells.where(texts.notna(), "")
-    widths = {name: max(len(name), *map(len, cells[name])) for name in cells}
-    padded = {name: cells[name].str.ljust(width) for name, width in widths.items()}
+    widths = {place: max(len(names[int(place)]), *map(len, cells[place])) for place in cells}
+    padded = {place: cells[place].str.ljust(width) for place, width in widths.items()}
     unknown = {
-        name: frame[name].astype(object).where(frame[name].notna(), "")
-        for name in frame
-        if frame[name].dtype == "Int64"
+        place: frame[place].astype(object).where(frame[place].notna(), "")
+        for place in frame
+        if frame[place].dtype == "Int64"
     }
     lines = (
         frame.assign(**padded, **unknown)
-        .rename(columns={name: name.ljust(width) for name, width in widths.items()})
+        .set_axis([name.ljust(widths.get(str(place), 0)) for place, name in enumerate(names)], axis=1)
         .to_string(index=False, na_rep="", float_format="{:.3f}".format)
     )
     return "".join(f"{line.rstrip()}\n" for line in lines.split("\n"))

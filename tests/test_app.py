@@ -1,10 +1,12 @@
 """The pages without a browser: what a link opens, what is said about a bad one, and that the text always stays."""
 
+import html
 import time
 
 import pytest
 from visit import (
     TIRED,
+    asked_by_links,
     bodies,
     link,
     offered_examples,
@@ -195,6 +197,36 @@ def test_a_hub_model_is_fetched_only_after_its_reader_has_agreed(monkeypatch):
     run(at).button(key="fetch-it-model").click()
     run(at).selectbox(key="model").set_value("bert-base-uncased")
     assert not said(run(at), "notice"), "what was agreed to once is not asked again"
+
+
+def test_a_download_that_is_declined_leaves_the_other_model_as_it_was():
+    at = open_page("pages/compare.py", model="classroom", model2="bert-large-uncased", against="model")
+    assert "BERT large is a 1,340 MB download" in said(at, "notice")[0]
+    at.button(key="fetch-not-model2").click()
+    run(at)
+    assert not [button for button in at.button if str(button.key).startswith("fetch")]
+    assert [at.selectbox(key=key).value for key in ("model", "model2")] == ["classroom", "minilm"]
+
+
+TOYS = "The dog chased the cat because it was tired ."
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "asked", [{"model": "classroom", "weights": "untrained"}, {"model": "classroom-twin"}]
+)
+@pytest.mark.parametrize("page", ["pages/roles.py", "pages/compare.py"])
+def test_a_link_to_the_same_sentence_has_its_model_and_weights(page, asked):
+    at = open_page(page, text=TOYS, text2=TOYS.replace("tired", "wide"), head="2-2", **asked)
+    at.session_state["changes-box"] = True
+    run(at)
+    cells = [cell for frame in at.dataframe for cell in frame.value.iloc[0] if str(cell).startswith("./")]
+    links = asked_by_links("".join([*bodies(at), *(f'<a href="{html.escape(cell)}">' for cell in cells)]))
+    links = [link for link in links if link.get("text") == [TOYS]]
+    assert links
+    for link in links:
+        assert link["model"] == [asked["model"]]
+        assert link.get("weights", ["trained"]) == [asked.get("weights", "trained")]
 
 
 def test_what_was_not_agreed_to_is_not_fetched_by_another_way():

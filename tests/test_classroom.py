@@ -4,16 +4,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.stats
 import torch
 from plain_classroom import Plain
 
 from mha_core import InputError, load_model, predict_masked, trace
-from mha_core.learning.classroom.evaluation import RIGHT, WRONG, evaluate, masses
+from mha_core.learning.classroom.evaluation import RIGHT, WRONG, Answers, Evaluation, evaluate, masses
 from mha_core.learning.classroom.grammar import first_texts
 from mha_core.learning.classroom.lexicon import lexicon
 from mha_core.learning.classroom.moments import MOMENTS, at_step
-from mha_core.learning.classroom.pairs import pairs
+from mha_core.learning.classroom.pairs import FAMOUS, pairs
 from mha_core.learning.classroom.recipe import CLASSROOM
+from mha_core.learning.classroom.report import card, over_seeds
 from mha_core.learning.classroom.shipped import home, save_model
 from mha_core.learning.classroom.training import Training
 
@@ -127,6 +129,29 @@ def test_what_evaluate_says_is_what_plain_torch_finds(name):
             for noun, (word, better) in zip(pair.nouns, both, strict=True)
         ]
         assert [answers.exact, answers.better] == pytest.approx(np.mean(right, axis=0).tolist())
+
+
+def test_a_card_has_each_number_under_its_name_and_over_seeds_the_interval_is_students():
+    shares = iter(np.linspace(0.11, 0.97, 15).round(4).tolist())
+    famous = {"x": next(shares), "y": next(shares)}, {"x": next(shares), "y": next(shares)}
+    found = Evaluation(
+        7, (1, 2), next(shares), (next(shares), next(shares)), next(shares), next(shares), next(shares), next(shares),
+        dict.fromkeys(FAMOUS, famous), Answers(0.2, 0.3), Answers(0.4, 0.6), ((0, 3), (1, 0)), Answers(0.7, 0.9),
+        {"copy": 0.8}, {"copy": 0.1},
+    )  # fmt: skip
+    made = card(found)
+    for name in ("animate", "inanimate", "right", "wrong"):
+        assert made[name] == getattr(found, name)
+    assert (made["pairs"], made["pass"], made["interval"]) == (7, found.passed, [*found.interval])
+    assert (made["head"], made["pointing"]) == ("2-3", ["1-4", "2-1"])
+    assert [*made["famous"].values()] == [*famous]
+    assert (made["answers"]["exact"], made["without_pointing"]["better"]) == (0.2, 0.9)
+    assert made["without_head"] == {"exact": 0.4, "better": 0.6, "tasks": {"copy": 0.1}}
+    for passed in ([0.5, 0.7, 0.8], [0.91, 0.95, 0.93, 0.9, 0.97]):
+        seeds = over_seeds([{"pass": share} for share in passed])
+        low, high = scipy.stats.t.interval(0.95, len(passed) - 1, np.mean(passed), scipy.stats.sem(passed))
+        assert seeds["interval"] == pytest.approx([low, min(high, 1)], abs=1e-4)
+        assert (seeds["seeds"], seeds["least"], seeds["most"]) == (len(passed), min(passed), max(passed))
 
 
 @pytest.mark.slow

@@ -294,6 +294,9 @@ def test_the_page_opens_with_the_decoder_where_it_is_and_says_so_where_it_is_not
 @pytest.mark.slow
 def test_the_map_of_all_heads_is_what_leaving_out_one_at_a_time_gives(minilm):
     at = open_page(PAGE, **{"try": SWEEP}, model="minilm", text=TIRED)
+    at.button(key="stop-every").click()
+    assert run(at).get("progress")[0].proto.text.startswith("Stopped after ")
+    at.button(key="go-every").click()
     while not (drawn := figures(run(at))) or np.isnan(numbers(drawn[0]["data"][0]["z"])).any():
         if bars := at.get("progress"):
             tried = int(bars[0].proto.text.split()[0])

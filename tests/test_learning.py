@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from mha_core import InputError, SizeError
 from mha_core.device import use_one_thread
 from mha_core.learning.descent import Recipe, begun, descend, random_for
+from mha_core.learning.report import report, taken_away
 from mha_core.learning.scores import head_scores, mean_masses, texts_for
 from mha_core.learning.small import Shape, SmallModel
 from mha_core.learning.tasks import task_called
@@ -98,6 +99,22 @@ def test_the_measures_are_those_of_the_real_models_counted_token_by_token():
             wanted["induction"] += weights[:, :, i, i - n + 1] / n / len(texts)
     for name, values in wanted.items():
         np.testing.assert_allclose(masses[name], values, atol=1e-6)
+
+
+def test_a_report_counts_what_the_model_has_and_takes_each_head_away_by_its_own_name():
+    training = Training(Setup("jobs", 2, 2, seed=3, steps=2))
+    found = report(training, [*training.snapshots()])
+    state = training.model.state_dict()
+    assert found["parameters"] == sum(np.prod(tensor.shape) for tensor in state.values())
+    heads = ["1-1", "1-2", "2-1", "2-2"]
+    assert [one["head"] for one in found["heads"]] == [one["head"] for one in found["without"]] == heads
+    parameters = {name: tensor.numpy() for name, tensor in state.items()}
+    for one, head in zip(found["without"], np.ndindex(2, 2), strict=True):
+        alone = taken_away(training.setup, parameters, [head])
+        assert (one["accuracy"], one["jobs"]) == (
+            pytest.approx(alone["accuracy"]),
+            pytest.approx(alone["jobs"]),
+        )
 
 
 class Planted:

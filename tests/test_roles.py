@@ -6,11 +6,12 @@ import pytest
 from mha_core.heads import stats
 from mha_core.heads.conclude import conclude
 from mha_core.heads.corpora import PronounCase, Sentence
-from mha_core.heads.questions.base import Measured, Question, binary_baseline
+from mha_core.heads.questions.base import Baseline, Measured, Question, binary_baseline
 from mha_core.heads.questions.places import PlaceLog
 from mha_core.heads.questions.pronouns import ChoiceCase, ChoiceLog, choice_case, held_out_choices
 from mha_core.heads.questions.syntax import SIBLINGS, Looks, LooksLog, Tree, measure, questions
 from mha_core.heads.survey import TextItem
+from mha_core.heads.table import Corpus, RoleTable, read_table, write_roles
 from mha_core.heads.words import entropy
 from tests import planted
 from tests.heads_by_hand import looking, tokens_of
@@ -260,6 +261,51 @@ def test_wilson_and_the_exact_tail_are_the_published_ones():
     for n, k, p in ((30, 20, 0.5), (392, 279, 0.684), (1817, 1468, 0.6), (5, 5, 0.1)):
         assert float(stats.binomial_tail(k / n, n, p)) == pytest.approx(bdtrc(k - 1, n, p), rel=1e-8)
     assert stats.z_for_best_of(72) == pytest.approx(3.39, abs=1e-2)
+
+
+def test_a_table_has_every_number_under_its_name_and_comes_back_from_its_file(tmp_path):
+    rng, n, shape = np.random.default_rng(5), 400, (2, 3)
+    right = (rng.random((n, 6)) < np.linspace(0.2, 0.7, 6)).astype(float)
+    hits, weaker, chance = rng.random(n) < 0.5, rng.random(n) < 0.4, rng.random(n)
+    same, control = rng.random((n, 6)).round(), np.where(rng.random((n, 1)) < 0.2, np.nan, rng.random((n, 6)))
+    rules = [
+        Baseline(name, "", h.astype(float), False, same) for name, h in (("weak", weaker), ("best", hits))
+    ]
+    question = Question("det", "syntactic", "determiner → its noun", "", "", "treebank")
+    measured = Measured(
+        question, right, np.arange(n), np.arange(n) % 2 == 0, tuple(rules), control, chance=chance,
+        steps=(np.zeros(n, int), np.ones((n, 6), int)),
+    )  # fmt: skip
+    answer = conclude(measured, shape, 100)
+    corpora = {"treebank": Corpus("treebank", "My trees", ["a.conllu"], ["0" * 64], 7)}
+    table = RoleTable("m", "d", False, 3, "c", "2026-01-02", shape, 100, corpora, (answer,))
+    hard = ~hits & ~weaker
+    error = (right - hits[:, None]).std(0) / np.sqrt(n)
+    expected = {
+        "layer": [1, 1, 1, 2, 2, 2], "head": [1, 2, 3, 1, 2, 3], "n": n, "score": right.mean(0),
+        "baseline_score": hits.mean(), "control": np.nanmean(control, 0), "n_baseline_wrong": (~hits).sum(),
+        "right_there": right[~hits].mean(0), "as_baseline_there": same[~hits].mean(0), "n_all_wrong": hard.sum(),
+        "right_where_all_wrong": right[hard].mean(0), "chance_there": chance[hard].mean(),
+        "low": right.mean(0) - 1.96 * right.std(0) / np.sqrt(n),
+        "high": right.mean(0) + 1.96 * right.std(0) / np.sqrt(n),
+        "detectable_gap": (stats.z_for_best_of(100) + 0.84) * error,
+    }  # fmt: skip
+    write_roles(table, tmp_path / "table.json.gz")
+    for one in (table, read_table(tmp_path / "table.json.gz")):
+        frame = one.to_frame()
+        for name, values in expected.items():
+            loose = 0.015 if name in ("low", "high", "detectable_gap") else 1e-5
+            np.testing.assert_allclose(
+                frame[name].astype(float), np.broadcast_to(values, 6), atol=loose, err_msg=name
+            )
+        assert set(frame["weights"]) == {"random, seed 3"}
+        (row,) = one.questions().to_dict("records")
+        assert (row["head"], row["corpus"], row["baseline"]) == ("2-3", "My trees", "best")
+        assert (row["score"], row["control"]) == pytest.approx(
+            (right[:, 5].mean(), np.nanmean(control[:, 5])), abs=1e-5
+        )
+        assert row["low"] < row["held_out"] < row["high"]
+        assert frame["held_out"].dropna().to_dict() == {5: row["held_out"]}
 
 
 def test_the_best_of_many_is_scored_on_the_half_it_was_not_chosen_on():

@@ -1,6 +1,7 @@
 """The page Roles: no head has a role that its own evidence withdraws, and every number is the table's."""
 
 import html
+import json
 import re
 
 import pytest
@@ -21,7 +22,7 @@ from pages.parts.frame.selection import parse_head
 from pages.parts.learn import claims
 from pages.parts.roles import card, choice, head_map, role_table
 from tests import planted
-from tests.test_parts import conllu
+from tests.test_parts import HEADING, conllu, pronoun
 
 SHIPPED = [table for name in head_facts.SHIPPED if (table := read_roles(name)) is not None]
 TABLES = [*SHIPPED, *(table.untrained for table in SHIPPED if table.untrained is not None)]
@@ -256,12 +257,20 @@ def test_a_merged_table_is_shown_with_what_was_read_and_left_out(tmp_path, monke
     trees = "".join(map(conllu, planted.treebank(60)))
     for i in (1, 2):
         (tmp_path / f"tree-{i}.conllu").write_text(f"1\tbroken\n\n{trees}")
+    (tmp_path / "tree-3.tsv").write_text(
+        "\n".join([HEADING, *map(pronoun, range(6)), pronoun(6).replace("TRUE", "FALSE"), "x"])
+    )
     for i in (1, 2):
         options = {"model": "classroom", "on_error": "skip"}
         compute_part("roles", options, [str(tmp_path / "tree-*")], i, 2, tmp_path / "parts")
     path = tmp_path / "table.json.gz"
-    assert cli.main(["merge", str(tmp_path / "parts"), "--table", str(path)]) == 0
-    capsys.readouterr()
+    assert cli.main(["merge", str(tmp_path / "parts"), "--table", str(path), "--format", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["left_out"], told["unused"]) == (3, 1)
+    assert {one["key"]: (one["n_texts"], one["n_left_out"]) for one in told["corpora"]}["treebank"] == (
+        120,
+        2,
+    )
     monkeypatch.setenv("HEADSCOPE_ROLES", str(path))
     head_facts.own_tables.cache_clear()
     try:
