@@ -222,11 +222,11 @@ def test_a_link_to_the_same_sentence_has_its_model_and_weights(page, asked):
     run(at)
     cells = [cell for frame in at.dataframe for cell in frame.value.iloc[0] if str(cell).startswith("./")]
     links = asked_by_links("".join([*bodies(at), *(f'<a href="{html.escape(cell)}">' for cell in cells)]))
-    links = [link for link in links if link.get("text") == [TOYS]]
+    links = [each for each in links if each.get("text") == [TOYS]]
     assert links
-    for link in links:
-        assert link["model"] == [asked["model"]]
-        assert link.get("weights", ["trained"]) == [asked.get("weights", "trained")]
+    for asked_link in links:
+        assert asked_link["model"] == [asked["model"]]
+        assert asked_link.get("weights", ["trained"]) == [asked.get("weights", "trained")]
 
 
 def test_what_was_not_agreed_to_is_not_fetched_by_another_way():
