@@ -13,13 +13,11 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from io import BytesIO
 from pathlib import Path
-from typing import Any, Protocol
-
-import numpy as np
+from typing import Any, Protocol, TypeVar
 
 import mha_core
+from mha_core import npz
 from mha_core.errors import InputError
 from mha_core.heads.corpora import Lines, addresses, name_of
 from mha_core.heads.corpora.reading import OnError
@@ -28,13 +26,15 @@ from mha_core.load import load_model
 from mha_core.model import Model
 
 STATISTICS = {
-    "roles": ("mha_core.heads.make", "RoleStatistics"),
+    "roles": ("mha_core.heads.build_role_table", "RoleStatistics"),
     "atlas": ("mha_core.heads.atlas.statistics", "AtlasStatistics"),
 }
 DIGEST = hashlib.sha256().digest_size
 HEADER = "header.json"
-MOST_NAMED = 5
+MAX_NAMED = 5
+FORM = 2  # of a part file; parts of another are computed again
 Row = dict[str, Any]
+T = TypeVar("T")
 
 
 class Mergeable(Protocol):
@@ -52,13 +52,13 @@ class Mergeable(Protocol):
 
     def result(self) -> Any: ...
 
-    def members(self) -> Iterator[tuple[str, bytes]]: ...
+    def members(self) -> Iterator[tuple[str, Any]]: ...
 
-    def load(self, part: "Part") -> None: ...
+    def load(self, part: "PartFile") -> None: ...
 
 
 @dataclass(frozen=True)
-class Part:
+class PartFile:
     """A part file whose digest is right; `number` and `parts` count from 1."""
 
     path: Path
@@ -68,10 +68,10 @@ class Part:
     read: dict[int, Row]
     names: tuple[str, ...]
 
-    def member(self, name: str) -> bytes:
-        """Return what is in the file by this name."""
+    def member(self, name: str, kind: type[T]) -> T:
+        """Return what is in the file by this name, a dataclass."""
         with zipfile.ZipFile(self.path) as archive:
-            return archive.read(name)
+            return npz.from_bytes(kind, archive.read(name))
 
 
 def compute_part(
@@ -123,6 +123,7 @@ def about_run(
     """Return what the header says of a run, the same for all its parts, and the files that its shards are."""
     files = addresses(shards)
     return {
+        "form": FORM,
         "command": command,
         "version": mha_core.__version__,
         "model": model.name,
@@ -165,7 +166,7 @@ def write_part(found: Mergeable, part: int, parts: int, path: Path) -> None:
                 with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
                     archive.writestr(HEADER, json.dumps(header))
                     for member, content in found.members():
-                        archive.writestr(member, content)
+                        archive.writestr(member, npz.to_bytes(content))
                 file.seek(0)
                 digest = hashlib.file_digest(file, "sha256").digest()
                 file.seek(0, os.SEEK_END)
@@ -180,7 +181,7 @@ def write_part(found: Mergeable, part: int, parts: int, path: Path) -> None:
         raise InputError(f"'{path}' cannot be written: {problem.strerror or problem}.") from None
 
 
-def read_part(path: Path) -> Part:
+def read_part(path: Path) -> PartFile:
     """Return a part. Raises InputError, with its name, for a file that is damaged or no part."""
     try:
         with path.open("rb") as file:
@@ -200,7 +201,7 @@ def read_part(path: Path) -> Part:
     except (zipfile.BadZipFile, KeyError, ValueError):
         raise InputError(f"{path} is no part file.") from None
     read = {int(number): one for number, one in header["read"].items()}
-    return Part(path, header["about"], header["part"], header["parts"], read, names)
+    return PartFile(path, header["about"], header["part"], header["parts"], read, names)
 
 
 def merge_parts(folder: str | Path, say: Callable[[str], None] = lambda _: None) -> Any:
@@ -228,30 +229,14 @@ def merge_parts(folder: str | Path, say: Callable[[str], None] = lambda _: None)
     if found is None or first is None:
         raise InputError(f"There is no part file in {folder}.")
     if missing := sorted(set(range(1, first.parts + 1)) - seen):
-        more = "" if len(missing) <= MOST_NAMED else f" and {len(missing) - MOST_NAMED} more"
-        named = ", ".join(map(str, missing[:MOST_NAMED]))
+        more = "" if len(missing) <= MAX_NAMED else f" and {len(missing) - MAX_NAMED} more"
+        named = ", ".join(map(str, missing[:MAX_NAMED]))
         raise InputError(f"Of {first.parts} parts in {folder} these are missing: {named}{more}.")
     return found
 
 
-def _difference(one: Part, other: Part) -> str:
+def _difference(one: PartFile, other: PartFile) -> str:
     if one.parts != other.parts:
         return f"it is one of {one.parts} parts, not of {other.parts}"
     name = next(key for key in one.about if one.about[key] != other.about.get(key))
     return f"not the same {name.replace('_', ' ')}"
-
-
-def pack(about: Any, arrays: Mapping[str, np.ndarray]) -> bytes:
-    """Return plain values and arrays as the bytes of one .npz file."""
-    file = BytesIO()
-    text = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
-    named: Any = {f"a.{name}": values for name, values in arrays.items()}
-    np.savez(file, about=text, **named)
-    return file.getvalue()
-
-
-def unpack(data: bytes) -> tuple[Any, dict[str, np.ndarray]]:
-    """Return what `pack` was given."""
-    with np.load(BytesIO(data), allow_pickle=False) as found:
-        arrays = {name[2:]: found[name] for name in found.files if name != "about"}
-        return json.loads(found["about"].tobytes()), arrays

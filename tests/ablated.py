@@ -3,7 +3,7 @@
 from mha_core.experiments.outcomes import Cosine
 from mha_core.experiments.parts import last
 from mha_core.experiments.sweep import every_head
-from mha_core.heads.words import FloatArray
+from mha_core.heads.word_weights import FloatArray
 from mha_core.model import Model
 from mha_core.tokens import Tokens
 

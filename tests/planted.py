@@ -1,14 +1,14 @@
 """Treebanks made by hand, and heads planted in them: what every word looks at is known."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 
-from mha_core.heads.conclude import Answer, conclude
+from mha_core.heads.baselines import fit_on_halves
+from mha_core.heads.cases import Frame, ScoredCases, frame_of
+from mha_core.heads.conclude import QuestionResult, score_question
 from mha_core.heads.corpora import Sentence
-from mha_core.heads.questions.base import Measured
-from mha_core.heads.questions.syntax import Asked, Looks, measure, questions
+from mha_core.heads.questions.syntax import RelationQuestions
 
 TRIED = 1000
 TRIES = 20  # draws of a distance until one fits
@@ -78,34 +78,40 @@ def root(one: Sentence, word: int, rng: np.random.Generator) -> int:
     return one.heads.index(-1) if rng.random() < 0.8 else int(rng.integers(len(one.words)))
 
 
-def looks_of(trees: list[Sentence], planted: dict[int, Head], seed: int = 0, n_heads: int = 6) -> list[Looks]:
+def looks_of(trees: list[Sentence], planted: dict[int, Head], seed: int = 0, n_heads: int = 6) -> Frame:
     """Random heads, but those planted by number."""
-    rng, found = np.random.default_rng(seed), []
+    rng, looks_by_text = np.random.default_rng(seed), []
     for one in trees:
         n = len(one.words)
         at = rng.integers(0, n, (2, n_heads, n))
         for head, looks in planted.items():
             at[:, head] = [looks(one, word, rng) for word in range(n)]
-        found.append(Looks(one, at.astype(np.int16)))
-    return found
+        looks_by_text.append(at.astype(np.int16).transpose(2, 0, 1))
+    return frame_of_looks(trees, looks_by_text)
 
 
-def asked(looks: list[Looks], *keys: str) -> list[Asked]:
-    """Some questions of these sentences."""
-    known = {one.question.key: one for one in questions(looks, "treebank", is_causal=False)}
+def frame_of_looks(trees: list[Sentence], looks: list[np.ndarray]) -> Frame:
+    """What heads look at in treebank sentences, (word, direction, head) each."""
+    sources = [(one.source, one.pair or one.text) for one in trees]
+    return frame_of(sources, trees, [{"looks": each} for each in looks])
+
+
+def scored(frame: Frame, *keys: str) -> list[ScoredCases]:
+    """The cases of some questions, rules fitted on them."""
+    known = {one.question.key: one for one in RelationQuestions().scored(frame, "treebank")}
     return [known[key] for key in keys]
 
 
-def answer(looks: list[Looks], key: str, n_heads: int = 6) -> Answer:
+def answer(frame: Frame, key: str, n_heads: int = 6) -> QuestionResult:
     """What is concluded of all heads."""
-    found = conclude(measure(*asked(looks, key), looks), (1, n_heads), TRIED)
+    found = score_question(*scored(frame, key), (1, n_heads), TRIED)
     assert found is not None
     return found
 
 
-def called(found: Sequence[Measured], n_heads: int = 6) -> list[tuple[str, int]]:
+def called(found: Sequence[ScoredCases], n_heads: int = 6) -> list[tuple[str, int]]:
     """Every question with every head that has its role, or is said to track it."""
-    answers = (conclude(one, (1, n_heads), TRIED) for one in found)
+    answers = (score_question(one, (1, n_heads), TRIED) for one in found)
     return [
         (one.key, head)
         for one in answers
@@ -115,17 +121,19 @@ def called(found: Sequence[Measured], n_heads: int = 6) -> list[tuple[str, int]]
     ]
 
 
-def shuffled(trees: Sequence[Asked], looks: Sequence[Looks], seed: int) -> Iterator[Measured]:
+def shuffled(frame: Frame, keys: Sequence[str], seed: int) -> Iterator[ScoredCases]:
     """The questions with shuffled gold: every dependent has the distance of another case that fits its sentence."""
-    rng = np.random.default_rng(seed)
-    for one in trees:
-        cases = one.cases
-        length = np.array([looks[number].at.shape[-1] for number in cases.sentence])
-        distances, found = cases.answer - cases.anchor, cases.answer.copy()
-        left = np.ones(len(cases), dtype=bool)
+    rng, questions = np.random.default_rng(seed), RelationQuestions()
+    for key in keys:
+        cases = questions.cases(frame)[key]
+        length = np.array([len(case.candidates) for case in cases])
+        query, answers = (np.array(each) for each in zip(*(case[1:3] for case in cases), strict=True))
+        distances, left = answers - query, np.ones(len(cases), dtype=bool)
         for _ in range(TRIES):
-            drawn = cases.anchor + rng.choice(distances, len(cases))
+            drawn = query + rng.choice(distances, len(cases))
             fits = left & (drawn >= 0) & (drawn < length)
-            found[fits] = drawn[fits]
+            answers[fits] = drawn[fits]
             left &= ~fits
-        yield measure(replace(one, cases=replace(cases, answer=found)), looks)
+        cases = [case._replace(answer=int(place)) for case, place in zip(cases, answers, strict=True)]
+        rules = fit_on_halves(questions.fits, cases, frame.halves[[case.text for case in cases]])
+        yield questions.score(key, frame, cases, rules, "treebank")

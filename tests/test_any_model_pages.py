@@ -10,7 +10,7 @@ from bert_folders import embedded_folder
 from test_any_model import DECODERS, ENCODERS, HYBRIDS, SEQUENCES, TEXT, random_model
 
 from mha_core import load_model, trace
-from mha_core.heads.make import find_roles
+from mha_core.heads.build_role_table import find_roles
 
 transformers = pytest.importorskip("transformers")
 

@@ -178,7 +178,13 @@ def of_roles(_, trained=True, **keep):
     rows = table.to_frame() if keep else table.questions()
     for name, value in keep.items():
         rows = rows[rows[name] == value]
-    beside = {"model": "minilm", "digest": table.digest, "left_out": 0, "unused": 0, "tried": table.tried}
+    beside = {
+        "model": "minilm",
+        "digest": table.digest,
+        "left_out": 0,
+        "unused": 0,
+        "tried": table.n_comparisons,
+    }
     columns = ["layer", "head", "n", "score"] if keep else ["head", "n", "score", "held_out"]
     return rows, beside, [*rows[columns].itertuples(index=False)]
 

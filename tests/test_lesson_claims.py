@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from visit import open_page, unopened
 
 from mha_core import load_model, trace
-from mha_core.heads.make import find_roles
+from mha_core.heads.build_role_table import find_roles
 from mha_core.heads.table import read_roles
 from mha_core.heads.verdict import WORDS
 from pages.parts.frame import head_facts
@@ -89,7 +89,7 @@ def test_the_text_of_the_lesson_says_what_the_table_says(table):
     for key in ("det", "case"):
         answer = table.by_key[key]
         assert answer.word[MINE] == "tracks"
-        assert answer.hard[MINE] > 5 * answer.chance
+        assert answer.right_where_all_wrong[MINE] > 5 * answer.chance
     assert table.by_key["agreement"].word[OTHER] == "role"
 
 
@@ -101,7 +101,7 @@ def test_pronouns_are_counted_in_the_table_trained_and_untrained(table):
     for key, test in (("antecedent", claims.pronouns), ("antecedent-even", claims.even)):
         answer, (asks, got, says) = table.by_key[key], test()
         assert f"{answer.n:,}" in asks
-        assert percents(got) == [f"{share:.0%}" for share in (answer.score[MINE], answer.rules[0].score)]
+        assert percents(got) == [f"{share:.0%}" for share in (answer.score[MINE], answer.baselines[0].score)]
         assert all(part.replace("`", "") in shown for part in (asks, got, says))
     assert percents(claims.pronouns()[2]) == [f"{few[key]:.0%}" for key in ("score", "baseline_score")]
     _, got, says = claims.random_weights()
@@ -134,7 +134,7 @@ def test_few_pronouns_counted_anew_are_what_is_shipped():
     counted = {
         "digest": found.digest, "n": answer.n, "verdict": answer.word[MINE],
         "score": pytest.approx(answer.score[MINE], abs=1e-6),
-        "baseline": answer.rules[0].name, "baseline_score": pytest.approx(answer.rules[0].score, abs=1e-5),
+        "baseline": answer.baselines[0].name, "baseline_score": pytest.approx(answer.baselines[0].score, abs=1e-5),
     }  # fmt: skip
     assert {key: few[key] for key in counted} == counted
     assert found.corpora["pronouns"].digests == [few["sha256"]]

@@ -11,9 +11,9 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from mha_core import InputError, copying_scores, load_model, trace
 from mha_core.experiments.prompts import prompts
-from mha_core.heads.conclude import conclude, judged
-from mha_core.heads.make import NAMES, with_names
-from mha_core.heads.questions.copying import by_distance, measure_copying, names_of, namings
+from mha_core.heads.build_role_table import NAMES, with_names
+from mha_core.heads.conclude import score_question, with_verdicts
+from mha_core.heads.questions.copying import by_distance, copying_cases, names_of, namings
 from mha_core.heads.roles import heads_with
 from mha_core.heads.table import read_roles
 from mha_core.heads.verdict import HALF
@@ -76,8 +76,8 @@ def plant(theirs, fast: Tokenizer) -> None:
 
 def answers_of(model, tried=1000):
     return {
-        one.question.key: conclude(one, (model.n_layers, model.n_heads), tried)
-        for one in measure_copying(model, NAMES)
+        one.question.key: score_question(one, (model.n_layers, model.n_heads), tried)
+        for one in copying_cases(model, NAMES)
     }
 
 
@@ -115,17 +115,17 @@ def test_a_head_has_the_role_if_it_copies_and_looks_at_names(planted):
     assert mover.mass[SILENT] > HALF
     assert max(answer.score[SILENT] for answer in found.values()) == 0, "it writes nothing"
     for answer in found.values():
-        assert {rule.name.rpartition("with ")[2] for rule in answer.rules} == {
+        assert {rule.name.rpartition("with ")[2] for rule in answer.baselines} == {
             "random weights", "shuffled output matrices",
         }  # fmt: skip
 
 
 def test_less_attention_or_a_better_baseline_takes_the_role(planted):
     answer = answers_of(planted)["mover"]
-    assert judged(replace(answer, mass=np.full_like(answer.mass, 0.49))).word[MOVER] == "no"
-    rule = replace(answer.rules[0], score=float(answer.score[MOVER]) - 0.05)
-    assert judged(replace(answer, rules=(rule,))).word[MOVER] != "role"
-    assert judged(replace(answer, control=answer.score, over_control=None)).word[MOVER] == "no"
+    assert with_verdicts(replace(answer, mass=np.full_like(answer.mass, 0.49))).word[MOVER] == "no"
+    rule = replace(answer.baselines[0], score=float(answer.score[MOVER]) - 0.05)
+    assert with_verdicts(replace(answer, baselines=(rule,))).word[MOVER] != "role"
+    assert with_verdicts(replace(answer, control=answer.score, over_control=None)).word[MOVER] == "no"
 
 
 def test_random_weights_give_no_role(folders):
@@ -169,7 +169,7 @@ def test_smollm2_has_three_name_movers_and_two_heads_of_copy_suppression():
     mover, suppression = table.by_key["mover"], table.by_key["suppression"]
     assert [mover.score[23, at] for at in (0, 2, 5)] == pytest.approx([1, 1, 0.8], abs=0.06)
     assert np.sort(suppression.score.ravel())[-3:] == pytest.approx([0, 1, 1], abs=0.03)
-    assert max(rule.score for answer in (mover, suppression) for rule in answer.rules) < 0.1
+    assert max(rule.score for answer in (mover, suppression) for rule in answer.baselines) < 0.1
     assert not any(heads_with(table.untrained, kind) for kind in ("mover", "suppression"))
 
 
@@ -190,10 +190,10 @@ def test_the_shipped_numbers_are_those_of_plain_loops_over_the_prompts(smollm2):
 
 
 def test_asking_about_names_again_changes_nothing_else(planted, folders):
-    table = replace(read_roles("smollm2"), shape=(2, 4), answers=(), tried=80)
+    table = replace(read_roles("smollm2"), shape=(2, 4), answers=(), n_comparisons=80)
     once = with_names(table, planted)
     again = with_names(once, planted)
-    assert (once.tried, again.tried, len(again.answers)) == (96, 96, 2)
+    assert (once.n_comparisons, again.n_comparisons, len(again.answers)) == (96, 96, 2)
     assert [answer.word.tolist() for answer in once.answers] == [
         answer.word.tolist() for answer in again.answers
     ]

@@ -14,21 +14,22 @@ import pytest
 
 from mha_core import InputError, load_model
 from mha_core.cli import main
-from mha_core.heads import make
+from mha_core.heads import build_role_table as make
 from mha_core.heads.atlas.statistics import AtlasStatistics
 from mha_core.heads.builtin import read_builtin
-from mha_core.heads.conclude import conclude
+from mha_core.heads.cases import Baseline, ScoredCases
+from mha_core.heads.conclude import score_question
 from mha_core.heads.corpora import Lines
-from mha_core.heads.questions.base import Baseline, Measured, Question
+from mha_core.heads.question_counts import MAX_DOCUMENTS_ELSE, count_cases
+from mha_core.heads.questions.base import Question
 from mha_core.heads.table import _packed, packed
-from mha_core.heads.tally import MOST_OTHERS, tally
 from mha_core.parts import compute_part, merge_parts
 from tests import planted
 
 QUESTION = Question("det", "syntactic", "determiner → its noun", "", "", "treebank")
 
 
-def cases(seed: int, n: int = 60, documents: int = 30) -> Measured:
+def cases(seed: int, n: int = 60, documents: int = 30) -> ScoredCases:
     """Random heads and rules on random cases of documents that other parts have too; scores are no round numbers."""
     rng = np.random.default_rng(seed)
     right, same = rng.random((n, 3)), rng.random((n, 3)).round()
@@ -36,7 +37,7 @@ def cases(seed: int, n: int = 60, documents: int = 30) -> Measured:
     control = np.where(rng.random((n, 1)) < 0.2, np.nan, rng.random((n, 3)))
     clusters = rng.integers(0, documents, n).astype(np.uint64) << np.uint64(40)
     steps = rng.integers(-3, 4, n), rng.integers(-3, 4, (n, 3))
-    return Measured(
+    return ScoredCases(
         QUESTION,
         right,
         clusters,
@@ -50,7 +51,7 @@ def cases(seed: int, n: int = 60, documents: int = 30) -> Measured:
     )
 
 
-def whole(parts: list[Measured]) -> Measured:
+def whole(parts: list[ScoredCases]) -> ScoredCases:
     """All cases at once."""
 
     def joined(values):
@@ -63,10 +64,10 @@ def whole(parts: list[Measured]) -> Measured:
         )
         for i, one in enumerate(parts[0].baselines)
     )  # fmt: skip
-    return Measured(
+    return ScoredCases(
         QUESTION,
         joined(p.right for p in parts),
-        joined(p.clusters for p in parts),
+        joined(p.documents for p in parts),
         joined(p.second_half for p in parts),
         rules,
         joined(p.control for p in parts),
@@ -77,19 +78,19 @@ def whole(parts: list[Measured]) -> Measured:
     )
 
 
-@pytest.mark.parametrize("documents", [30, 3 * MOST_OTHERS])
+@pytest.mark.parametrize("documents", [30, 3 * MAX_DOCUMENTS_ELSE])
 def test_tallies_add_up_to_the_same_bits_in_any_order_and_grouping(documents):
     """Also where documents are more than are kept apart, and so are gathered into groups."""
     parts = [cases(seed, 2000, documents) for seed in range(8)]
-    tallies = [tally(one) for one in parts]
+    tallies = [count_cases(one) for one in parts]
     one_by_one = sum(tallies[1:], tallies[0])
     backwards = sum(tallies[-2::-1], tallies[-1])
     pairs = [tallies[i] + tallies[i + 4] for i in range(4)]
     in_pairs = pairs[2] + pairs[0] + (pairs[3] + pairs[1])
-    answers = [_packed(conclude(found, (1, 3), 10)) for found in (one_by_one, backwards, in_pairs)]
+    answers = [_packed(score_question(found, (1, 3), 10)) for found in (one_by_one, backwards, in_pairs)]
     assert answers[0] == answers[1] == answers[2]
-    at_once = conclude(whole(parts), (1, 3), 10)
-    assert len(one_by_one.documents) <= MOST_OTHERS
+    at_once = score_question(whole(parts), (1, 3), 10)
+    assert len(one_by_one.documents) <= MAX_DOCUMENTS_ELSE
     assert at_once.documents == answers[0]["numbers"][1]
     np.testing.assert_allclose(answers[0]["arrays"]["score"], at_once.score.ravel(), atol=1e-6)
     slow = np.average(whole(parts).right, axis=0, weights=whole(parts).weight)

@@ -3,16 +3,20 @@
 import numpy as np
 import pytest
 
-from mha_core.heads import stats
-from mha_core.heads.conclude import conclude
+from mha_core.heads import cluster_stats as stats
+from mha_core.heads.baselines import fit_first, fit_most_mentioned, fit_nearest
+from mha_core.heads.cases import TIE, Baseline, ScoredCases, frame_of
+from mha_core.heads.conclude import score_question
 from mha_core.heads.corpora import PronounCase, Sentence
-from mha_core.heads.questions.base import Baseline, Measured, Question, binary_baseline
-from mha_core.heads.questions.places import PlaceLog
-from mha_core.heads.questions.pronouns import ChoiceCase, ChoiceLog, choice_case, held_out_choices
-from mha_core.heads.questions.syntax import SIBLINGS, Looks, LooksLog, Tree, measure, questions
+from mha_core.heads.questions.base import Question
+from mha_core.heads.questions.choices import Choice
+from mha_core.heads.questions.places import PlaceQuestions
+from mha_core.heads.questions.pronouns import ANTECEDENT, ChoiceQuestions
+from mha_core.heads.questions.question_set import FrameCollector
+from mha_core.heads.questions.syntax import SIBLINGS, RelationQuestions, Tree
+from mha_core.heads.surface import fold_weights
 from mha_core.heads.survey import TextItem
-from mha_core.heads.table import Corpus, RoleTable, read_table, write_roles
-from mha_core.heads.words import entropy
+from mha_core.heads.word_weights import entropy
 from tests import planted
 from tests.heads_by_hand import looking, tokens_of
 
@@ -25,9 +29,8 @@ GOLD = Sentence(
 
 def looked(weights: np.ndarray, gold: Sentence = GOLD, words=WORDS) -> np.ndarray:
     """What every word looks at and is looked at by, (direction, word), of one head's weights (query, key)."""
-    log = LooksLog()
-    log.add(weights[None, None], Tree(gold, tokens_of(words)))
-    return log.found[0].at[:, 0]
+    columns = RelationQuestions().observe(weights[None, None], Tree(gold, tokens_of(words)))
+    return columns["looks"][:, :, 0].T
 
 
 # Treebanks
@@ -63,7 +66,7 @@ def test_a_split_word_gets_the_sum_of_its_tokens():
 
 @pytest.mark.parametrize("is_causal", [False, True])
 def test_every_case_its_control_and_its_other_dependents_are_those_of_a_slow_count(monkeypatch, is_causal):
-    monkeypatch.setattr("mha_core.heads.questions.syntax.MIN_RELATION", 10)
+    monkeypatch.setattr(RelationQuestions, "min_cases", 10)
     chance, trees = np.random.default_rng(4), []
     for number in range(40):
         n = int(chance.integers(5, 9))
@@ -75,8 +78,9 @@ def test_every_case_its_control_and_its_other_dependents_are_those_of_a_slow_cou
     looks = []
     for one in trees:
         other = chance.integers(1, len(one.words), (2, 3, len(one.words)))
-        looks.append(Looks(one, (np.arange(len(one.words)) + other) % len(one.words)))  # nobody at itself
-    measured = {one.question.key: measure(one, looks) for one in questions(looks, "t", is_causal)}
+        looks.append((np.arange(len(one.words)) + other) % len(one.words))  # nobody at itself
+    frame = planted.frame_of_looks(trees, [each.transpose(2, 0, 1) for each in looks])
+    measured = {one.question.key: one for one in RelationQuestions(is_causal).scored(frame, "t")}
 
     def share(hits):
         return np.mean(hits, axis=0) if hits else np.full(3, np.nan)
@@ -89,7 +93,7 @@ def test_every_case_its_control_and_its_other_dependents_are_those_of_a_slow_cou
                 given, wanted = (head, dependent) if back and is_causal else (dependent, head)
                 if one.relations[dependent] != name or (is_causal and wanted > given):
                     continue
-                hits = (seen.at[int(back and not is_causal)] == wanted).T
+                hits = (seen[int(back and not is_causal)] == wanted).T
                 free = [i for i in range(len(one.words)) if one.relations[i] != "punct"]
                 free = [i for i in free if i not in (given, wanted)]
                 right.append(hits[given])
@@ -113,8 +117,13 @@ def test_planted_heads_are_told_apart():
     heads = {0: planted.gold, 1: planted.weak_gold, 2: planted.next_noun, 3: planted.one_ahead}
     found = planted.answer(planted.looks_of(planted.treebank(), heads), "det")
     assert [str(found.word[0, head]) for head in range(5)] == ["role", "tracks", "rule", "no", "no"]
-    assert found.rules[int(found.follows[0, 2])].does == "the next noun"
-    assert (found.gold[0, 0], found.rule[0, 0], found.gold[0, 2], found.rule[0, 2]) == (1, 0, 0, 1)
+    assert found.baselines[int(found.follows[0, 2])].does == "the next noun"
+    assert (
+        found.right_there[0, 0],
+        found.as_baseline_there[0, 0],
+        found.right_there[0, 2],
+        found.as_baseline_there[0, 2],
+    ) == (1, 0, 0, 1)
 
 
 def test_a_head_that_looks_at_the_root_from_everywhere_has_no_role():
@@ -122,8 +131,7 @@ def test_a_head_that_looks_at_the_root_from_everywhere_has_no_role():
     looks = planted.looks_of(planted.treebank(), {2: planted.root})
     found = planted.answer(looks, "obj")
     assert (found.score[0, 2] > 0.75, found.control[0, 2] > 0.6) == (True, True)
-    measured = [measure(one, looks) for one in planted.asked(looks, "det", "obj", "nsubj")]
-    assert planted.called(measured) == []
+    assert planted.called(planted.scored(looks, "det", "obj", "nsubj")) == []
 
 
 @pytest.mark.slow
@@ -131,31 +139,30 @@ def test_random_heads_and_shuffled_gold_are_called_by_nothing():
     trees = planted.treebank()
     for seed in range(10):
         looks = planted.looks_of(trees, {3: planted.gold}, seed)
-        some = planted.asked(looks, "det", "obj")
-        assert {head for _, head in planted.called([measure(one, looks) for one in some])} == {3}
-        assert planted.called(list(planted.shuffled(some, looks, seed))) == []
+        assert {head for _, head in planted.called(planted.scored(looks, "det", "obj"))} == {3}
+        assert planted.called(list(planted.shuffled(looks, ["det", "obj"], seed))) == []
 
 
-def choices(share: float, n: int, rule: float, seed: int = 0) -> Measured:
+def choices(share: float, n: int, rule: float, seed: int = 0) -> ScoredCases:
     """A head that is right in a share of n choices between two, and a rule that is right in another."""
     rng = np.random.default_rng(seed)
     right = (rng.permutation(n) < share * n)[:, None].astype(float)
     hits = (rng.permutation(n) < rule * n).astype(float)
     question = Question("antecedent", "coreference", "pronoun → its antecedent", "", "", "pronouns")
-    base = binary_baseline("a rule", "a rule", hits, right)
+    base = Baseline("a rule", "a rule", hits, True, np.where(hits[:, None] == 0, 1 - right, right))
     control = np.full_like(right, 0.5)
-    return Measured(question, right, np.arange(n), np.arange(n) % 2 == 0, (base,), control)
+    return ScoredCases(question, right, np.arange(n), np.arange(n) % 2 == 0, (base,), control)
 
 
 def test_few_cases_cannot_tell_what_many_can():
     """A head at 74 % and a rule at 69 %: 392 cases leave that open, and say which gap they would have shown."""
-    few, many = (conclude(choices(0.74, n, 0.69), (1, 1), 5000) for n in (392, 5_000))
+    few, many = (score_question(choices(0.74, n, 0.69), (1, 1), 5000) for n in (392, 5_000))
     assert (str(few.word[0, 0]), str(many.word[0, 0])) == ("unclear", "weak")
     # The standard error of the gap, and z for one of 5,000 attempts with 80 % power.
     error = np.sqrt((0.74 * 0.26 + 0.69 * 0.31) / 392)
-    assert few.reach[0, 0] == pytest.approx((4.42 + 0.84) * error, rel=0.05)
-    better = conclude(choices(0.82, 1_773, 0.69), (1, 1), 5000)
-    worse = conclude(choices(0.60, 5_000, 0.69), (1, 1), 5000)
+    assert few.detectable_gap[0, 0] == pytest.approx((4.42 + 0.84) * error, rel=0.05)
+    better = score_question(choices(0.82, 1_773, 0.69), (1, 1), 5000)
+    worse = score_question(choices(0.60, 5_000, 0.69), (1, 1), 5000)
     assert (str(better.word[0, 0]), str(worse.word[0, 0])) == ("role", "no")
 
 
@@ -178,11 +185,9 @@ SOURCE = PronounCase(TOKENS.text, (19, 22), ((0, 3), (8, 13)), 0)
 
 def prefers(weights: np.ndarray) -> list[float]:
     """Which mention one head prefers in both directions: 1 for Susan, -1 for Ann, 0 for neither."""
-    log = ChoiceLog()
-    mentions = (np.array([1]), np.array([3, 4]))
-    item = ChoiceCase(TOKENS, np.array([6]), mentions, 0, SOURCE, (1.0, 0.0, 0.5))
-    log.add(weights[None, None].astype(np.float32), item)
-    return log.found[0].prefers[:, 0].tolist()
+    item = Choice(TOKENS, np.array([6]), (np.array([1]), np.array([3, 4])), SOURCE)
+    looks = ChoiceQuestions().observe(weights[None, None].astype(np.float32), item)["looks"]
+    return [{0: -1, 1: 1, TIE: 0}[each] for each in looks[0, :, 0].tolist()]
 
 
 def test_a_mention_gets_the_sum_over_its_tokens_and_gives_their_mean():
@@ -195,14 +200,16 @@ def test_a_mention_gets_the_sum_over_its_tokens_and_gives_their_mean():
     assert prefers(np.zeros((9, 9))) == [0, 0]
 
 
-def test_rules_are_what_a_lazy_reader_would_do(model):
+def test_rules_are_what_a_lazy_reader_would_do():
     text = "Susan met Ann Lee. Lee said that she liked Susan Gray and the old town."
 
     def rules(a: str, b: str) -> tuple[float, ...]:
         spans = [(text.index(name), text.index(name) + len(name)) for name in (a, b)]
         start = text.index(" she ") + 1
         case = PronounCase(text, (start, start + 3), (spans[0], spans[1]), 1)
-        return choice_case(case, model.tokenizer).rules
+        frame = frame_of([("", "")], [case], [{"looks": np.zeros((1, 2, 1))}])
+        cases = ChoiceQuestions().cases(frame)[ANTECEDENT]
+        return tuple(float(fit(cases).score(cases)) for fit in (fit_nearest, fit_first, fit_most_mentioned))
 
     assert rules("Susan", "Ann Lee") == (1.0, 0.0, 1.0), "both are named twice, so the nearer one"
     assert rules("Susan Gray", "Ann Lee") == (0.0, 1.0, 1.0), "the surname counts: Gray once, Lee twice"
@@ -211,19 +218,26 @@ def test_rules_are_what_a_lazy_reader_would_do(model):
 def test_the_logistic_model_finds_a_surface_rule_and_nothing_in_noise():
     rng = np.random.default_rng(1)
     x, folds = rng.normal(size=(400, 5)), np.arange(400) % 10
-    assert held_out_choices(x, x[:, 1] < 0, folds).mean() > 0.95
-    assert abs(held_out_choices(x, rng.random(400) < 0.5, folds).mean() - 0.5) < 0.08
+
+    def right(second: np.ndarray) -> float:
+        weights = fold_weights(x, second, folds)
+        return np.mean(
+            [(row @ weights[fold] < 0) == it for row, fold, it in zip(x, folds, second, strict=True)]
+        )
+
+    assert right(x[:, 1] < 0) > 0.95
+    assert abs(right(rng.random(400) < 0.5) - 0.5) < 0.08
 
 
 # Places
 
 
-def placed(weights: np.ndarray, words: list[str]) -> dict[str, Measured]:
+def placed(weights: np.ndarray, words: list[str]) -> dict[str, ScoredCases]:
     """Every question of place about one head, on one text said twice with another last word."""
-    log = PlaceLog()
+    log = FrameCollector(PlaceQuestions())
     for end in ("sail", "oar"):
         log.add(weights[None, None].astype(np.float32), TextItem(tokens_of([*words, end])))
-    return {one.question.key: one for one in log.measured("texts")}
+    return {one.question.key: one for one in log.questions.scored(log.frame(), "texts")}
 
 
 def test_places_sinks_and_copies_are_counted_on_the_texts_own_rows():
@@ -260,52 +274,7 @@ def test_wilson_and_the_exact_tail_are_the_published_ones():
 
     for n, k, p in ((30, 20, 0.5), (392, 279, 0.684), (1817, 1468, 0.6), (5, 5, 0.1)):
         assert float(stats.binomial_tail(k / n, n, p)) == pytest.approx(bdtrc(k - 1, n, p), rel=1e-8)
-    assert stats.z_for_best_of(72) == pytest.approx(3.39, abs=1e-2)
-
-
-def test_a_table_has_every_number_under_its_name_and_comes_back_from_its_file(tmp_path):
-    rng, n, shape = np.random.default_rng(5), 400, (2, 3)
-    right = (rng.random((n, 6)) < np.linspace(0.2, 0.7, 6)).astype(float)
-    hits, weaker, chance = rng.random(n) < 0.5, rng.random(n) < 0.4, rng.random(n)
-    same, control = rng.random((n, 6)).round(), np.where(rng.random((n, 1)) < 0.2, np.nan, rng.random((n, 6)))
-    rules = [
-        Baseline(name, "", h.astype(float), False, same) for name, h in (("weak", weaker), ("best", hits))
-    ]
-    question = Question("det", "syntactic", "determiner → its noun", "", "", "treebank")
-    measured = Measured(
-        question, right, np.arange(n), np.arange(n) % 2 == 0, tuple(rules), control, chance=chance,
-        steps=(np.zeros(n, int), np.ones((n, 6), int)),
-    )  # fmt: skip
-    answer = conclude(measured, shape, 100)
-    corpora = {"treebank": Corpus("treebank", "My trees", ["a.conllu"], ["0" * 64], 7)}
-    table = RoleTable("m", "d", False, 3, "c", "2026-01-02", shape, 100, corpora, (answer,))
-    hard = ~hits & ~weaker
-    error = (right - hits[:, None]).std(0) / np.sqrt(n)
-    expected = {
-        "layer": [1, 1, 1, 2, 2, 2], "head": [1, 2, 3, 1, 2, 3], "n": n, "score": right.mean(0),
-        "baseline_score": hits.mean(), "control": np.nanmean(control, 0), "n_baseline_wrong": (~hits).sum(),
-        "right_there": right[~hits].mean(0), "as_baseline_there": same[~hits].mean(0), "n_all_wrong": hard.sum(),
-        "right_where_all_wrong": right[hard].mean(0), "chance_there": chance[hard].mean(),
-        "low": right.mean(0) - 1.96 * right.std(0) / np.sqrt(n),
-        "high": right.mean(0) + 1.96 * right.std(0) / np.sqrt(n),
-        "detectable_gap": (stats.z_for_best_of(100) + 0.84) * error,
-    }  # fmt: skip
-    write_roles(table, tmp_path / "table.json.gz")
-    for one in (table, read_table(tmp_path / "table.json.gz")):
-        frame = one.to_frame()
-        for name, values in expected.items():
-            loose = 0.015 if name in ("low", "high", "detectable_gap") else 1e-5
-            np.testing.assert_allclose(
-                frame[name].astype(float), np.broadcast_to(values, 6), atol=loose, err_msg=name
-            )
-        assert set(frame["weights"]) == {"random, seed 3"}
-        (row,) = one.questions().to_dict("records")
-        assert (row["head"], row["corpus"], row["baseline"]) == ("2-3", "My trees", "best")
-        assert (row["score"], row["control"]) == pytest.approx(
-            (right[:, 5].mean(), np.nanmean(control[:, 5])), abs=1e-5
-        )
-        assert row["low"] < row["held_out"] < row["high"]
-        assert frame["held_out"].dropna().to_dict() == {5: row["held_out"]}
+    assert stats.bonferroni_z(72) == pytest.approx(3.39, abs=1e-2)
 
 
 def test_the_best_of_many_is_scored_on_the_half_it_was_not_chosen_on():

@@ -9,7 +9,7 @@ import visit
 from streamlit.testing.v1 import AppTest
 
 from mha_core import InputError, cli
-from mha_core.heads import make
+from mha_core.heads import build_role_table as make
 from mha_core.heads.builtin import read_builtin
 from mha_core.heads.questions.base import KIND_OF, KINDS
 from mha_core.heads.roles import heads_with
@@ -121,7 +121,7 @@ def test_a_role_opens_its_best_head_with_score_n_and_baseline(table):
         head_name(answer.best),
         percent(answer.score.max()),
         f"{answer.n:,}",
-        percent(answer.rules[0].score),
+        percent(answer.baselines[0].score),
     ):
         assert part in said
     assert f"<h2>Head {head_name(answer.best)} " in body(at)
@@ -145,22 +145,22 @@ def test_a_question_and_a_head_show_that_heads_evidence(table):
     found = card.evidence(answer, head).set_index("label")
     wanted = {
         "Score": answer.score[head],
-        "Best baseline": answer.rules[0].score,
+        "Best baseline": answer.baselines[0].score,
         "Control": answer.control[head],
-        "Baseline wrong": answer.gold[head],
-        "… its answer": answer.rule[head],
-        "All wrong": answer.hard[head],
+        "Baseline wrong": answer.right_there[head],
+        "… its answer": answer.as_baseline_there[head],
+        "All wrong": answer.right_where_all_wrong[head],
         "… chance": answer.chance,
     }
     assert found["share"].to_dict() == pytest.approx(wanted)
     assert found.loc["Score", ["low", "high"]].tolist() == [answer.low[head], answer.high[head]]
-    sizes = {"Score": answer.n, "Baseline wrong": answer.n_apart, "All wrong": answer.n_hard}
+    sizes = {"Score": answer.n, "Baseline wrong": answer.n_baseline_wrong, "All wrong": answer.n_all_wrong}
     assert found["n"][list(sizes)].to_dict() == sizes
     drawn = visit.figures(at)[1]
     assert [visit.numbers(one["x"])[0] for one in drawn["data"]] == pytest.approx(list(wanted.values()))
     assert drawn["layout"]["yaxis"]["ticktext"] == [f"{name} {share:.0%}" for name, share in wanted.items()]
     said = body(at)
-    assert answer.rules[0].name in said
+    assert answer.baselines[0].name in said
     assert f"Control: {answer.question.control}." in said
 
 

@@ -10,17 +10,18 @@ import numpy as np
 import pytest
 
 from mha_core import load_model, trace_many, trace_tokens
+from mha_core.heads.build_role_table import find_roles
 from mha_core.heads.builtin import builtin_path, read_builtin, tree_of
 from mha_core.heads.cli import add_roles_parsers
-from mha_core.heads.conclude import conclude
-from mha_core.heads.make import find_roles
-from mha_core.heads.questions.base import BY_PLACE
-from mha_core.heads.questions.meaning import RelatedLog, meanings, related_measured
-from mha_core.heads.questions.repeated import AFTER, IN_ORDER, N_TEXTS, RepeatedLog, repeated_texts
-from mha_core.heads.questions.syntax import LooksLog, measure, questions
+from mha_core.heads.conclude import score_question
+from mha_core.heads.questions.base import POSITIONAL_KINDS
+from mha_core.heads.questions.meaning import RelatedWordQuestions
+from mha_core.heads.questions.question_set import FrameCollector
+from mha_core.heads.questions.repeated import AFTER, IN_ORDER, N_TEXTS, RepeatedCollector, repeated_texts
+from mha_core.heads.questions.syntax import RelationQuestions
 from mha_core.heads.roles import description_of, heads_with, roles
-from mha_core.heads.similarity import SimilarityLog, js_divergence
-from mha_core.heads.survey import Options, TextItem, survey
+from mha_core.heads.similarity import SimilarityCollector, js_divergence
+from mha_core.heads.survey import Options, TextItem, stream_corpus
 from mha_core.heads.table import packed, read_roles, unpacked
 from mha_core.model_list import DECODER_DIGEST, EMBEDDED_DIGESTS
 from tests.heads_by_hand import looking, random_attention
@@ -51,8 +52,8 @@ def test_a_table_belongs_to_its_weights_and_corpora(name):
     assert found.corpora["treebank"].digests == [UD]
     assert set(found.corpora["pronouns"].digests) == GAP
     assert found.corpora["builtin"].digests == [hashlib.sha256(builtin_path().read_bytes()).hexdigest()]
-    assert {answer.tried for answer in found.answers} == {found.tried}
-    assert found.tried >= len(found.heads) * len(found.answers)
+    assert {answer.n_comparisons for answer in found.answers} == {found.n_comparisons}
+    assert found.n_comparisons >= len(found.heads) * len(found.answers)
     assert (found.untrained.trained, found.untrained.seed) == (False, 0)
 
 
@@ -62,8 +63,8 @@ def test_a_role_is_one_that_its_own_evidence_bears(name):
     for head, role in roles(found).items():
         answer = found.by_key[role.question]
         assert (role.has, str(answer.word[head]), answer.verdict(head)) == (True, "role", "role")
-        if answer.kind not in BY_PLACE:
-            assert all(answer.score[head] > rule.score for rule in answer.rules)
+        if answer.kind not in POSITIONAL_KINDS:
+            assert all(answer.score[head] > rule.score for rule in answer.baselines)
     for head in found.heads:
         told = description_of(found, head)
         assert told is None or not told.has
@@ -86,7 +87,7 @@ def test_random_weights_do_nothing_but_spread(name):
 )
 def test_relations_have_the_scores_of_an_audit_and_no_head_beats_the_rule(minilm, key, head, score, baseline):
     found = minilm.by_key[key]
-    assert (found.best, found.rules[0].name) == (head, baseline)
+    assert (found.best, found.baselines[0].name) == (head, baseline)
     assert found.score[head] == pytest.approx(score, abs=0.0006)
     assert "role" not in found.word
 
@@ -95,8 +96,8 @@ def test_head_4_2_is_a_weak_coreference_head_and_clear_where_names_are_equally_f
     every, even = minilm.by_key["antecedent"], minilm.by_key["antecedent-even"]
     assert (every.best, even.best) == ((3, 1), (3, 1))
     assert (str(every.word[3, 1]), str(even.word[3, 1])) == ("weak", "role")
-    assert every.over_rule.low > 0.01
-    assert even.held_out - even.rules[0].score > 0.09
+    assert every.over_baseline.low > 0.01
+    assert even.held_out - even.baselines[0].score > 0.09
     assert (3, 1) not in roles(minilm)
     assert not heads_with(minilm, "coreference"), "a part of its cases gives no role"
     assert description_of(minilm, (3, 1)).name == "weak coreference head"
@@ -151,7 +152,7 @@ def decoder(tmp_path_factory):
 
 
 def test_an_induction_head_is_told_from_one_that_goes_by_distance(decoder):
-    log = RepeatedLog()
+    log = RepeatedCollector()
     heads = (
         lambda item: by_content(item, 1),
         lambda item: by_content(item, 0),
@@ -160,7 +161,7 @@ def test_an_induction_head_is_told_from_one_that_goes_by_distance(decoder):
     )
     for item in repeated_texts(decoder):
         log.add(np.stack([head(item) for head in heads])[None], item)
-    found = {one.question.key: conclude(one, (1, 4), 100) for one in log.measured("builtin")}
+    found = {one.question.key: score_question(one, (1, 4), 100) for one in log.scored("builtin")}
     assert [found[name].n for name in AFTER] == [N_TEXTS * 40] * 2
     assert found["induction"].word[0].tolist() == ["role", "no", "no", "no"]
     assert found["duplicate"].word[0].tolist() == ["no", "role", "no", "no"]
@@ -168,9 +169,9 @@ def test_an_induction_head_is_told_from_one_that_goes_by_distance(decoder):
 
 
 def test_two_heads_of_minilm_find_the_earlier_copy_and_none_does_induction(model):
-    log = RepeatedLog()
-    survey(repeated_texts(model), model, [log])
-    duplicate, induction = log.measured("builtin")
+    log = RepeatedCollector()
+    stream_corpus(repeated_texts(model), model, [log])
+    duplicate, induction = log.scored("builtin")
     assert duplicate.right.mean(0)[[13, 33]] == pytest.approx([0.688, 0.834], abs=0.001)
     assert duplicate.mass[[13, 33]] == pytest.approx([0.26, 0.5], abs=0.006)
     assert induction.mass.max() < 0.02
@@ -216,10 +217,8 @@ def roles_of(capsys):
 
 def test_the_rows_are_counted_from_the_weights_themselves(roles_of, tmp_path, model, monkeypatch):
     """Word by word: whose row (or column) peaks at the head, [CLS], [SEP] and the word itself left out."""
-    monkeypatch.setattr("mha_core.heads.questions.syntax.MIN_RELATION", 1)
-    monkeypatch.setattr(
-        "mha_core.heads.questions.syntax.half_of", lambda _, seen=[]: seen.append(0) or len(seen) % 2
-    )
+    monkeypatch.setattr(RelationQuestions, "min_cases", 1)
+    monkeypatch.setattr("mha_core.heads.cases.half_of", lambda _, seen=[]: seen.append(0) or len(seen) % 2)
     path = tmp_path / "small.conllu"
     path.write_text(TREEBANK + "\n\n" + TREEBANK.replace("dog", "cat"), encoding="utf-8")
     hits, cases = Counter(), Counter()
@@ -282,11 +281,11 @@ class Keep:
 def test_batches_change_nothing_because_padding_is_masked(model, batch_size):
     texts = ["The dog barked.", "Stop", "The old cat watched a sparrow quietly from the roof.", "I know him"]
     items, keep = [TextItem(model.tokenizer.encode(text)) for text in texts], Keep()
-    assert survey(items, model, [keep], Options(batch_size)).n_texts == 4
+    assert stream_corpus(items, model, [keep], Options(batch_size)).n_texts == 4
     for weights, item in keep.seen:
         np.testing.assert_allclose(weights, trace_tokens(item.tokens, model).weights, atol=2e-5)
     stopped = Keep()
-    done = survey(items, model, [stopped], Options(batch_size, stop=lambda: len(stopped.seen) == 2))
+    done = stream_corpus(items, model, [stopped], Options(batch_size, stop=lambda: len(stopped.seen) == 2))
     assert (done.n_texts, done.stopped, len(stopped.seen)) == (2, True, 2)
 
 
@@ -321,15 +320,17 @@ def test_the_weights_of_another_sentence_give_no_role(model):
     items = [tree_of(one, model.tokenizer) for one in sentences]
     weights = list(trace_many([one.tokens for one in items], model))
     lengths = np.array([len(one.tokens) for one in items])
-    rng, logs = np.random.default_rng(0), (LooksLog(), RelatedLog(meanings()))
+    rng, logs = (
+        np.random.default_rng(0),
+        [FrameCollector(each()) for each in (RelationQuestions, RelatedWordQuestions)],
+    )
     for n in np.unique(lengths):
         drawn = rng.permutation(np.flatnonzero(lengths == n))
         for one, other in zip(drawn, np.roll(drawn, 1), strict=True):
             for log in logs if one != other else ():
                 log.add(weights[other], items[one])
-    looks, related = logs
-    asked = [measure(one, looks.found) for one in questions(looks.found, "builtin", is_causal=False)]
-    found = [conclude(one, (6, 12), 5544) for one in (*asked, *related_measured(related.found, "builtin"))]
+    asked = [one for log in logs for one in log.questions.scored(log.frame(), "builtin")]
+    found = [score_question(one, (6, 12), 5544) for one in asked]
     assert len(found) >= 12
     assert {str(word) for answer in found for word in answer.word.ravel()} <= {"no", "unclear", "rule"}
 
@@ -348,7 +349,7 @@ def test_the_distance_of_heads_is_the_mean_over_rows_of_the_definition():
     for a, b in product(range(5), range(5)):
         rows = [slow(weights[a, i].astype(float), weights[b, i].astype(float)) for i in range(7)]
         assert found[a, b] == pytest.approx(np.mean(rows), abs=1e-5)
-    log = SimilarityLog(1, 5)
+    log = SimilarityCollector(1, 5)
     log.add(weights[None], object())
     log.add(random_attention(4, 1, 5, 9), object())
     frame = log.to_frame()

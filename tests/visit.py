@@ -17,7 +17,7 @@ import pyarrow as pa
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
-from mha_core.heads.make import find_roles
+from mha_core.heads.build_role_table import find_roles
 from mha_core.heads.survey import Options
 from mha_core.heads.table import RoleTable
 from mha_core.model import Model

@@ -18,7 +18,7 @@ from mha_core.experiments.interventions import (
 from mha_core.experiments.kept import kept_of
 from mha_core.experiments.outcomes import Outcome, bind, place_of, scores_of
 from mha_core.grid import Array
-from mha_core.heads.words import FloatArray
+from mha_core.heads.word_weights import FloatArray
 from mha_core.model import Model
 from mha_core.prediction import NextToken, likeliest
 from mha_core.record import AttentionRecord

@@ -24,7 +24,7 @@ from mha_core.experiments.outcomes import place_of, scores_of, token_of
 from mha_core.experiments.parts import Part
 from mha_core.experiments.prompts import Prompt
 from mha_core.experiments.sweep import before_change, mean_ablated, try_heads
-from mha_core.heads.words import FloatArray
+from mha_core.heads.word_weights import FloatArray
 from mha_core.model import Model
 from mha_core.wording import Head
 

@@ -20,7 +20,7 @@ from mha_core.experiments.parts import Part, last
 from mha_core.experiments.prompts import prompts
 from mha_core.experiments.sweep import every_head
 from mha_core.experiments.tasks import EmbeddingTask, gates_without, plain_texts, share_right
-from mha_core.heads.words import FloatArray
+from mha_core.heads.word_weights import FloatArray
 from mha_core.model import Model
 from mha_core.tokens import Tokens
 from mha_core.trace import batch_of

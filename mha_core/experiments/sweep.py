@@ -22,7 +22,7 @@ from mha_core.experiments.interventions import Intervention, check_factor, same_
 from mha_core.experiments.kept import Kept, first_replaced, kept_of, with_means
 from mha_core.experiments.outcomes import Bound, Outcome, bind
 from mha_core.experiments.parts import Part
-from mha_core.heads.words import FloatArray
+from mha_core.heads.word_weights import FloatArray
 from mha_core.model import Model
 from mha_core.tokens import Tokens
 

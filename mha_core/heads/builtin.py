@@ -151,15 +151,6 @@ def choices_of(sentences: Iterable[BuiltIn], is_causal: bool) -> Iterator[Pronou
             yield one.choice
 
 
-def pieces_of(tokens: Tokens, span: Span) -> list[int]:
-    """Return the tokens that a stretch of the text touches."""
-    return [
-        i
-        for i, piece in enumerate(tokens.pieces)
-        if not piece.special and piece.start < span[1] and span[0] < piece.end
-    ]
-
-
 def _word(tokens: Tokens, span: Span, where: str) -> int:
     """The last word that the span touches: in English the head of a span of several words."""
     touched = [i for i, word in enumerate(tokens.words) if word.start < span[1] and span[0] < word.end]

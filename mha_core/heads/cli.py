@@ -14,17 +14,25 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mha_core.command_io import Answer, add_format, add_model, at_terminal, give, model_asked, positive
+from mha_core.command_io import (
+    Answer,
+    add_format,
+    add_model,
+    at_terminal,
+    give,
+    model_asked,
+    positive,
+)
 from mha_core.console import STOPPED, UNUSABLE
 from mha_core.errors import HeadScopeError, InputError
 from mha_core.heads.atlas.cli import add_atlas_parser, give_atlas
 from mha_core.heads.atlas.cli import run as atlas
+from mha_core.heads.build_role_table import RoleStatistics, find_roles
 from mha_core.heads.builtin import read_builtin
 from mha_core.heads.corpora import Lines, Reading
-from mha_core.heads.kinds import kind_of
-from mha_core.heads.make import RoleStatistics, find_roles
-from mha_core.heads.similarity import SimilarityLog
-from mha_core.heads.survey import HasTokens, Options, Progress, TextItem, survey
+from mha_core.heads.corpus_formats import format_of
+from mha_core.heads.similarity import SimilarityCollector
+from mha_core.heads.survey import HasTokens, Options, Progress, TextItem, stream_corpus
 from mha_core.heads.table import RoleTable, read_roles, write_roles
 from mha_core.heads.verdict_text import head_text
 from mha_core.part_command import add_shards, give_part
@@ -134,7 +142,12 @@ def _give_table(args: argparse.Namespace, table: RoleTable, left_out: int, unuse
     if args.head:
         layer, _, head = args.head.partition("-")
         _say(f"Head {args.head}. {head_text(table, (int(layer) - 1, int(head) - 1))}")
-    about = {"model": table.model, "digest": table.digest, "command": table.command, "tried": table.tried}
+    about = {
+        "model": table.model,
+        "digest": table.digest,
+        "command": table.command,
+        "tried": table.n_comparisons,
+    }
     about["corpora"] = [corpus.__dict__ for corpus in table.corpora.values()]
     about |= {"left_out": left_out, "unused": unused}
     give(args, Answer(frame, about, shown=frame[[name for name in SHOWN if name in frame]]))
@@ -206,10 +219,10 @@ def _similarity(args: argparse.Namespace, stop: Stop) -> int:
     if args.file is None:
         items: Iterable[HasTokens] = [TextItem(model.tokenizer.encode(one.text)) for one in read_builtin()]
     else:
-        items = kind_of(args.file).read(Lines(args.file), reading, model)
-    log = SimilarityLog(model.n_layers, model.n_heads, model.info.is_causal)
+        items = format_of(args.file).read(Lines(args.file), reading, model)
+    log = SimilarityCollector(model.n_layers, model.n_heads, model.info.is_causal)
     options = Options(limit=args.limit, stop=stop, progress=_report if _shows(args) else None)
-    done = survey(items, model, [log], options)
+    done = stream_corpus(items, model, [log], options)
     if not done.n_texts:
         raise InputError("No text to measure. Give one or more.")
     about = {"model": model.name, "digest": model.digest, "n_texts": done.n_texts, "unit": "nats"}

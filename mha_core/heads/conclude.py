@@ -1,17 +1,18 @@
-"""From all cases of a question to its answer: scores, intervals and verdicts of every head.
+"""From all cases of a question to its result: scores, intervals and verdicts of every head.
 
-In: a `Tally`, and how many attempts there were in all. Out: an `Answer` with arrays (layer, head): everything that a
-table, a page or a file says of this question.
+In: counts of all cases, and how many comparisons there were in all. Out: a `QuestionResult` with arrays (layer, head):
+everything that a table, a page or a file says of this question.
 """
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mha_core.heads.questions.base import BY_PLACE, Measured, Question
-from mha_core.heads.stats import (
+from mha_core.heads.cases import ScoredCases
+from mha_core.heads.cluster_stats import (
     Z_95,
     Gap,
+    bonferroni_z,
     choose,
     detectable,
     effective,
@@ -19,18 +20,18 @@ from mha_core.heads.stats import (
     intervals,
     mean_of,
     standard_error,
-    z_for_best_of,
 )
-from mha_core.heads.tally import Tally, tally
+from mha_core.heads.question_counts import QuestionCounts, count_cases
+from mha_core.heads.questions.base import POSITIONAL_KINDS, Question
 from mha_core.heads.verdict import GOLD, MIN_CASES, Evidence, Word, beyond_chance, judge
-from mha_core.heads.words import FloatArray
+from mha_core.heads.word_weights import FloatArray
 from mha_core.wording import Head
 
 FOLLOWS_GOLD, FOLLOWS_NONE = -1, -2
 
 
 @dataclass(frozen=True)
-class Rule:
+class BaselineScore:
     """A baseline and its held-out score. `does` completes "looks at ..."; `by_place`: it knows no parts of speech."""
 
     name: str
@@ -40,47 +41,49 @@ class Rule:
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
-    """One question and its answer. Arrays are (layer, head), shares from 0 to 1, heads (layer, head) from 0.
+class QuestionResult:
+    """One question and its result. Arrays are (layer, head), shares from 0 to 1, heads (layer, head) from 0.
 
-    `documents`: from how many the n cases are. `rules`: the baselines, the strongest first. `picked`: the best head on
-    each half, `chosen` its score there, `held_out` on the other half, with `interval`; `over_rule`: how far that is
+    `documents`: from how many the n cases are. `baselines`: the strongest first. `picked`: the best head on
+    each half, `chosen` its score there, `held_out` on the other half, with `interval`; `over_baseline`: how far that is
     above the strongest baseline.
 
-    `score` with its 95 % interval `low`, `high`; `effective` sample size; `mass` on the target; `control` and the lower
-    end of score minus control, `over_control`; `reach`: the gap to the strongest baseline that n could have shown.
+    `score` with its 95 % interval `low`, `high`; `effective_n`: the effective sample size; `mass` on the target;
+    `control` and the lower end of score minus control, `over_control`; `detectable_gap`: the gap to the strongest
+    baseline that n could have shown.
     `others`: the score from other words with the same features, by name.
 
-    `n_apart`: the cases in which the strongest baseline is wrong; `gold`, `rule`: how often a head gives the right
-    answer there, and how often the baseline's. `n_hard`: the cases in which every baseline is wrong; `hard`: the share
-    that a head gets right there, `chance` a blind choice's. `follows`: the baseline (its number) that a head follows,
+    `n_baseline_wrong`: the cases in which the strongest baseline is wrong; `right_there`, `as_baseline_there`: how
+    often a head gives the right answer there, and how often the baseline's. `n_all_wrong`: the cases in which every
+    baseline is wrong; `right_where_all_wrong`: the share that a head gets right there, `chance` a blind choice's.
+    `follows`: the baseline (its number) that a head follows,
     FOLLOWS_GOLD where it follows the right answer, FOLLOWS_NONE where neither is clear. `word`: verdict.py's.
     """
 
     question: Question
     n: int
     documents: int
-    tried: int
-    rules: tuple[Rule, ...]
+    n_comparisons: int
+    baselines: tuple[BaselineScore, ...]
     picked: tuple[Head, Head]
     chosen: float
     held_out: float
     interval: tuple[float, float]
-    over_rule: Gap
+    over_baseline: Gap
     score: FloatArray
     low: FloatArray
     high: FloatArray
-    effective: FloatArray
-    reach: FloatArray
+    effective_n: FloatArray
+    detectable_gap: FloatArray
     mass: FloatArray | None
     control: FloatArray | None
     over_control: FloatArray | None
     others: dict[str, FloatArray]
-    n_apart: int
-    gold: FloatArray | None
-    rule: FloatArray | None
-    n_hard: int
-    hard: FloatArray | None
+    n_baseline_wrong: int
+    right_there: FloatArray | None
+    as_baseline_there: FloatArray | None
+    n_all_wrong: int
+    right_where_all_wrong: FloatArray | None
     chance: float
     follows: np.ndarray
     word: np.ndarray
@@ -107,21 +110,24 @@ class Answer:
 
     def evidence(self, head: Head) -> Evidence:
         """Return what there is to judge a head by."""
-        at = int(self.follows[head])
-        rule = self.rules[0]
+        follows, strongest = int(self.follows[head]), self.baselines[0]
         mass = self.score if self.mass is None else self.mass
         return Evidence(
             self.kind,
             float(self.score[head]),
             self.n,
-            float(self.effective[head]),
-            (rule.name, rule.score),
-            self.tried,
+            float(self.effective_n[head]),
+            (strongest.name, strongest.score),
+            self.n_comparisons,
             float(mass[head]),
             None if self.control is None else float(self.control[head]),
             None if self.over_control is None else float(self.over_control[head]),
-            float(self.reach[head]),
-            "" if at == FOLLOWS_NONE else GOLD if at == FOLLOWS_GOLD else self.rules[at].name,
+            float(self.detectable_gap[head]),
+            ""
+            if follows == FOLLOWS_NONE
+            else GOLD
+            if follows == FOLLOWS_GOLD
+            else self.baselines[follows].name,
         )
 
     def verdict(self, head: Head) -> Word:
@@ -129,22 +135,24 @@ class Answer:
         return judge(self.evidence(head))
 
 
-def conclude(asked: Measured | Tally, shape: tuple[int, int], tried: int) -> Answer | None:
-    """Conclude from all cases of one question; None where one half has no case or no baseline could be learnt."""
-    found = asked if isinstance(asked, Tally) else tally(asked)
-    sums, n = found.documents, found.documents["n"].sum(1)
-    right = sums["right"].sum(1)
-    picks = choose(sums["right"], sums["n"])
-    if picks is None or not found.rules:
+def score_question(
+    cases: ScoredCases | QuestionCounts, shape: tuple[int, int], n_comparisons: int
+) -> QuestionResult | None:
+    """Return the result of one question; None where one half has no case or no baseline could be fitted."""
+    counts = cases if isinstance(cases, QuestionCounts) else count_cases(cases)
+    documents, whole = counts.documents, counts.whole
+    n, right = documents["n"].sum(1), documents["right"].sum(1)
+    selection = choose(documents["right"], documents["n"])
+    if selection is None or not counts.baselines:
         return None
-    score = mean_of(right, n)
-    hits = _hits(found, n, score)
-    order = sorted(range(len(found.rules)), key=lambda i: -hits[:, i].sum())
-    strongest, rules = order[0], [found.rules[i] for i in order]
+    score, hits = mean_of(right, n), documents["hits"].copy()
+    hits[:, [each.middle for each in counts.baselines]] = n[:, None] * np.median(score)
+    order = sorted(range(len(counts.baselines)), key=lambda i: -hits[:, i].sum())
+    strongest = order[0]
     low, high = intervals(right, n)
-    control, over = _control(found, tried)
-    gold, rule, n_apart = _apart(found, strongest)
-    n_hard = int(sums["hard_n"].sum())
+    control, over_control = _control(counts, n_comparisons)
+    right_there, as_baseline_there, n_wrong = _where_wrong(counts, strongest)
+    n_all_wrong = int(documents["hard_n"].sum())
 
     def place(flat: int) -> Head:
         return int(flat) // shape[1], int(flat) % shape[1]
@@ -152,130 +160,117 @@ def conclude(asked: Measured | Tally, shape: tuple[int, int], tried: int) -> Ans
     def square(values: FloatArray | None) -> FloatArray | None:
         return None if values is None else np.asarray(values, dtype=np.float64).reshape(shape)
 
-    ends = intervals(picks.answers, n)
-    answer = Answer(
-        found.question,
-        int(n.sum()),
-        len(sums),
-        tried,
-        tuple(
-            Rule(one.name, one.does, float(mean_of(hits[:, i], n)), one.by_place)
-            for i, one in zip(order, rules, strict=True)
+    ends = intervals(selection.answers, n)
+    baselines = [(counts.baselines[i], float(mean_of(hits[:, i], n))) for i in order]
+    result = QuestionResult(
+        question=counts.question,
+        n=int(n.sum()),
+        documents=len(documents),
+        n_comparisons=n_comparisons,
+        baselines=tuple(BaselineScore(each.name, each.does, mean, each.by_place) for each, mean in baselines),
+        picked=(place(selection.picked[0]), place(selection.picked[1])),
+        chosen=selection.where_chosen,
+        held_out=selection.held_out,
+        interval=(float(ends[0]), float(ends[1])),
+        over_baseline=gap(selection.answers - hits[:, strongest], n),
+        score=score.reshape(shape),
+        low=low.reshape(shape),
+        high=high.reshape(shape),
+        effective_n=effective(right, n, binary=counts.binary).reshape(shape),
+        detectable_gap=detectable(standard_error(right - hits[:, strongest, None], n), n_comparisons).reshape(
+            shape
         ),
-        (place(picks.picked[0]), place(picks.picked[1])),
-        picks.where_chosen,
-        picks.held_out,
-        (float(ends[0]), float(ends[1])),
-        gap(picks.answers - hits[:, strongest], n),
-        score.reshape(shape),
-        low.reshape(shape),
-        high.reshape(shape),
-        effective(right, n, binary=found.binary).reshape(shape),
-        detectable(standard_error(right - hits[:, strongest, None], n), tried).reshape(shape),
-        square(found.whole["mass"][0] / n.sum() if found.has_mass else None),
-        square(control),
-        square(over),
-        {name: _known_mean(found, name).reshape(shape) for name in found.others},
-        n_apart,
-        square(gold),
-        square(rule),
-        n_hard,
-        square(mean_of(sums["hard"], sums["hard_n"]) if n_hard else None),
-        float(found.whole["chance"][0]) / n_hard if n_hard else 0.0,
-        _follows(found, order, tried).reshape(shape),
-        np.full(shape, "no", dtype="<U8"),
+        mass=square(whole["mass"][0] / n.sum() if counts.has_mass else None),
+        control=square(control),
+        over_control=square(over_control),
+        others={name: _mean_of_known(counts, name).reshape(shape) for name in counts.others},
+        n_baseline_wrong=n_wrong,
+        right_there=square(right_there),
+        as_baseline_there=square(as_baseline_there),
+        n_all_wrong=n_all_wrong,
+        right_where_all_wrong=square(
+            mean_of(documents["hard"], documents["hard_n"]) if n_all_wrong else None
+        ),
+        chance=float(whole["chance"][0]) / n_all_wrong if n_all_wrong else 0.0,
+        follows=_followed_answer(counts, order, n_comparisons).reshape(shape),
+        word=np.full(shape, "no", dtype="<U8"),
     )
-    return judged(answer)
+    return with_verdicts(result)
 
 
-def judged(answer: Answer) -> Answer:
-    """Return the answer with the verdict on every head, on its evidence."""
-    word = np.empty_like(answer.word)
+def with_verdicts(result: QuestionResult) -> QuestionResult:
+    """Return the result with the verdict on every head, on its evidence."""
+    word = np.empty_like(result.word)
     for head in np.ndindex(*word.shape):
-        word[head] = answer.verdict((head[0], head[1]))
-    return replace(answer, word=word)
+        word[head] = result.verdict((head[0], head[1]))
+    return replace(result, word=word)
 
 
-def _hits(found: Tally, n: FloatArray, score: FloatArray) -> FloatArray:
-    """What every rule gets right, (document, rule)."""
-    hits = found.documents["hits"].copy()
-    for i, rule in enumerate(found.rules):
-        if rule.middle:
-            hits[:, i] = n * np.median(score)
-    return hits
-
-
-def _control(found: Tally, tried: int) -> tuple[FloatArray | None, FloatArray | None]:
-    """The control of every head, and the lower end of score minus control, widened for chance; both (head,)."""
-    if not found.whole["control_n"].any():
+def _control(counts: QuestionCounts, n_comparisons: int) -> tuple[FloatArray | None, FloatArray | None]:
+    """Return the control of every head, and the lower end of score minus control, corrected; both (head,)."""
+    if not counts.whole["control_n"].any():
         return None, None
-    apart, n = found.documents["control"], found.documents["controlled"]
-    over = mean_of(apart, n) - z_for_best_of(tried) * standard_error(apart, n) if n.any() else None
-    return _known_mean(found, "control"), over
+    lead, n = counts.documents["control"], counts.documents["controlled"]
+    over = mean_of(lead, n) - bonferroni_z(n_comparisons) * standard_error(lead, n) if n.any() else None
+    return _mean_of_known(counts, "control"), over
 
 
-def _known_mean(found: Tally, name: str) -> FloatArray:
-    """The mean of the cases that have a value, (...); nan where none has."""
-    n = found.whole[f"{name}_n"][0]
-    result: FloatArray = found.whole[name][0] / np.where(n > 0, n, np.nan)
-    return result
+def _mean_of_known(counts: QuestionCounts, name: str) -> FloatArray:
+    """Return the mean of the cases that have a value, (...); nan where none has."""
+    n = counts.whole[f"{name}_n"][0]
+    mean: FloatArray = counts.whole[name][0] / np.where(n > 0, n, np.nan)
+    return mean
 
 
-def _apart(found: Tally, strongest: int) -> tuple[FloatArray | None, FloatArray | None, int]:
-    """Where the strongest baseline is wrong: the share of heads that are right and that give its answer, (head,)."""
-    n = int(found.whole["wrong"][0, strongest])
-    if not n or found.question.kind in BY_PLACE:
+def _where_wrong(counts: QuestionCounts, strongest: int) -> tuple[FloatArray | None, FloatArray | None, int]:
+    """Return how often heads are right where the strongest baseline is wrong, and give its answer, (head,); and n."""
+    n = int(counts.whole["wrong"][0, strongest])
+    if not n or counts.question.kind in POSITIONAL_KINDS:
         return None, None, 0
-    return found.whole["wrong_right"][0, strongest] / n, _known_mean(found, "wrong_same")[strongest], n
+    return counts.whole["wrong_right"][0, strongest] / n, _mean_of_known(counts, "wrong_same")[strongest], n
 
 
-def _follows(found: Tally, order: list[int], tried: int) -> np.ndarray:
-    """What every head follows where baselines and the right answer disagree, (head,).
+def _followed_answer(counts: QuestionCounts, strongest_first: list[int], n_comparisons: int) -> np.ndarray:
+    """Return which answer each head gives where baselines and the right answer differ, (head,).
 
-    The right answer, if it is given where every baseline is wrong more often than the distance of the words explains
-    (corrected), and where the strongest is wrong more often than the strongest's; else the baseline that is followed
-    most, if any is followed rather than the right answer (corrected). Either is asked of MIN_CASES cases at least.
-    `order`: the baselines, the strongest first.
+    FOLLOWS_GOLD: where all baselines are wrong it is right beyond chance by distance (Bonferroni), and where the
+    strongest is wrong it is right more often than it agrees with it. Else the rank of the baseline it agrees with
+    most, if more than with the right answer (Bonferroni). Each needs MIN_CASES cases.
     """
-    n_heads = found.documents["right"].shape[-1]
+    n_heads = counts.documents["right"].shape[-1]
     follows, most = np.full(n_heads, FOLLOWS_NONE), np.zeros(n_heads)
-    if found.question.kind in BY_PLACE:
+    if counts.question.kind in POSITIONAL_KINDS:
         return follows
-    shares = _known_mean(found, "same")
-    for number, i in enumerate(order):
-        apart, error = _rather(found, i)
-        if apart is None:
-            continue
-        rather = (apart < -z_for_best_of(tried) * error) & (shares[i] > most)
-        follows[rather], most[rather] = number, shares[i][rather]
-    apart, error = _rather(found, order[0])
-    right, cases = found.documents["hard"], found.documents["hard_n"]
-    if apart is not None and cases.sum() >= MIN_CASES:
-        chance = _by_distance(found, float(found.whole["chance"][0]) / cases.sum())
-        beats = [
-            beyond_chance(*one, tried)
-            for one in zip(
-                mean_of(right, cases).tolist(), effective(right, cases).tolist(), chance.tolist(), strict=True
-            )
-        ]
-        follows[beats & (apart > Z_95 * error)] = FOLLOWS_GOLD
+    same = _mean_of_known(counts, "same")  # (baseline, head)
+    for rank, baseline in enumerate(strongest_first):
+        lead, error = _lead_of_right_answer(counts, baseline)
+        if lead is not None:
+            is_followed = (lead < -bonferroni_z(n_comparisons) * error) & (same[baseline] > most)
+            follows[is_followed], most[is_followed] = rank, same[baseline][is_followed]
+    lead, error = _lead_of_right_answer(counts, strongest_first[0])
+    right, n = counts.documents["hard"], counts.documents["hard_n"]
+    if lead is not None and n.sum() >= MIN_CASES:
+        chance = _chance_by_distance(counts, float(counts.whole["chance"][0]) / n.sum())
+        per_head = zip(mean_of(right, n).tolist(), effective(right, n).tolist(), chance.tolist(), strict=True)
+        beats_chance = np.array([beyond_chance(*head, n_comparisons) for head in per_head])
+        follows[beats_chance & (lead > Z_95 * error)] = FOLLOWS_GOLD
     return follows
 
 
-def _by_distance(found: Tally, blind: float) -> FloatArray:
-    """What heads would get right that look just as far, but whatever the case; a blind choice at least, (head,)."""
-    answers, looks = found.steps["answers"], found.steps["looks"]
+def _chance_by_distance(counts: QuestionCounts, blind: float) -> FloatArray:
+    """Return what heads would get right that look just as far, but whatever the case, (head,); at least `blind`."""
+    answers, looks = counts.steps["answers"], counts.steps["looks"]
     total = answers.sum()
     alike = answers @ looks / total**2 if total else np.zeros(looks.shape[1])
-    result: FloatArray = np.maximum(blind, alike)
-    return result
+    chance: FloatArray = np.maximum(blind, alike)
+    return chance
 
 
-def _rather(found: Tally, rule: int) -> tuple[FloatArray | None, FloatArray]:
-    """How much more often heads give the right answer than a baseline's where that is wrong, and the standard error;
-    None where there are too few such cases."""
-    n = found.documents["rather_n"][:, rule]
+def _lead_of_right_answer(counts: QuestionCounts, baseline: int) -> tuple[FloatArray | None, FloatArray]:
+    """Return how much more often heads give the right answer than a baseline's where that is wrong, and the standard
+    error, (head,); None where there are too few such cases."""
+    n = counts.documents["lead_n"][:, baseline]
     if n.sum() < MIN_CASES:
         return None, np.zeros(0)
-    sums = found.documents["rather"][:, rule]
-    return mean_of(sums, n), standard_error(sums, n)
+    lead = counts.documents["lead"][:, baseline]
+    return mean_of(lead, n), standard_error(lead, n)

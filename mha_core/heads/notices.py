@@ -7,7 +7,7 @@ import numpy as np
 
 from mha_core.grid import Grid
 from mha_core.heads.measures import BY_KEY, RAW
-from mha_core.heads.words import FloatArray
+from mha_core.heads.word_weights import FloatArray
 from mha_core.record import AttentionRecord
 from mha_core.wording import Per, counted
 

@@ -14,8 +14,8 @@ from mha_core.heads.roles import Role, role_of
 from mha_core.heads.table import RoleTable
 from mha_core.heads.verdict import BROAD, HALF
 from mha_core.heads.verdict_text import head_text
+from mha_core.heads.word_weights import entropy, seen
 from mha_core.heads.wordlists import is_content
-from mha_core.heads.words import entropy, seen
 from mha_core.record import AttentionRecord
 from mha_core.wording import Head, counted
 

@@ -14,7 +14,7 @@ from mha_core.heads.questions.base import BACK, KIND_OF, Question
 from mha_core.wording import Head
 
 if TYPE_CHECKING:
-    from mha_core.heads.conclude import Answer
+    from mha_core.heads.conclude import QuestionResult
     from mha_core.heads.table import RoleTable
 
 # A question that is asked of some of another one's cases, and that other one.
@@ -104,13 +104,13 @@ def heads_with(table: "RoleTable", kind: str) -> list[Head]:
     return sorted(best, key=lambda head: -best[head])
 
 
-def _is_whole(table: "RoleTable", answer: "Answer", head: Head) -> bool:
+def _is_whole(table: "RoleTable", answer: "QuestionResult", head: Head) -> bool:
     """Return whether a role by this question is one by the question that it is a part of, too."""
     whole = table.by_key.get(PART_OF.get(answer.key, ""))
     return whole is None or whole.word[head] == "role"
 
 
-def answers_of(table: "RoleTable", head: Head, words: tuple[str, ...]) -> "list[Answer]":
+def answers_of(table: "RoleTable", head: Head, words: tuple[str, ...]) -> "list[QuestionResult]":
     """Return the questions on which a head has one of these verdicts, in the order in which it is named by them."""
     return sorted(
         (answer for answer in table.answers if answer.word[head] in words),
@@ -122,7 +122,7 @@ def answers_of(table: "RoleTable", head: Head, words: tuple[str, ...]) -> "list[
     )
 
 
-def role_by(table: "RoleTable", answer: "Answer", head: Head) -> Role:
+def role_by(table: "RoleTable", answer: "QuestionResult", head: Head) -> Role:
     """Return what one question says of a head."""
     question, word = answer.question, str(answer.word[head])
     name, does = KIND_OF[answer.kind].name, question.does
@@ -133,7 +133,7 @@ def role_by(table: "RoleTable", answer: "Answer", head: Head) -> Role:
     elif word == "tracks":
         name = f"{question.title}, weaker than a rule"
     elif word == "rule":
-        name = does = _following(question, answer.rules[int(answer.follows[head])].does)
+        name = does = _following(question, answer.baselines[int(answer.follows[head])].does)
     mass = answer.score if answer.mass is None else answer.mass
     return Role(
         question.key,
@@ -143,8 +143,8 @@ def role_by(table: "RoleTable", answer: "Answer", head: Head) -> Role:
         word == "role",
         float(answer.score[head]),
         answer.n,
-        answer.rules[0].name,
-        answer.rules[0].score,
+        answer.baselines[0].name,
+        answer.baselines[0].score,
         float(mass[head]),
         table.corpus_of(answer),
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mha_core.heads.survey import HasTokens
-from mha_core.heads.words import FloatArray, seen
+from mha_core.heads.word_weights import FloatArray, seen
 from mha_core.wording import head_name
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ MAX_CELLS = 1 << 20
 N_CLUSTERS = 8
 
 
-class SimilarityLog:
+class SimilarityCollector:
     """Adds up the distances of all heads over texts."""
 
     def __init__(self, n_layers: int, n_heads: int, is_causal: bool = False) -> None:

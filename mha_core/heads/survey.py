@@ -1,4 +1,4 @@
-"""A stream of texts through the model, every log fed as the weights come: batched by length, in one pass."""
+"""A stream of texts through the model, every collector fed as the weights come: batched by length, in one pass."""
 
 import time
 from collections import deque
@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import torch
 
 from mha_core.errors import InputError
-from mha_core.heads.words import FloatArray
+from mha_core.heads.word_weights import FloatArray
 from mha_core.model import Model
 from mha_core.tokens import Tokens
 from mha_core.trace import trace_many
@@ -31,7 +31,7 @@ class HasTokens(Protocol):
     def tokens(self) -> Tokens: ...
 
 
-class Log(Protocol):
+class Collector(Protocol):
     """Something that is fed text by text: weights (layer, head, query, key) and the item."""
 
     def add(self, weights: FloatArray, item: Any, /) -> None: ...
@@ -70,7 +70,7 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Done:
+class StreamSummary:
     """How many texts went through, whether the survey was stopped before the end of them, and how many of them were
     cut, for the model reads no more."""
 
@@ -84,13 +84,13 @@ def was_cut(item: HasTokens) -> bool:
     return item.tokens.n_cut > 0 or bool(getattr(item, "is_cut", False))
 
 
-def survey(
-    items: Iterable[HasTokens], model: Model, logs: Sequence[Log], options: Options | None = None
-) -> Done:
-    """Run texts through a model and feed every log with all of them.
+def stream_corpus(
+    items: Iterable[HasTokens], model: Model, collectors: Sequence[Collector], options: Options | None = None
+) -> StreamSummary:
+    """Run texts through a model and feed every collector with all of them.
 
-    Logs do not mind the order, so a batch is used up while the next ones are run: no more than one for every thread
-    that torch has, and one, are held.
+    Collectors do not mind the order, so a batch is used up while the next ones are run: no more than one for every
+    thread that torch has, and one, are held.
     """
     options = options or Options()
     reported = time.monotonic()
@@ -99,20 +99,20 @@ def survey(
     for batch, ahead, weights in _run_ahead(
         _batches(islice(items, options.limit), model, options.batch_size), model
     ):
-        for item, one in zip(batch, weights, strict=True):
-            for log in logs:
-                log.add(one, item)
+        for item, each in zip(batch, weights, strict=True):
+            for collector in collectors:
+                collector.add(each, item)
             done += 1
             n_cut += was_cut(item)
             if options.stop and options.stop():
-                return Done(done, stopped=True, n_cut=n_cut)
+                return StreamSummary(done, stopped=True, n_cut=n_cut)
         now = time.monotonic()
         if options.progress and now - reported >= REPORT_EVERY:
             options.progress(_progress(options.before + done, ahead, now - started, options))
             reported = now
     if options.progress and (options.fraction is None or options.fraction() >= 1):
         options.progress(Progress(options.before + done, time.monotonic() - started, 1.0, 0.0))
-    return Done(done, stopped=False, n_cut=n_cut)
+    return StreamSummary(done, stopped=False, n_cut=n_cut)
 
 
 def _run_ahead(

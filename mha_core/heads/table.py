@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mha_core.errors import InputError
-from mha_core.heads.conclude import Answer, Rule
+from mha_core.heads.cluster_stats import Gap
+from mha_core.heads.conclude import BaselineScore, QuestionResult
 from mha_core.heads.questions.base import KIND_OF, Question
-from mha_core.heads.stats import Gap
 from mha_core.heads.verdict import WORDS
 from mha_core.heads.verdict_text import head_text, question_text
 from mha_core.resources import asset
@@ -48,8 +48,8 @@ class Corpus:
 class RoleTable:
     """The answers to all questions about one model's heads, with the command that gives them again.
 
-    `seed` of random weights, None for trained ones; `shape` is (layers, heads); `tried`: heads x questions, which one
-    correction is made for. `untrained`: the same of the model with random weights, where it is at hand.
+    `seed` of random weights, None for trained ones; `shape` is (layers, heads); `n_comparisons`: heads x questions,
+    which one correction is made for. `untrained`: the same of the model with random weights, where it is at hand.
     """
 
     model: str
@@ -59,13 +59,13 @@ class RoleTable:
     command: str
     date: str
     shape: tuple[int, int]
-    tried: int
+    n_comparisons: int
     corpora: Mapping[str, Corpus]
-    answers: tuple[Answer, ...]
+    answers: tuple[QuestionResult, ...]
     untrained: "RoleTable | None" = None
 
     @cached_property
-    def by_key(self) -> dict[str, Answer]:
+    def by_key(self) -> dict[str, QuestionResult]:
         """All answers by their question's key."""
         return {answer.key: answer for answer in self.answers}
 
@@ -74,7 +74,7 @@ class RoleTable:
         """All heads, layer by layer, from 0."""
         return tuple((layer, head) for layer in range(self.shape[0]) for head in range(self.shape[1]))
 
-    def corpus_of(self, answer: Answer) -> str:
+    def corpus_of(self, answer: QuestionResult) -> str:
         """Return the title of the corpus that a question was asked on."""
         return self.corpora[answer.question.corpus].title
 
@@ -95,8 +95,8 @@ class RoleTable:
         return pd.DataFrame([_question_row(self, answer) for answer in self.answers])
 
 
-def _question_row(table: RoleTable, answer: Answer) -> Row:
-    best, rule = answer.best, answer.rules[0]
+def _question_row(table: RoleTable, answer: QuestionResult) -> Row:
+    best, strongest = answer.best, answer.baselines[0]
     return {
         "question": answer.key,
         "title": answer.question.title,
@@ -109,17 +109,17 @@ def _question_row(table: RoleTable, answer: Answer) -> Row:
         "held_out": answer.held_out,
         "low": answer.interval[0],
         "high": answer.interval[1],
-        "baseline": rule.name,
-        "baseline_score": rule.score,
+        "baseline": strongest.name,
+        "baseline_score": strongest.score,
         "control": None if answer.control is None else float(answer.control[best]),
         "verdict": str(answer.word[best]),
         "because": question_text(answer, best),
     }
 
 
-def _columns(table: RoleTable, answer: Answer) -> dict[str, Any]:
+def _columns(table: RoleTable, answer: QuestionResult) -> dict[str, Any]:
     layers, heads = table.shape
-    rule, n = answer.rules[0], layers * heads
+    strongest, n = answer.baselines[0], layers * heads
     nothing = np.full(n, np.nan)
 
     def flat(values: np.ndarray | None) -> np.ndarray:
@@ -140,16 +140,16 @@ def _columns(table: RoleTable, answer: Answer) -> dict[str, Any]:
         "score": flat(answer.score),
         "low": flat(answer.low),
         "high": flat(answer.high),
-        "baseline": rule.name,
-        "baseline_score": rule.score,
+        "baseline": strongest.name,
+        "baseline_score": strongest.score,
         "control": flat(answer.control),
         "held_out": held_out,
-        "detectable_gap": flat(answer.reach),
-        "n_baseline_wrong": answer.n_apart,
-        "right_there": flat(answer.gold),
-        "as_baseline_there": flat(answer.rule),
-        "n_all_wrong": answer.n_hard,
-        "right_where_all_wrong": flat(answer.hard),
+        "detectable_gap": flat(answer.detectable_gap),
+        "n_baseline_wrong": answer.n_baseline_wrong,
+        "right_there": flat(answer.right_there),
+        "as_baseline_there": flat(answer.as_baseline_there),
+        "n_all_wrong": answer.n_all_wrong,
+        "right_where_all_wrong": flat(answer.right_where_all_wrong),
         "chance_there": answer.chance,
         "follows": followed,
         "verdict": answer.word.ravel(),
@@ -168,49 +168,37 @@ def packed(table: RoleTable) -> Row:
         "command": table.command,
         "date": table.date,
         "shape": list(table.shape),
-        "tried": table.tried,
+        "tried": table.n_comparisons,
         "corpora": [corpus.__dict__ for corpus in table.corpora.values()],
         "answers": [_packed(answer) for answer in table.answers],
         "untrained": None if table.untrained is None else packed(table.untrained),
     }
 
 
-ARRAYS = (
-    "score",
-    "low",
-    "high",
-    "effective",
-    "reach",
-    "mass",
-    "control",
-    "over_control",
-    "gold",
-    "rule",
-    "hard",
-)
+# Fields of a result by their names in the file.
+ARRAYS = {
+    "score": "score", "low": "low", "high": "high", "effective": "effective_n", "reach": "detectable_gap",
+    "mass": "mass", "control": "control", "over_control": "over_control", "gold": "right_there",
+    "rule": "as_baseline_there", "hard": "right_where_all_wrong",
+}  # fmt: skip
+NUMBERS = ("n", "documents", "n_comparisons", "n_baseline_wrong", "n_all_wrong", "chance")
 
 
-def _packed(answer: Answer) -> Row:
+def _packed(result: QuestionResult) -> Row:
+    arrays = {name: getattr(result, field) for name, field in ARRAYS.items()}
     return {
-        "question": answer.question.__dict__,
-        "rules": [[one.name, one.does, _short(one.score), one.by_place] for one in answer.rules],
+        "question": vars(result.question),
+        "rules": [[each.name, each.does, _short(each.score), each.by_place] for each in result.baselines],
         "numbers": [
-            answer.n,
-            answer.documents,
-            answer.tried,
-            answer.n_apart,
-            answer.n_hard,
-            _short(answer.chance),
+            _short(getattr(result, name)) if name == "chance" else getattr(result, name) for name in NUMBERS
         ],
-        "picked": [list(head) for head in answer.picked],
-        "held_out": [_short(answer.chosen), _short(answer.held_out), *map(_short, answer.interval)],
-        "over_rule": [_short(value) for value in answer.over_rule.__dict__.values()],
-        "others": {name: _list(values) for name, values in answer.others.items()},
-        "arrays": {
-            name: _list(getattr(answer, name)) for name in ARRAYS if getattr(answer, name) is not None
-        },
-        "follows": answer.follows.ravel().tolist(),
-        "words": "".join(str(WORDS.index(word)) for word in answer.word.ravel()),
+        "picked": [list(head) for head in result.picked],
+        "held_out": [_short(result.chosen), _short(result.held_out), *map(_short, result.interval)],
+        "over_rule": [_short(value) for value in vars(result.over_baseline).values()],
+        "others": {name: _list(values) for name, values in result.others.items()},
+        "arrays": {name: _list(values) for name, values in arrays.items() if values is not None},
+        "follows": result.follows.ravel().tolist(),
+        "words": "".join(str(WORDS.index(word)) for word in result.word.ravel()),
     }
 
 
@@ -226,47 +214,38 @@ def unpacked(data: Row) -> RoleTable:
     """Return the table as it was written."""
     shape = (data["shape"][0], data["shape"][1])
     return RoleTable(
-        data["model"],
-        data["digest"],
-        data["trained"],
-        data["seed"],
-        data["command"],
-        data["date"],
-        shape,
-        data["tried"],
-        {one["key"]: Corpus(**one) for one in data["corpora"]},
-        tuple(_unpacked(row, shape) for row in data["answers"]),
-        None if data["untrained"] is None else unpacked(data["untrained"]),
+        **{name: data[name] for name in ("model", "digest", "trained", "seed", "command", "date")},
+        shape=shape,
+        n_comparisons=data["tried"],
+        corpora={corpus["key"]: Corpus(**corpus) for corpus in data["corpora"]},
+        answers=tuple(_unpacked(row, shape) for row in data["answers"]),
+        untrained=None if data["untrained"] is None else unpacked(data["untrained"]),
     )
 
 
-def _unpacked(row: Row, shape: tuple[int, int]) -> Answer:
-    n, documents, tried, n_apart, n_hard, chance = row["numbers"]
-    chosen, held_out, low, high = row["held_out"]
+def _unpacked(row: Row, shape: tuple[int, int]) -> QuestionResult:
+    chosen, held_out, *interval = row["held_out"]
 
     def square(values: list[float | None]) -> np.ndarray:
         return np.array(values, dtype=np.float64).reshape(shape)
 
-    arrays = {name: square(row["arrays"][name]) if name in row["arrays"] else None for name in ARRAYS}
-    (first, second) = row["picked"]
-    return Answer(
+    first, second = map(tuple, row["picked"])
+    return QuestionResult(
         question=Question(**row["question"]),
-        n=n,
-        documents=documents,
-        tried=tried,
-        rules=tuple(Rule(*one) for one in row["rules"]),
-        picked=((first[0], first[1]), (second[0], second[1])),
+        baselines=tuple(BaselineScore(*each) for each in row["rules"]),
+        picked=(first, second),
         chosen=chosen,
         held_out=held_out,
-        interval=(low, high),
-        over_rule=Gap(*row["over_rule"]),
+        interval=(interval[0], interval[1]),
+        over_baseline=Gap(*row["over_rule"]),
         others={name: square(values) for name, values in row["others"].items()},
-        n_apart=n_apart,
-        n_hard=n_hard,
-        chance=chance,
         follows=np.array(row["follows"]).reshape(shape),
         word=np.array([WORDS[int(digit)] for digit in row["words"]], dtype="<U8").reshape(shape),
-        **arrays,  # type: ignore[arg-type]
+        **dict(zip(NUMBERS, row["numbers"], strict=True)),
+        **{
+            field: square(row["arrays"][name]) if name in row["arrays"] else None
+            for name, field in ARRAYS.items()
+        },  # type: ignore[arg-type]
     )
 
 
@@ -278,8 +257,8 @@ def roles_file(model: str) -> Path:
 def read_roles(model: str, digest: str | None = None) -> RoleTable | None:
     """Return the shipped table of a model by its name; None if there is none, or not for weights with this digest."""
     path = roles_file(model)
-    found = read_table(path) if path.is_file() else None
-    return None if found is None or (digest is not None and found.digest != digest) else found
+    table = read_table(path) if path.is_file() else None
+    return None if table is None or (digest is not None and table.digest != digest) else table
 
 
 def read_table(path: str | Path) -> RoleTable:

@@ -14,8 +14,8 @@ from typing import Literal
 
 import numpy as np
 
-from mha_core.heads.questions.base import BY_PLACE, BY_WRITING
-from mha_core.heads.stats import binomial_tail, wilson
+from mha_core.heads.cluster_stats import binomial_tail, wilson
+from mha_core.heads.questions.base import BY_WRITING, POSITIONAL_KINDS
 
 # role: it has the role. weak: it beats every baseline, but by less than MARGIN. tracks, rule: it is described by what
 # it tracks, or by the rule it follows. unclear: n is too small to tell. no: it does not.
@@ -111,7 +111,7 @@ def judge(found: Evidence) -> Word:
         return "role"
     if beats and found.kind in BY_WRITING and found.mass < asks.mass:
         return "no"
-    if beats and found.kind not in BY_PLACE:
+    if beats and found.kind not in POSITIONAL_KINDS:
         return "weak"
     if found.score >= max(asks.score, HALF, asks.coin + MARGIN) and found.follows:
         return "tracks" if found.follows == GOLD else "rule"

@@ -1,18 +1,18 @@
 """Verdicts in words, the same on every page, on the command line and in files.
 
-In: an `Answer` or a `RoleTable`, and a head (layer, head) from 0. Out: `question_text`, what one question says of the
-head; `head_text`, what all of them say. No sentence has more than 20 words.
+In: a `QuestionResult` or a `RoleTable`, and a head (layer, head) from 0. Out: `question_text`, what one question says
+of the head; `head_text`, what all of them say. No sentence has more than 20 words.
 """
 
 from typing import TYPE_CHECKING
 
-from mha_core.heads.questions.base import BY_PLACE, BY_WRITING
+from mha_core.heads.questions.base import BY_WRITING, POSITIONAL_KINDS
 from mha_core.heads.roles import PART_OF, description_of, roles_held
 from mha_core.heads.verdict import MARGIN, MIN_CASES, THRESHOLDS, in_control
 from mha_core.wording import Head, counted, percent
 
 if TYPE_CHECKING:
-    from mha_core.heads.conclude import Answer
+    from mha_core.heads.conclude import QuestionResult
     from mha_core.heads.table import RoleTable
 
 PRONOUNS = "coreference"
@@ -21,17 +21,17 @@ POINTS = f"{100 * MARGIN:.0f} points"
 OUTCOME = {"role": "Yes", "weak": "Barely", "tracks": "Partly", "unclear": "Cannot tell"}
 
 
-def outcome(answer: "Answer", head: Head) -> str:
+def outcome(answer: "QuestionResult", head: Head) -> str:
     """Return the verdict in a word or two: "Yes", "Barely", "Partly", "No" or "Cannot tell"."""
     return OUTCOME.get(str(answer.word[head]), "No")
 
 
-def question_text(answer: "Answer", head: Head) -> str:
+def question_text(answer: "QuestionResult", head: Head) -> str:
     """Return the verdict on one question: "Barely: right for 73% of 3,964 pronouns, ..."."""
     word, found, rule, right = (
         str(answer.word[head]),
         answer.evidence(head),
-        answer.rules[0],
+        answer.baselines[0],
         _right(answer, head),
     )
     if word == "unclear":
@@ -60,19 +60,19 @@ def question_text(answer: "Answer", head: Head) -> str:
     return f"{text}."
 
 
-def _right(answer: "Answer", head: Head) -> str:
+def _right(answer: "QuestionResult", head: Head) -> str:
     if answer.kind == "sink" and answer.mass is not None:
         return f"{percent(float(answer.mass[head]))} of its attention in {answer.n:,} cases"
     score = percent(float(answer.score[head]))
     if answer.kind == "diffuse":
         return f"{score} of maximum entropy in {answer.n:,} cases"
     cases = "pronouns" if answer.kind == PRONOUNS else "cases"
-    return f"{'' if answer.kind in BY_PLACE else 'right for '}{score} of {answer.n:,} {cases}"
+    return f"{'' if answer.kind in POSITIONAL_KINDS else 'right for '}{score} of {answer.n:,} {cases}"
 
 
-def _baseline(answer: "Answer") -> str:
+def _baseline(answer: "QuestionResult") -> str:
     name = {"sink": "chance", "diffuse": "the median head"}.get(answer.kind, "the best baseline")
-    return f"{name} {percent(answer.rules[0].score)}"
+    return f"{name} {percent(answer.baselines[0].score)}"
 
 
 def head_text(table: "RoleTable", head: Head) -> str:
@@ -93,7 +93,7 @@ def head_text(table: "RoleTable", head: Head) -> str:
                 part = table.by_key[key]
                 which = part.question.title.removeprefix(f"{answer.question.title}, ")
                 gaps.append(f"{_gap(part, head, unit='')} ({which})")
-        if float(answer.score[head]) - answer.rules[0].score >= MARGIN:
+        if float(answer.score[head]) - answer.baselines[0].score >= MARGIN:
             gaps = [question_text(answer, head).removeprefix("Barely: ").removesuffix(".")]
         return f"{role.name[0].upper()}{role.name[1:]}: {', '.join(gaps)}."
     if answer.word[head] == "tracks":
@@ -101,5 +101,5 @@ def head_text(table: "RoleTable", head: Head) -> str:
     return f"No role. It {role.does}."
 
 
-def _gap(answer: "Answer", head: Head, unit: str = " points") -> str:
-    return f"{100 * (float(answer.score[head]) - answer.rules[0].score):+.1f}{unit}".replace("-", "−")
+def _gap(answer: "QuestionResult", head: Head, unit: str = " points") -> str:
+    return f"{100 * (float(answer.score[head]) - answer.baselines[0].score):+.1f}{unit}".replace("-", "−")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mha_core.heads.words import FloatArray
+from mha_core.heads.word_weights import FloatArray
 from mha_core.learning.scores import effects, head_scores, mean_masses
 from mha_core.learning.tasks import task_called
 from mha_core.learning.train import Setup, Snapshot, Training, answers_of, examine, revived

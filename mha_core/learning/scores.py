@@ -15,9 +15,9 @@ import torch
 from torch import Tensor
 
 from mha_core.heads.questions.base import KIND_OF
-from mha_core.heads.questions.repeated import AFTER, found_in
+from mha_core.heads.questions.repeated import AFTER, peaks_at
 from mha_core.heads.verdict import Evidence, judge
-from mha_core.heads.words import FloatArray, IntArray
+from mha_core.heads.word_weights import FloatArray, IntArray
 from mha_core.learning.descent import random_for
 from mha_core.learning.small import SmallModel, gates_without
 from mha_core.learning.tasks import STRETCH, TEXT, Jobs, Task, answer_places
@@ -159,7 +159,7 @@ def _roles(model: SmallModel, task: Task) -> dict[Head, str | None]:
     for weights in _runs(model, task):
         n = weights.shape[-1]
         for kind in NAMED_BY:
-            right, mass = found_in(weights.reshape(-1, n, n), *_places(n)[kind])
+            right, mass = peaks_at(weights.reshape(-1, n, n), *_places(n)[kind])
             found[kind].append(right)
             masses[kind].append(mass)
         blind += (1 / np.arange(2, n + 1)).tolist()

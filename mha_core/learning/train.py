@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from mha_core.errors import InputError
-from mha_core.heads.words import FloatArray
+from mha_core.heads.word_weights import FloatArray
 from mha_core.learning.descent import Recipe, begun, descend, random_for
 from mha_core.learning.small import Shape, SmallModel, gates_without
 from mha_core.learning.tasks import Batch, Task, task_called

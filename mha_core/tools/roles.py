@@ -10,7 +10,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from mha_core.heads.make import find_roles, with_names
+from mha_core.heads.build_role_table import find_roles, with_names
 from mha_core.heads.table import RoleTable, read_roles, roles_file, write_roles
 from mha_core.load import load_model
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mha_core.heads.words import BoolArray, FloatArray, IntArray
+from mha_core.heads.word_weights import BoolArray, FloatArray, IntArray
 from mha_core.tokens import Tokens
 
 A_PASSAGE = 2  # top examples of one passage at most, of one head
@@ -147,7 +147,7 @@ class Collection:
         self.sample = RowSample(n)
         self.passages: dict[int, Tokens] = {}
         self.n_passages = self.n_tokens = self.n_rows = 0
-        self.at_sink = np.zeros(n)
+        self.at_sink: FloatArray = np.zeros(n)
 
     def add(self, number: int, tokens: Tokens, weights: FloatArray, norms: FloatArray) -> None:
         """Take in a passage: its number in the text, weights (layer, head, query, key), norms (layer, head, key)."""

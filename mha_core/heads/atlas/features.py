@@ -12,7 +12,7 @@ from itertools import groupby
 import numpy as np
 
 from mha_core.heads.atlas.collect import allowed
-from mha_core.heads.words import BoolArray, FloatArray, IntArray
+from mha_core.heads.word_weights import BoolArray, FloatArray, IntArray
 from mha_core.tokens import Tokens
 
 # A form of the same word: so many letters at the beginning are the same, and so large a part of the longer one.

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from mha_core.errors import InputError
-from mha_core.heads.words import FloatArray
+from mha_core.heads.word_weights import FloatArray
 from mha_core.hf import TransformersModel
 from mha_core.model import Model
 from mha_core.resources import asset

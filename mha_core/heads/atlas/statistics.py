@@ -1,8 +1,8 @@
 """What is kept of shards of text for an atlas; parts of it add up to the very same atlas."""
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,10 @@ from mha_core.heads.atlas.table import Atlas, atlas
 from mha_core.heads.corpora import Lines, Reading, read_json_lines
 from mha_core.heads.corpora.reading import OnError
 from mha_core.heads.survey import Options, Progress
+from mha_core.heads.word_weights import FloatArray
 from mha_core.model import Model
-from mha_core.parts import Part, about_run, pack, unpack, write_part
-from mha_core.tokens import Piece, Tokens, Word
+from mha_core.parts import PartFile, about_run, write_part
+from mha_core.tokens import Tokens
 
 SHARD = 1 << 32  # passages are numbered within their shard until all are known
 
@@ -104,42 +105,48 @@ class AtlasStatistics:
         """Write what is kept, as one of the parts."""
         write_part(self, part, parts, Path(path))
 
-    def members(self) -> Iterator[tuple[str, bytes]]:
+    def members(self) -> Iterator[tuple[str, "CollectionArrays"]]:
         """Yield what a part file holds, by name."""
         kept = self.kept
         kept.prune()
         tops = [
-            (which, head, *pair, *one)
+            (which, head, *pair, *example)
             for which, top in enumerate((kept.top, *kept.halves))
             for head, examples in enumerate(top.of)
-            for pair, one in examples.items()
+            for pair, example in examples.items()
         ]
-        arrays = {
-            "tops": np.array(tops, dtype=np.float64).reshape(len(tops), 4 + len(Example._fields)),
-            "sample": kept.sample.rows,
-            "at_sink": kept.at_sink,
-        }
-        about = {
-            "counts": [kept.n_passages, kept.n_tokens, kept.n_rows],
-            "passages": {str(number): asdict(tokens) for number, tokens in kept.passages.items()},
-        }
-        yield "kept", pack(about, arrays)
+        yield (
+            "collection",
+            CollectionArrays(
+                np.array(tops, dtype=np.float64).reshape(len(tops), 4 + len(Example._fields)),
+                kept.sample.rows,
+                kept.at_sink,
+                (kept.n_passages, kept.n_tokens, kept.n_rows),
+                {str(number): tokens for number, tokens in kept.passages.items()},
+            ),
+        )
 
-    def load(self, part: Part) -> None:
+    def load(self, part: PartFile) -> None:
         """Add those of a part file."""
-        about, arrays = unpack(part.member("kept"))
-        kept = self._nothing()
+        arrays, kept = part.member("collection", CollectionArrays), self._nothing()
         tops = (kept.top, *kept.halves)
-        for which, head, *pair, passage, query, key, weight, norm in arrays["tops"].tolist():
-            one = Example(int(passage), int(query), int(key), weight, norm)
-            tops[int(which)].of[int(head)][int(pair[0]), int(pair[1])] = one
-        kept.sample.rows, kept.at_sink = arrays["sample"], arrays["at_sink"]
-        kept.n_passages, kept.n_tokens, kept.n_rows = about["counts"]
-        kept.passages = {int(number): _tokens(one) for number, one in about["passages"].items()}
+        for which, head, *pair, passage, query, key, weight, norm in arrays.tops.tolist():
+            example = Example(int(passage), int(query), int(key), weight, norm)
+            tops[int(which)].of[int(head)][int(pair[0]), int(pair[1])] = example
+        kept.sample.rows, kept.at_sink = arrays.sample, arrays.at_sink
+        kept.n_passages, kept.n_tokens, kept.n_rows = arrays.counts
+        kept.passages = {int(number): tokens for number, tokens in arrays.passages.items()}
         self.kept.merge(kept)
         self.read |= part.read
 
 
-def _tokens(row: dict[str, Any]) -> Tokens:
-    pieces = tuple(Piece(**one) for one in row["pieces"])
-    return Tokens(row["text"], row["pair"], pieces, tuple(Word(**one) for one in row["words"]), row["n_cut"])
+@dataclass(frozen=True, eq=False)
+class CollectionArrays:
+    """A collection in arrays. `tops` (example, column): the list, head, both tokens' ids, and an Example; `sample` and
+    `at_sink` as of a Collection; `counts`: passages, tokens and rows; `passages` by their number."""
+
+    tops: FloatArray
+    sample: FloatArray
+    at_sink: FloatArray
+    counts: tuple[int, int, int]
+    passages: Mapping[str, Tokens]

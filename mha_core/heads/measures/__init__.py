@@ -14,7 +14,7 @@ from mha_core.heads.measures.gradient import GRADIENT
 from mha_core.heads.measures.raw import RAW
 from mha_core.heads.measures.rollout import ROLLOUT
 from mha_core.heads.measures.value import VALUE
-from mha_core.heads.words import FloatArray
+from mha_core.heads.word_weights import FloatArray
 from mha_core.model import Model
 from mha_core.tokens import Tokens
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mha_core.heads.words import FloatArray
+from mha_core.heads.word_weights import FloatArray
 from mha_core.hf import INSIDE, TransformersModel
 from mha_core.model import Model
 from mha_core.tokens import Tokens

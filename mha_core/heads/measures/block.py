@@ -10,7 +10,7 @@ Source: Kobayashi et al. 2021, sections 2 and 3.
 import numpy as np
 
 from mha_core.heads.measures.base import Measure, shares
-from mha_core.heads.words import FloatArray
+from mha_core.heads.word_weights import FloatArray
 from mha_core.interrupt import checkpoint
 from mha_core.layer_run import LayerRun
 from mha_core.model import Model

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from mha_core.errors import InputError, SizeError
 from mha_core.heads.measures.base import Measure, shares
-from mha_core.heads.words import FloatArray
+from mha_core.heads.word_weights import FloatArray
 from mha_core.model import Model
 from mha_core.prediction import of_pieces
 from mha_core.tokens import Tokens

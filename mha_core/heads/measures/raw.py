@@ -1,7 +1,7 @@
 """The weights as the model computes them."""
 
 from mha_core.heads.measures.base import Measure
-from mha_core.heads.words import FloatArray
+from mha_core.heads.word_weights import FloatArray
 from mha_core.model import Model
 from mha_core.tokens import Tokens
 from mha_core.trace import trace_tokens

@@ -3,7 +3,7 @@
 import numpy as np
 
 from mha_core.heads.measures.base import Measure, shares
-from mha_core.heads.words import FloatArray
+from mha_core.heads.word_weights import FloatArray
 from mha_core.layer_run import LayerRun
 from mha_core.model import Model
 from mha_core.tokens import Tokens

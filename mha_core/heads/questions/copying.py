@@ -1,6 +1,6 @@
 """Names: what a head writes about a name that it looks at, does it speak for the name or against it?
 
-In: a decoder. Out: a `Measured` for name movers and one for copy suppression. A case is a name that is one token: right
+In: a decoder. Out: `ScoredCases` of name movers and of copy suppression. A case is a name that is one token: right
 where it is among the five highest (lowest) logits of what the head's value and output matrices make of it. That says
 nothing of where the head looks, so the mass is the attention that names get from the end of prompts after which a name
 comes. In these, names stand at many distances: no head gets half of the mass by position.
@@ -23,12 +23,13 @@ import torch
 from mha_core.errors import InputError
 from mha_core.experiments.outcomes import token_of
 from mha_core.experiments.prompts import prompts
-from mha_core.heads.builtin import pieces_of
+from mha_core.heads.baselines import constant
+from mha_core.heads.cases import ScoredCases
+from mha_core.heads.cluster_stats import half_of
 from mha_core.heads.copying import FIRST, Weights, copies
-from mha_core.heads.questions.base import Baseline, Measured, Question
-from mha_core.heads.stats import half_of
-from mha_core.heads.survey import Options, survey
-from mha_core.heads.words import FloatArray
+from mha_core.heads.questions.base import Question
+from mha_core.heads.survey import Options, stream_corpus
+from mha_core.heads.word_weights import FloatArray, tokens_in
 from mha_core.model import Model
 from mha_core.residual_parts import next_matrix
 from mha_core.tokens import Tokens
@@ -55,14 +56,14 @@ class Naming:
     at: tuple[int, ...]
 
 
-class NamingLog:
-    """Keeps how much of its attention every head gives to the names, from the last token."""
+class NamingCollector:
+    """Collects how much of its attention every head gives to the names, from the last token."""
 
     def __init__(self) -> None:
         self.mass: list[FloatArray] = []
 
     def add(self, weights: FloatArray, item: Naming) -> None:
-        """Keep one text; weights (layer, head, query, key) over its tokens."""
+        """Collect one text; weights (layer, head, query, key) over its tokens."""
         self.mass.append(weights[:, :, -1, item.at].sum(-1, dtype=np.float64).ravel())
 
 
@@ -91,8 +92,8 @@ def namings(names: Sequence[str], model: Model) -> list[Naming]:
     for i, (a, b) in enumerate(zip(names, [*names[1:], names[0]], strict=True)):
         text = forms[i % len(forms)].format(A=a, B=b)
         tokens = model.tokenizer.encode(text)
-        spans = [found.span() for found in re.finditer(rf"\b({a}|{b})\b", text)]
-        made.append(Naming(tokens, tuple(at for span in spans for at in pieces_of(tokens, span))))
+        spans = [match.span() for match in re.finditer(rf"\b({a}|{b})\b", text)]
+        made.append(Naming(tokens, tuple(at for span in spans for at in tokens_in(tokens, span))))
     return made
 
 
@@ -102,32 +103,32 @@ def by_distance(texts: Sequence[Naming]) -> float:
     return max(far.values()) / len(texts)
 
 
-def measure_copying(model: Model, corpus: str, options: Options | None = None) -> Iterator[Measured]:
+def copying_cases(model: Model, corpus: str, options: Options | None = None) -> Iterator[ScoredCases]:
     """Yield both questions; none where they are stopped. Raises InputError as `names_of` does."""
     names, stop = names_of(model), None if options is None else options.stop
-    texts, log = namings(names, model), NamingLog()
-    survey(texts, model, [log], Options(stop=stop))
-    found = dict[Weights, FloatArray]()
+    texts, collector = namings(names, model), NamingCollector()
+    stream_corpus(texts, model, [collector], Options(stop=stop))
+    copied = dict[Weights, FloatArray]()
     for weights in ("own", *RIVALS):
         layers = list[torch.Tensor]()
         for layer in copies([f" {name}" for name in names], model, weights=weights):
             layers.append(layer)
             if stop and stop():
                 return
-        found[weights] = torch.cat(layers, 1).mT.float().cpu().numpy()  # (kind, case, head)
+        copied[weights] = torch.cat(layers, 1).mT.float().cpu().numpy()  # (kind, case, head)
     blind = float(np.mean([len(text.at) / len(text.tokens) for text in texts]))
     chance = f"{percent(blind)} by chance, {percent(by_distance(texts))} by distance"
     for number, kind in enumerate(KINDS):
-        rivals = [(name, found[weights][number]) for weights, name in RIVALS.items()]
-        rules = tuple(Baseline(name, "", right[:, right.mean(0).argmax()]) for name, right in rivals)
-        yield Measured(
+        rivals = [(name, copied[weights][number]) for weights, name in RIVALS.items()]
+        rules = tuple(constant(name, right[:, right.mean(0).argmax()]) for name, right in rivals)
+        yield ScoredCases(
             _question(kind, corpus, len(names), chance),
-            found["own"][number],
+            copied["own"][number],
             np.arange(len(names)),
             np.array([half_of(name) for name in names], dtype=bool),
             rules,
-            found["shuffled"][number],
-            mass=np.mean(log.mass, axis=0),
+            copied["shuffled"][number],
+            mass=np.mean(collector.mass, axis=0),
         )
 
 

@@ -1,21 +1,21 @@
 """The questions that any text answers: a fixed place, attention sinks, diffuse attention, repeated words.
 
-In: weights (layer, head, query, key) of one text. Out: a `Measured` for each question. A case is a token, and its
-document the cluster, since the rows of one text are not independent; so long texts count as much as their tokens. Only
-the rows of the text's own tokens count, so that what [CLS] does with itself is not said of a head. A sink is told by
-the mass, not by the largest weight, which a fifth of a row can be.
+A case is a token, and its document the cluster, since the rows of one text are not independent; so long texts count as
+much as their tokens. Only the rows of the text's own tokens count, so that what [CLS] does with itself is not said of a
+head. A sink is told by the mass, not by the largest weight, which a fifth of a row can be.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from mha_core.heads.questions.base import Baseline, Measured, Question
-from mha_core.heads.stats import digests_of, half_of
+from mha_core.heads.baselines import constant
+from mha_core.heads.cases import Baseline, Columns, Frame, ScoredCases
+from mha_core.heads.questions.base import Question
+from mha_core.heads.questions.question_set import QuestionSet
 from mha_core.heads.survey import HasTokens
+from mha_core.heads.word_weights import BoolArray, FloatArray, entropy, seen
 from mha_core.heads.wordlists import is_content
-from mha_core.heads.words import BoolArray, FloatArray, entropy, seen
 from mha_core.tokens import Piece, Tokens
 
 STEPS = {"previous": -1, "next": 1, "self": 0}
@@ -27,128 +27,105 @@ WHERE = {"previous": "the token before it", "next": "the token after it", "self"
 # Roles of special tokens by the question's key.
 SPECIAL = {"sink-begin": "begin", "sink-separator": "separator"}
 ORDER = (*STEPS, "copy", *SPECIAL, "sink-punctuation", "sink-first", "diffuse")
+Row = tuple[str, FloatArray, FloatArray, FloatArray, FloatArray | None]  # key, score, mass, blind, control
 
 
-@dataclass
-class _Kept:
-    """One question's cases in one text: their number, the means of score and mass (head,), of what a blind choice would
-    have, and the control (head,)."""
+class PlaceQuestions(QuestionSet):
+    """All questions of ORDER. Nothing is fitted, so a text can be scored by itself: a row is the mean of its cases."""
 
-    n: int
-    score: FloatArray
-    mass: FloatArray
-    blind: float
-    source: str
-    half: str
-    control: FloatArray | None = None
-
-
-class PlaceLog:
-    """Keeps what every head does in every text."""
+    name = "places"
 
     def __init__(self, is_causal: bool = False) -> None:
-        self.is_causal = is_causal
-        self.names: dict[str, str] = {}
-        self.kept: dict[str, list[_Kept]] = {}
+        super().__init__(is_causal)
+        self.special_names: dict[str, str] = {}
 
-    def add(self, weights: FloatArray, item: HasTokens) -> None:
-        """Keep one text; weights (layer, head, query, key) over its tokens."""
+    def text_of(self, item: HasTokens) -> None:
+        """Return None: all that counts of a text is in its row."""
+
+    def source_of(self, item: HasTokens) -> tuple[str, str]:
+        """Return the document of the sentence that the tokens are of, or the text alone."""
+        sentence, text = getattr(item, "sentence", None), item.tokens.text
+        return (text, text) if sentence is None else (sentence.source, sentence.pair or text)
+
+    def observe(self, weights: FloatArray, item: HasTokens) -> Columns | None:
+        """Return a row a question (a row a case of an earlier copy): its key and number of cases, the means of the
+        score and the mass (row, head), of a blind choice's, and the control (row, head)."""
         flat = weights.reshape(-1, *weights.shape[-2:])
         pieces = item.tokens.pieces
         own = np.array([not piece.special for piece in pieces])
         if own.sum() < 2:
-            return
-        self.names |= special_names(item.tokens)
-        can = seen(len(pieces), self.is_causal)
-        self._places(flat, own, can, item)
-        self._sinks(flat, own, can, item)
-        rows = own & (can.sum(-1) > 1)
-        even = (entropy(flat, can)[:, rows] / np.log(can.sum(-1))[rows]).T
-        self._keep("diffuse", even, even, np.zeros(len(even)), item)
-        self._copies(flat, item)
+            return None
+        self.special_names |= special_names(item.tokens)
+        visible = seen(len(pieces), self.is_causal)
+        rows = [*self._places(flat, own, visible), *self._sinks(flat, own, visible, item.tokens)]
+        rows += [*_diffuse(flat, own, visible), *_copies(flat, item.tokens)]
+        if not rows:
+            return None
+        nothing = np.full(len(flat), np.nan)
+        return {
+            "key": np.array([key for key, *_ in rows]),
+            "n": np.array([len(score) for _, score, *_ in rows], dtype=float),
+            "score": np.array([score.mean(0, dtype=np.float64) for _, score, *_ in rows]),
+            "mass": np.array([mass.mean(0, dtype=np.float64) for _, _, mass, *_ in rows]),
+            "blind": np.array([float(blind.mean()) for *_, blind, _ in rows]),
+            "control": np.array([nothing if control is None else control for *_, control in rows]),
+        }
 
-    def _keep(
-        self, key: str, score: FloatArray, mass: FloatArray, blind: FloatArray, item: HasTokens,
-        control: FloatArray | None = None,
-    ) -> None:  # fmt: skip
-        sentence = getattr(item, "sentence", None)
-        text = item.tokens.text
-        source, half = (sentence.source, sentence.pair or text) if sentence is not None else (text, text)
-        means = score.mean(0, dtype=np.float64), mass.mean(0, dtype=np.float64)
-        self.kept.setdefault(key, []).append(
-            _Kept(len(score), *means, float(blind.mean()), source, half, control)
-        )
-
-    def _places(self, flat: FloatArray, own: BoolArray, can: BoolArray, item: HasTokens) -> None:
-        peak = flat.argmax(-1)
+    def _places(self, flat: FloatArray, own: BoolArray, visible: BoolArray) -> Iterator[Row]:
+        peak, n_visible = flat.argmax(-1), visible.sum(-1)
         for key, step in STEPS.items():
             if step > 0 and self.is_causal:
                 continue
             rows = np.flatnonzero(own)
             rows = rows[(rows + step >= 0) & (rows + step < len(own))]
-            rows = rows[own[rows + step] & (can.sum(-1)[rows] > 1)]
+            rows = rows[own[rows + step] & (n_visible[rows] > 1)]
             if len(rows):
                 score, mass = peak[:, rows] == rows + step, flat[:, rows, rows + step]
-                self._keep(key, score.T.astype(np.float32), mass.T, 1 / can.sum(-1)[rows], item)
+                yield key, score.T.astype(np.float32), mass.T, 1 / n_visible[rows], None
 
-    def _sinks(self, flat: FloatArray, own: BoolArray, can: BoolArray, item: HasTokens) -> None:
-        pieces = item.tokens.pieces
+    def _sinks(self, flat: FloatArray, own: BoolArray, visible: BoolArray, tokens: Tokens) -> Iterator[Row]:
+        pieces = tokens.pieces
         marks, first = np.array([is_mark(piece) for piece in pieces]), np.arange(len(pieces)) == 0
-        places = {key: np.array([one.role == role for one in pieces]) for key, role in SPECIAL.items()}
+        places = {key: np.array([piece.role == role for piece in pieces]) for key, role in SPECIAL.items()}
         places = {"sink-first": first} if self.is_causal else places | {"sink-punctuation": marks}
         rows = own & ~marks & ~first
         for key, place in places.items():
             if rows.any() and (place.any() or key == "sink-punctuation"):
                 mass = flat[:, rows][..., place].sum(-1).T
-                self._keep(key, mass, mass, can[rows][:, place].sum(-1) / can[rows].sum(-1), item)
+                yield key, mass, mass, visible[rows][:, place].sum(-1) / visible[rows].sum(-1), None
 
-    def _copies(self, flat: FloatArray, item: HasTokens) -> None:
-        """Every content word with an earlier copy; the control are other rows that could see that copy too."""
-        own = np.array([i for i, piece in enumerate(item.tokens.pieces) if not piece.special], dtype=np.intp)
-        ids = np.array([item.tokens.pieces[i].id for i in own])
-        content = np.array([is_content(item.tokens.pieces[i]) for i in own])
-        same = (ids[:, None] == ids) & np.tri(len(ids), k=-1, dtype=bool)
-        if not (same.any(-1) & content).any():
-            return
-        small = flat[:, own[:, None], own]
-        peak = np.where(np.tri(len(ids), k=-1, dtype=bool), small, -1.0).argmax(-1)
-        for query in np.flatnonzero(same.any(-1) & content):
-            copies = np.flatnonzero(same[query])
-            others = [row for row in range(int(copies[0]) + 1, len(ids)) if ids[row] != ids[query]]
-            score = np.isin(peak[:, query], copies)[None].astype(np.float32)
-            control = np.isin(peak[:, others], copies).mean(-1) if others else np.full(len(peak), np.nan)
-            mass, blind = small[:, query, copies].sum(-1)[None], np.array([len(copies) / int(query)])
-            self._keep("copy", score, mass, blind, item, control)
+    def scored(self, frame: Frame, corpus: str) -> Iterator[ScoredCases]:
+        """Yield every question that has cases."""
+        columns = frame.columns
+        for key in self.order(dict.fromkeys(columns["key"].tolist() if columns else (), 1)):
+            rows = np.flatnonzero(columns["key"] == key)
+            n, texts = columns["n"][rows], frame.text[rows]
+            blind = constant(BLIND, columns["blind"][rows])
+            yield ScoredCases(
+                self.question(key, corpus),
+                columns["score"][rows],
+                frame.documents[texts],
+                frame.halves[texts],
+                (Baseline(MIDDLE, "", None) if key == "diffuse" else blind,),
+                columns["control"][rows] if key == "copy" else None,
+                mass=n @ columns["mass"][rows] / n.sum(),
+                binary=key in STEPS or key == "copy",
+                weight=n,
+            )
 
-    def measured(self, corpus: str) -> Iterator[Measured]:
-        """Yield every question that had cases."""
-        return (self._measured(key, corpus) for key in ORDER if self.kept.get(key))
+    def order(self, n: Mapping[str, int]) -> list[str]:
+        """Return places first, then sinks."""
+        return [key for key in ORDER if key in n]
 
-    def _measured(self, key: str, corpus: str) -> Measured:
-        kept = self.kept[key]
-        n = np.array([one.n for one in kept], dtype=float)
-        blind = Baseline(BLIND, "", np.array([one.blind for one in kept]))
-        controls = [one.control for one in kept if one.control is not None]
-        return Measured(
-            self._question(key, corpus),
-            np.array([one.score for one in kept]),
-            digests_of([one.source for one in kept]),
-            np.array([half_of(one.half) for one in kept], dtype=bool),
-            (Baseline(MIDDLE, "", None) if key == "diffuse" else blind,),
-            np.array(controls) if controls else None,
-            mass=n @ np.array([one.mass for one in kept]) / n.sum(),
-            binary=key in STEPS or key == "copy",
-            weight=n,
-        )
-
-    def _question(self, key: str, corpus: str) -> Question:
+    def question(self, key: str, corpus: str) -> Question:
+        """Return the question of a key, special tokens by their names."""
         if key in STEPS:
             title = {"previous": "previous token", "next": "next token", "self": "same token"}[key]
             asks = f"Does a token look most at {WHERE[key]}?"
             return Question(key, key, title, f"looks at {WHERE[key]}", asks, corpus)
         if key.startswith("sink"):
             name = {"sink-first": "the first token", "sink-punctuation": "punctuation"}.get(key)
-            name = name or self.names.get(SPECIAL[key], SPECIAL[key])
+            name = name or self.special_names.get(SPECIAL[key], SPECIAL[key])
             asks = f"Do words send most of their attention to {name}?"
             return Question(
                 key, "sink", f"attention to {name}", f"sends its attention to {name}", asks, corpus
@@ -161,8 +138,35 @@ class PlaceLog:
         return Question(key, "diffuse", "diffuse attention", "spreads its attention evenly", asks, corpus)
 
 
+def _diffuse(flat: FloatArray, own: BoolArray, visible: BoolArray) -> Iterator[Row]:
+    rows = own & (visible.sum(-1) > 1)
+    even = (entropy(flat, visible)[:, rows] / np.log(visible.sum(-1))[rows]).T
+    yield "diffuse", even, even, np.zeros(len(even)), None
+
+
+def _copies(flat: FloatArray, tokens: Tokens) -> Iterator[Row]:
+    """Yield every content word with an earlier copy; the control are other rows that could see that copy too."""
+    own = np.array([i for i, piece in enumerate(tokens.pieces) if not piece.special], dtype=np.intp)
+    ids = np.array([tokens.pieces[i].id for i in own])
+    content = np.array([is_content(tokens.pieces[i]) for i in own])
+    earlier = np.tri(len(ids), k=-1, dtype=bool)
+    same = (ids[:, None] == ids) & earlier
+    queries = np.flatnonzero(same.any(-1) & content)
+    if not len(queries):
+        return
+    small = flat[:, own[:, None], own]
+    peak = np.where(earlier, small, -1.0).argmax(-1)
+    for query in queries:
+        copies = np.flatnonzero(same[query])
+        others = [row for row in range(int(copies[0]) + 1, len(ids)) if ids[row] != ids[query]]
+        score = np.isin(peak[:, query], copies)[None].astype(np.float32)
+        control = np.isin(peak[:, others], copies).mean(-1) if others else np.full(len(peak), np.nan)
+        mass, blind = small[:, query, copies].sum(-1)[None], np.array([len(copies) / int(query)])
+        yield "copy", score, mass, blind, control
+
+
 def is_mark(piece: Piece) -> bool:
-    """Is it a punctuation mark of the text?"""
+    """Return whether a token is a punctuation mark of the text."""
     return piece.bare in MARKS and not piece.special
 
 

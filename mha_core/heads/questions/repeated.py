@@ -1,6 +1,6 @@
 """Random tokens said twice, and rare words: questions that no treebank answers.
 
-In: a model. Out: a `Measured` for the earlier copy of a token (duplicate), for what came after it there (induction),
+In: a model. Out: `ScoredCases` for the earlier copy of a token (duplicate), for what came after it there (induction),
 and for the built-in sentences' rarest word.
 
 Texts of N_TOKENS random tokens are said twice; each has a twin whose second copy is shuffled. There is nothing to
@@ -16,16 +16,19 @@ WordPiece's only whole words do. What is put around every text stands around the
 Sources: Olsson et al. 2022 (prefix matching on repeated random tokens); Voita et al. 2019, section 5.2.3 (rare tokens).
 """
 
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 
-from mha_core.heads.builtin import BuiltIn, pieces_of
-from mha_core.heads.questions.base import Baseline, Measured, Question
-from mha_core.heads.stats import half_of
-from mha_core.heads.words import FloatArray, IntArray, seen
+from mha_core.heads.baselines import constant
+from mha_core.heads.builtin import BuiltIn
+from mha_core.heads.cases import ScoredCases
+from mha_core.heads.cluster_stats import half_of
+from mha_core.heads.questions.base import Question
+from mha_core.heads.word_weights import FloatArray, IntArray, seen, tokens_in
 from mha_core.model import Model
 from mha_core.tokens import Tokens
 
@@ -86,71 +89,68 @@ def copies(item: Repeated) -> Copies:
     return Copies(rows, start + (ids[None, : item.n] == ids[item.n :, None]).argmax(1), as_far)
 
 
-def found_in(flat: FloatArray, rows: IntArray, targets: IntArray) -> tuple[FloatArray, FloatArray]:
+def peaks_at(flat: FloatArray, rows: IntArray, targets: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return whether each row's largest weight is on its target, and the weight there: (row, head) both."""
-    looks = flat[:, rows]
-    mass = np.take_along_axis(looks, targets[None, :, None], -1)[..., 0]
-    return (looks.argmax(-1) == targets).T.astype(np.float32), mass.T
+    weights = flat[:, rows]
+    mass = np.take_along_axis(weights, targets[None, :, None], -1)[..., 0]
+    return (weights.argmax(-1) == targets).T.astype(np.float32), mass.T
 
 
-class RepeatedLog:
-    """Keeps what every head does with each token said again."""
+class RepeatedCollector:
+    """Collects what every head does with each token said again: by question, the twin texts' apart."""
 
     def __init__(self, is_causal: bool = False) -> None:
         self.is_causal = is_causal
-        self.right: dict[str, list[FloatArray]] = {name: [] for name in AFTER}
-        self.mass: dict[str, list[FloatArray]] = {name: [] for name in AFTER}
-        self.control: dict[str, list[FloatArray]] = {name: [] for name in AFTER}
-        self.offsets: dict[str, list[int]] = {name: [] for name in AFTER}
+        self.peaks: dict[tuple[str, str], list[FloatArray]] = defaultdict(list)
+        self.mass: dict[tuple[str, str], list[FloatArray]] = defaultdict(list)
+        self.offsets: dict[str, Counter[int]] = defaultdict(Counter)
         self.chance: list[float] = []
         self.number: list[int] = []
 
     def add(self, weights: FloatArray, item: Repeated) -> None:
-        """Keep one text; weights (layer, head, query, key) over its tokens."""
-        flat, where = weights.reshape(-1, *weights.shape[-2:]), copies(item)
-        for name, after in AFTER.items():
+        """Collect one text; weights (layer, head, query, key) over its tokens."""
+        flat, places = weights.reshape(-1, *weights.shape[-2:]), copies(item)
+        for key, after in AFTER.items():
+            # In a twin the same distance leads nowhere.
+            first = places.as_far if item.role == SHUFFLED else places.first
+            peaks, mass = peaks_at(flat, places.rows, first + after)
+            self.peaks[key, item.role].append(peaks)
+            self.mass[key, item.role].append(mass)
             if item.role == SHUFFLED:
-                self.control[name].append(found_in(flat, where.rows, where.as_far + after)[0])
-                self.offsets[name] += (where.first + after - where.rows).tolist()
-                continue
-            right, mass = found_in(flat, where.rows, where.first + after)
-            self.right[name].append(right)
-            self.mass[name].append(mass)
+                self.offsets[key].update((places.first + after - places.rows).tolist())
         if item.role == IN_ORDER:
-            self.chance += [
-                1 / (row + 1 if self.is_causal else flat.shape[-1]) for row in where.rows.tolist()
-            ]
-            self.number += [item.number] * len(where.rows)
+            rows = places.rows.tolist()
+            self.chance += [1 / (row + 1 if self.is_causal else flat.shape[-1]) for row in rows]
+            self.number += [item.number] * len(rows)
 
-    def measured(self, corpus: str) -> Iterator[Measured]:
+    def scored(self, corpus: str) -> Iterator[ScoredCases]:
         """Yield both questions."""
-        for name in AFTER if self.number else ():
-            right, chance = np.concatenate(self.right[name]), np.array(self.chance)
-            offset, hits = max(
-                ((o, self.offsets[name].count(o)) for o in set(self.offsets[name])), key=lambda pair: pair[1]
-            )
-            share = hits / len(self.offsets[name])
-            fixed = Baseline(f"always {abs(offset)} tokens back", "", np.full(len(right), share))
-            yield Measured(
-                _question(name, corpus),
-                right,
-                np.arange(len(right)),  # every token was drawn by itself
+        for key in AFTER if self.number else ():
+            counts, n_rows = self.offsets[key], len(self.number)
+            offset = min(counts, key=lambda offset: (-counts[offset], offset))
+            yield ScoredCases(
+                _question(key, corpus),
+                np.concatenate(self.peaks[key, IN_ORDER]),
+                np.arange(n_rows),  # every token was drawn by itself
                 np.array(self.number) % 2 == 1,
-                (Baseline(BLIND, "", chance), fixed),
-                np.concatenate(self.control[name]),
-                mass=np.concatenate(self.mass[name]).mean(0, dtype=np.float64),
+                (
+                    constant(BLIND, np.array(self.chance)),
+                    constant(f"always {abs(offset)} tokens back", counts[offset] / counts.total(), n_rows),
+                ),
+                np.concatenate(self.peaks[key, SHUFFLED]),
+                mass=np.concatenate(self.mass[key, IN_ORDER]).mean(0, dtype=np.float64),
             )
 
 
-def _question(name: str, corpus: str) -> Question:
-    if name == "induction":
-        title, where = "token → what followed its earlier copy", "what came after it the first time"
+def _question(key: str, corpus: str) -> Question:
+    if key == "induction":
+        title, place = "token → what followed its earlier copy", "what came after it the first time"
         does = "looks from a repeated token to what followed it before"
     else:
-        title, where = "token → its earlier copy", "its earlier copy"
+        title, place = "token → its earlier copy", "its earlier copy"
         does = "looks from a repeated token to its earlier copy"
-    asks = f"Of random tokens said twice, does a token said again look most at {where}?"
-    return Question(name, name, title, does, asks, corpus, control=CONTROL)
+    asks = f"Of random tokens said twice, does a token said again look most at {place}?"
+    return Question(key, key, title, does, asks, corpus, control=CONTROL)
 
 
 @dataclass(frozen=True)
@@ -161,48 +161,47 @@ class RareWord:
     tokens: Tokens
 
 
-class RareLog:
-    """Keeps how many rows of a text look most at its rarest word."""
+class RareCollector:
+    """Collects how many rows of a text look most at its rarest word, by the kind of sentence and its cluster."""
 
     def __init__(self, is_causal: bool = False) -> None:
         self.is_causal = is_causal
-        self.right: dict[str, FloatArray] = {}
-        self.control: dict[str, FloatArray] = {}
+        self.peaks: dict[bool, dict[str, FloatArray]] = {True: {}, False: {}}
         self.chance: dict[str, float] = {}
 
     def add(self, weights: FloatArray, item: RareWord) -> None:
-        """Keep one text; weights (layer, head, query, key) over its tokens."""
+        """Collect one text; weights (layer, head, query, key) over its tokens."""
         flat, pieces = weights.reshape(-1, *weights.shape[-2:]), item.tokens.pieces
         own = np.array([not piece.special for piece in pieces])
         rare = np.zeros(len(pieces), bool)
-        rare[pieces_of(item.tokens, item.sentence.spans["rare"])] = True
+        rare[tokens_in(item.tokens, item.sentence.spans["rare"])] = True
         rows = np.flatnonzero(own & ~rare)
         if self.is_causal:
             rows = rows[rows > np.flatnonzero(rare)[-1]]
         if not len(rows):
             return
-        allowed = seen(len(pieces), self.is_causal)[rows] & own
-        allowed[np.arange(len(rows)), rows] = False
-        peak = np.where(allowed, flat[:, rows], -1.0).argmax(-1)
-        kept = self.right if item.sentence.kind == "unsplit" else self.control
-        kept[item.sentence.cluster] = rare[peak].mean(-1).astype(np.float32)
-        if item.sentence.kind == "unsplit":
-            self.chance[item.sentence.cluster] = float(((allowed & rare).sum(-1) / allowed.sum(-1)).mean())
+        visible = seen(len(pieces), self.is_causal)[rows] & own
+        visible[np.arange(len(rows)), rows] = False
+        peak = np.where(visible, flat[:, rows], -1.0).argmax(-1)
+        is_whole, cluster = item.sentence.kind == "unsplit", item.sentence.cluster
+        self.peaks[is_whole][cluster] = rare[peak].mean(-1).astype(np.float32)
+        if is_whole:
+            self.chance[cluster] = float(((visible & rare).sum(-1) / visible.sum(-1)).mean())
 
-    def measured(self, corpus: str) -> Iterator[Measured]:
+    def scored(self, corpus: str) -> Iterator[ScoredCases]:
         """Yield the question where there are cases."""
-        if not self.right:
+        if not self.peaks[True]:
             return
-        right = np.array(list(self.right.values()))
+        right = np.array(list(self.peaks[True].values()))
         nothing = np.full(right.shape[1], np.nan)
         asks = "Does a token look most at the rarest word?"
-        yield Measured(
+        yield ScoredCases(
             Question("rare", "rare", "token → the rarest word", "looks at the rarest word", asks, corpus,
                      control=IN_PIECES),
             right,
             np.arange(len(right)),
-            np.array([half_of(pair) for pair in self.right], dtype=bool),
-            (Baseline(BLIND, "", np.array(list(self.chance.values()))),),
-            np.array([self.control.get(pair, nothing) for pair in self.right]),
+            np.array([half_of(pair) for pair in self.chance], dtype=bool),
+            (constant(BLIND, np.array(list(self.chance.values()))),),
+            np.array([self.peaks[False].get(pair, nothing) for pair in self.chance]),
             binary=False,
         )  # fmt: skip

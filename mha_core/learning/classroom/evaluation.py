@@ -13,8 +13,8 @@ from functools import cache
 import numpy as np
 import torch
 
-from mha_core.heads.stats import wilson
-from mha_core.heads.words import FloatArray
+from mha_core.heads.cluster_stats import wilson
+from mha_core.heads.word_weights import FloatArray
 from mha_core.learning.classroom.batches import MASK, PAD
 from mha_core.learning.classroom.lexicon import vocabulary
 from mha_core.learning.classroom.pairs import CHOICE_SEED, FAMOUS, N_PAIRS, TEST_SEED, Pair, pairs

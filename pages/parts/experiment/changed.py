@@ -18,7 +18,7 @@ from mha_core.experiments import (
     state_cosines,
     trace_changed,
 )
-from mha_core.heads.words import FloatArray
+from mha_core.heads.word_weights import FloatArray
 from mha_core.wording import Head
 from pages.parts.frame.request import Request
 from pages.parts.serve import cache

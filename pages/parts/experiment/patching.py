@@ -9,7 +9,7 @@ from mha_core import AttentionRecord, InputError, Model
 from mha_core.experiments import Effects, Outcome, Word, default_outcome, patch_heads, patch_states
 from mha_core.figures import charts
 from mha_core.heads.roles import Role
-from mha_core.heads.words import FloatArray
+from mha_core.heads.word_weights import FloatArray
 from mha_core.tokens import Tokens
 from mha_core.wording import Head, counted, head_name, number, percent
 from pages.parts.experiment.effects import draw_effects

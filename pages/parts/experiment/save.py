@@ -4,6 +4,7 @@ In: the frame that a chart was drawn from, and what its file says of itself. Out
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import pandas as pd
 import streamlit as st
@@ -30,7 +31,7 @@ def save_box(
             for kind, write in WRITERS.items():
                 st.download_button(
                     kind.upper(),
-                    lambda write=write: write(frame.assign(**about)),
+                    partial(write, frame.assign(**about)),
                     f"{file_name(title)}.{kind}",
                     on_click="ignore",
                     key=f"{key}-save-{kind}",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mha_core import AttentionRecord, Grid
-from mha_core.heads.conclude import Answer
+from mha_core.heads.conclude import QuestionResult
 from mha_core.heads.link_kind import link_kind
 from mha_core.heads.role_in_sentence import usually
 from mha_core.heads.table import RoleTable
@@ -57,7 +57,7 @@ def usual_said(table: RoleTable, record: AttentionRecord, grid: Grid, chosen: Se
     return usually(record, head, table, looks, step)
 
 
-def asked(table: RoleTable, record: AttentionRecord, grid: Grid, chosen: Selection) -> Answer | None:
+def asked(table: RoleTable, record: AttentionRecord, grid: Grid, chosen: Selection) -> QuestionResult | None:
     """Return the question that the chosen link is a case of: to the chosen word, or else to the strongest other one."""
     if not chosen.pins:
         return None
@@ -73,12 +73,12 @@ def asked(table: RoleTable, record: AttentionRecord, grid: Grid, chosen: Selecti
     return None if kind is None else table.by_key[kind]
 
 
-def tested(answer: Answer, head: Head) -> str:
+def tested(answer: QuestionResult, head: Head) -> str:
     """Return the question and what came out of it for a head, with n and the baseline."""
     return f"Does {head_name(head)} usually {answer.question.does.replace('s ', ' ', 1)}? {question_text(answer, head)}"
 
 
-def _test(request: Request, answer: Answer, head: Head) -> str:
+def _test(request: Request, answer: QuestionResult, head: Head) -> str:
     """Return the address of the test on Roles."""
     weights = "" if request.trained else "untrained"
     chosen = {"head": head_name(head), "question": answer.key}

@@ -12,7 +12,7 @@ from mha_core import HeadScopeError, Model
 from mha_core.app_command import ROLES
 from mha_core.experiments import Part
 from mha_core.heads.atlas.shipped import Shipped, read_shipped
-from mha_core.heads.make import find_roles
+from mha_core.heads.build_role_table import find_roles
 from mha_core.heads.roles import Role, roles
 from mha_core.heads.survey import Options
 from mha_core.heads.table import RoleTable, read_roles, read_table

@@ -11,7 +11,7 @@ from itertools import product
 import pandas as pd
 
 from mha_core.grid import piece_units
-from mha_core.heads.conclude import Answer
+from mha_core.heads.conclude import QuestionResult
 from mha_core.heads.questions.base import KINDS
 from mha_core.heads.roles import answers_of
 from mha_core.heads.table import RoleTable
@@ -34,22 +34,22 @@ CANDIDATES = ("animal", "street")
 NOTICED = ("role", "weak", "tracks")  # verdicts before which a higher score does not count
 
 
-def best_of_kinds(table: RoleTable) -> list[tuple[Answer, Head]]:
+def best_of_kinds(table: RoleTable) -> list[tuple[QuestionResult, Head]]:
     """Return for every kind of role the question and the head that come closest to it."""
-    found: dict[str, tuple[Answer, Head]] = {}
+    found: dict[str, tuple[QuestionResult, Head]] = {}
     for answer, head in sorted(product(table.answers, table.heads), key=_place):
         found.setdefault(answer.kind, (answer, head))
     return [found[kind.key] for kind in KINDS if kind.key in found]
 
 
-def _place(asked: tuple[Answer, Head]) -> tuple[int, float]:
+def _place(asked: tuple[QuestionResult, Head]) -> tuple[int, float]:
     answer, head = asked
     word = str(answer.word[head])
     place = NOTICED.index(word) if word in NOTICED else len(NOTICED)
     return place, -answer.n * float(answer.score[head])
 
 
-def besides(table: RoleTable) -> list[tuple[Answer, Head]]:
+def besides(table: RoleTable) -> list[tuple[QuestionResult, Head]]:
     """Return what 4-2 does other than coreference, described or not, and what 2-4 does."""
     mine = [answer for answer in answers_of(table, HEAD, NOTICED) if answer.kind != "coreference"]
     return [(a, HEAD) for a in mine] + [(a, AGREES) for a in answers_of(table, AGREES, ("role",))]

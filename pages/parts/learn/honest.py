@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from mha_core.grid import piece_units
-from mha_core.heads.conclude import Answer
+from mha_core.heads.conclude import QuestionResult
 from mha_core.heads.questions.base import KIND_OF
 from mha_core.heads.verdict_text import outcome
 from mha_core.model_list import EMBEDDED
@@ -43,18 +43,18 @@ def kinds(scene: Scene) -> None:
     say("Score: share of right cases; for a sink, of attention; for a diffuse head, of entropy.")
 
 
-def _kind(answer: Answer) -> str:
+def _kind(answer: QuestionResult) -> str:
     """The kind of role and what such a head looks for."""
     word, title = KIND_OF[answer.kind].word, answer.question.title
     return title if word in title else f"{word}: {title}"
 
 
-def _cells(answer: Answer, head: Head) -> dict[str, str | float]:
+def _cells(answer: QuestionResult, head: Head) -> dict[str, str | float]:
     """The head as a link to Roles, its score, the strongest baseline's, n, and the verdict."""
     return {
         "head": link_to("Roles", {"head": head_name(head), "question": answer.key}),
         "score": 100 * float(answer.score[head]),
-        "baseline": 100 * answer.rules[0].score,
+        "baseline": 100 * answer.baselines[0].score,
         "n": answer.n,
         "verdict": outcome(answer, head),
     }
@@ -140,9 +140,10 @@ def truth(scene: Scene) -> None:
     rows = [{"looks for": answer.question.title, **_cells(answer, head)} for answer, head in found]
     _table(pd.DataFrame(rows), "lesson-besides", "What heads 4-2 and 2-4 do besides")
     hard = "; ".join(
-        f"{answer.question.title}, {answer.hard[head]:.0%} of {answer.n_hard:,} (chance {answer.chance:.0%})"
+        f"{answer.question.title}, {answer.right_where_all_wrong[head]:.0%} of {answer.n_all_wrong:,} "
+        f"(chance {answer.chance:.0%})"
         for answer, head in found
-        if answer.hard is not None
+        if answer.right_where_all_wrong is not None
     )
     board = Board()
     board.add(paragraph(f"Right where every baseline is wrong: {hard}."), paragraph(claims.impossible()))

@@ -12,7 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from mha_core.figures import charts
-from mha_core.heads.conclude import Answer
+from mha_core.heads.conclude import QuestionResult
 from mha_core.heads.questions.base import KIND_OF
 from mha_core.heads.roles import description_of, roles_held
 from mha_core.heads.table import RoleTable
@@ -94,15 +94,15 @@ def _linked(text: str, to: str, names: Sequence[str]) -> str:
     )
 
 
-def compared(answer: Answer) -> str:
+def compared(answer: QuestionResult) -> str:
     """Return what the score is compared with."""
     control = "" if answer.control is None else f" Control: {answer.question.control}."
-    return f"Best baseline: {answer.rules[0].name}.{control}"
+    return f"Best baseline: {answer.baselines[0].name}.{control}"
 
 
-def evidence(answer: Answer, head: Head) -> pd.DataFrame:
+def evidence(answer: QuestionResult, head: Head) -> pd.DataFrame:
     """Return the shares of a head on a question beside its baselines: a short `label`, what it is, interval and n."""
-    rule = answer.rules[0]
+    rule = answer.baselines[0]
     rows = [
         ("Score", "right", answer.score[head], answer.low[head], answer.high[head], answer.n),
         ("Best baseline", rule.name, rule.score, np.nan, np.nan, answer.n),
@@ -115,12 +115,27 @@ def evidence(answer: Answer, head: Head) -> pd.DataFrame:
         add("Held out", "right, head chosen on other documents", answer.held_out, answer.n)
     if answer.control is not None:
         add("Control", answer.question.control, answer.control[head], answer.n)
-    if answer.gold is not None and answer.rule is not None:
-        add("Baseline wrong", "right where the best baseline is wrong", answer.gold[head], answer.n_apart)
-        add("… its answer", "the baseline's answer there", answer.rule[head], answer.n_apart)
-    if answer.hard is not None:
-        add("All wrong", "right where every baseline is wrong", answer.hard[head], answer.n_hard)
-        add("… chance", "chance there", answer.chance, answer.n_hard)
+    if answer.right_there is not None and answer.as_baseline_there is not None:
+        add(
+            "Baseline wrong",
+            "right where the best baseline is wrong",
+            answer.right_there[head],
+            answer.n_baseline_wrong,
+        )
+        add(
+            "… its answer",
+            "the baseline's answer there",
+            answer.as_baseline_there[head],
+            answer.n_baseline_wrong,
+        )
+    if answer.right_where_all_wrong is not None:
+        add(
+            "All wrong",
+            "right where every baseline is wrong",
+            answer.right_where_all_wrong[head],
+            answer.n_all_wrong,
+        )
+        add("… chance", "chance there", answer.chance, answer.n_all_wrong)
     if answer.mass is not None:
         add("Attention", "attention there", answer.mass[head], answer.n)
     frame = pd.DataFrame(rows, columns=["label", "what", "share", "low", "high", "n"])

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from mha_core.heads.conclude import Answer
-from mha_core.heads.questions.base import BY_WRITING, KIND_OF, KINDS, Kind
+from mha_core.heads.conclude import QuestionResult
+from mha_core.heads.questions.base import BY_WRITING, KIND_OF, KINDS, RoleKind
 from mha_core.heads.roles import PART_OF, description_of, heads_with, role_by, role_of
 from mha_core.heads.table import RoleTable
 from mha_core.heads.verdict import WORDS
@@ -22,8 +22,8 @@ class Choice:
     """A kind of role, the questions of it that are shown (all whole ones, or one), and the chosen head (from 0)."""
 
     table: RoleTable
-    kind: Kind
-    answers: tuple[Answer, ...]
+    kind: RoleKind
+    answers: tuple[QuestionResult, ...]
     head: Head
 
     @property
@@ -31,7 +31,7 @@ class Choice:
         """The key of the one question that is shown, empty where all of the kind are."""
         return self.answers[0].key if len(self.answers) == 1 else ""
 
-    def answer(self, head: Head) -> Answer:
+    def answer(self, head: Head) -> QuestionResult:
         """Return the question, of those shown, on which a head does best."""
         return min(self.answers, key=lambda answer: _order(answer, head))
 
@@ -72,7 +72,7 @@ def choice(table: RoleTable, params: Mapping[str, str]) -> tuple[Choice, list[st
     return Choice(table, KIND_OF[kind], answers, head or best(table, answers)[1]), refused
 
 
-def best(table: RoleTable, answers: tuple[Answer, ...]) -> tuple[Answer, Head]:
+def best(table: RoleTable, answers: tuple[QuestionResult, ...]) -> tuple[QuestionResult, Head]:
     """Return the head with the strongest verdict on any of these questions, and the question."""
     return min(((one, head) for one in answers for head in table.heads), key=lambda pair: _order(*pair))
 
@@ -88,7 +88,7 @@ def finding(shown: Choice) -> str:
         return f"Head {name} {role.does}: {numbers}"
     if word == "weak":
         return f"No head has this role; {name} comes closest."
-    beaten = any((one.score > one.rules[0].score).any() for one in shown.answers)
+    beaten = any((one.score > one.baselines[0].score).any() for one in shown.answers)
     none = f"No head {'clearly ' if beaten else ''}beats every baseline"
     if beaten and answer.kind in BY_WRITING:
         none = "No head that beats every baseline gives half of its attention to names"
@@ -107,5 +107,5 @@ def _first_kind(table: RoleTable, head: Head | None) -> str:
     return next((key for key, n in counts(table).items() if n), next(iter(counts(table))))
 
 
-def _order(answer: Answer, head: Head) -> tuple[int, float]:
-    return WORDS.index(answer.word[head]), answer.rules[0].score - float(answer.score[head])
+def _order(answer: QuestionResult, head: Head) -> tuple[int, float]:
+    return WORDS.index(answer.word[head]), answer.baselines[0].score - float(answer.score[head])

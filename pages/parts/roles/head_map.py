@@ -12,7 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from mha_core.figures import charts
-from mha_core.heads.conclude import Answer
+from mha_core.heads.conclude import QuestionResult
 from mha_core.heads.questions.base import KIND_OF
 from mha_core.wording import Head, head_name
 from pages.parts.frame import state
@@ -73,7 +73,7 @@ def scores(shown: Choice) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def hover_text(answer: Answer, head: Head) -> str:
+def hover_text(answer: QuestionResult, head: Head) -> str:
     """Return a head's score on a question in words, for those who do not see the mark."""
     mark = MARKS.get(str(answer.word[head]))
     name = f"Head {head_name(head)}, {answer.question.title}: {answer.score[head]:.0%}"

@@ -21,7 +21,7 @@ from mha_core import (
 )
 from mha_core.extended_record import begin
 from mha_core.heads.measures import importance
-from mha_core.heads.words import FloatArray
+from mha_core.heads.word_weights import FloatArray
 from mha_core.interrupt import breaking_off
 from mha_core.picture.payload import Keep, Payload
 from mha_core.run import Run

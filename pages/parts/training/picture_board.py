@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from mha_core.heads.words import FloatArray
+from mha_core.heads.word_weights import FloatArray
 from mha_core.learning.classroom.live import WATCHED
 from mha_core.learning.classroom.pairs import FAMOUS
 from mha_core.learning.classroom.tasks import TASKS

@@ -1,4 +1,4 @@
-"""Kinds of files that heads are asked on, told by their endings: how each is read, text by text."""
+"""Formats of corpora, told by the endings of files: how each is read, text by text."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -16,18 +16,17 @@ from mha_core.heads.corpora import (
     read_pairs,
     read_text,
 )
-from mha_core.heads.questions.pronouns import choice_case
+from mha_core.heads.questions.choices import choice_of
 from mha_core.heads.questions.syntax import Tree
 from mha_core.heads.survey import HasTokens, TextItem
 from mha_core.model import Model
 
-# What is done about a text before its tokens: None where it is left out.
 Items = Callable[[Lines, Reading, Model], Iterator[HasTokens]]
 
 
 @dataclass(frozen=True)
-class Kind:
-    """One kind of file: its key as a corpus, and how it is read."""
+class CorpusFormat:
+    """One kind of file: the key of its corpus, and how it is read."""
 
     key: str
     read: Items
@@ -45,7 +44,7 @@ def _choices(read: Callable[..., Iterable[PronounCase]]) -> Items:
     def items(lines: Lines, reading: Reading, model: Model) -> Iterator[HasTokens]:
         for choice in read(lines, reading):
             try:
-                yield choice_case(choice, model.tokenizer)
+                yield choice_of(choice, model.tokenizer)
             except InputError as flaw:
                 reading.broken(choice.line, str(flaw))
 
@@ -63,18 +62,18 @@ def _texts(read: Callable[..., Iterable[tuple[int, str]]]) -> Items:
     return items
 
 
-KINDS = {
-    ".conllu": Kind("treebank", _trees),
-    ".tsv": Kind("pronouns", _choices(read_gap)),
-    ".json": Kind("pronouns", _choices(read_pairs)),
-    ".txt": Kind("texts", _texts(read_text)),
-    ".jsonl": Kind("texts", _texts(read_json_lines)),
+FORMATS = {
+    ".conllu": CorpusFormat("treebank", _trees),
+    ".tsv": CorpusFormat("pronouns", _choices(read_gap)),
+    ".json": CorpusFormat("pronouns", _choices(read_pairs)),
+    ".txt": CorpusFormat("texts", _texts(read_text)),
+    ".jsonl": CorpusFormat("texts", _texts(read_json_lines)),
 }
 
 
-def kind_of(file: str | PurePath) -> Kind:
-    """Return what a file is by its ending, .gz apart. Raises InputError for an ending that is none of KINDS."""
+def format_of(file: str | PurePath) -> CorpusFormat:
+    """Return what a file is by its ending, .gz apart. Raises InputError for an ending that is none of FORMATS."""
     ending = PurePath(name_of(file).removesuffix(".gz")).suffix.lower()
-    if ending not in KINDS:
-        raise InputError(f"{name_of(file)} must end in one of {', '.join(KINDS)} (.gz too).")
-    return KINDS[ending]
+    if ending not in FORMATS:
+        raise InputError(f"{name_of(file)} must end in one of {', '.join(FORMATS)} (.gz too).")
+    return FORMATS[ending]

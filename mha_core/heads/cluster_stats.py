@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
+import numpy.typing as npt
 
-from mha_core.heads.words import FloatArray, IntArray
+from mha_core.heads.word_weights import FloatArray
 
 Z_95 = 1.959963984540054
 POWER = 0.8
@@ -31,9 +32,9 @@ class Gap:
     high: float
 
 
-def z_for_best_of(tried: int) -> float:
-    """Return the standard errors that make 95 % sure when the best of `tried` is looked at (Bonferroni)."""
-    return NormalDist().inv_cdf(1 - 0.025 / max(tried, 1))
+def bonferroni_z(n_comparisons: int) -> float:
+    """Return the standard errors that make 95 % sure when the best of so many is looked at (Bonferroni)."""
+    return NormalDist().inv_cdf(1 - 0.025 / max(n_comparisons, 1))
 
 
 def wilson(hits: FloatArray | float, n: FloatArray | float) -> tuple[FloatArray, FloatArray]:
@@ -63,10 +64,10 @@ def group_of(text: str) -> int:
     return zlib.crc32(text.encode("utf-8", "replace")) % N_GROUPS
 
 
-def digests_of(texts: Iterable[str]) -> IntArray:
+def digests_of(texts: Iterable[str]) -> npt.NDArray[np.uint64]:
     """Return 64 bits of every text's SHA-256, (text,): the same wherever and whenever it is read."""
     digests = (hashlib.sha256(text.encode("utf-8", "replace")).digest() for text in texts)
-    return np.array([int.from_bytes(one[:8], "big") for one in digests], dtype=np.uint64)
+    return np.array([int.from_bytes(digest[:8], "big") for digest in digests], dtype=np.uint64)
 
 
 def half_of(text: str) -> int:
@@ -76,16 +77,16 @@ def half_of(text: str) -> int:
 
 def mean_of(sums: FloatArray, n: FloatArray) -> FloatArray:
     """Return the mean over all cases of sums by document (document, ...) → (...); n (document,) are their cases."""
-    found: FloatArray = sums.sum(0) / n.sum()
-    return found
+    mean: FloatArray = sums.sum(0) / n.sum()
+    return mean
 
 
 def standard_error(sums: FloatArray, n: FloatArray) -> FloatArray:
-    """Return that of the mean over all cases, sums (document, ...) → (...): the bootstrap's over documents, in closed
-    form."""
-    apart = sums - mean_of(sums, n) * n.reshape(-1, *[1] * (sums.ndim - 1))
-    found: FloatArray = np.sqrt((apart**2).sum(0)) / n.sum()
-    return found
+    """Return the standard error of the mean over all cases, sums (document, ...) → (...): the bootstrap's over
+    documents, in closed form."""
+    residuals = sums - mean_of(sums, n) * n.reshape(-1, *[1] * (sums.ndim - 1))
+    error: FloatArray = np.sqrt((residuals**2).sum(0)) / n.sum()
+    return error
 
 
 def effective(sums: FloatArray, n: FloatArray, *, binary: bool = True) -> FloatArray:
@@ -97,9 +98,9 @@ def effective(sums: FloatArray, n: FloatArray, *, binary: bool = True) -> FloatA
     share, error = mean_of(sums, n), standard_error(sums, n)
     spread = share * (1 - share)
     known = (error > 0) & (spread > 0)
-    found = np.where(known, spread / np.where(known, error, 1.0) ** 2, np.count_nonzero(n))
-    result: FloatArray = np.minimum(found, n.sum() if binary else np.inf)
-    return result
+    size = np.where(known, spread / np.where(known, error, 1.0) ** 2, np.count_nonzero(n))
+    bounded: FloatArray = np.minimum(size, n.sum() if binary else np.inf)
+    return bounded
 
 
 def intervals(sums: FloatArray, n: FloatArray, seed: int = 0) -> tuple[FloatArray, FloatArray]:
@@ -111,20 +112,20 @@ def intervals(sums: FloatArray, n: FloatArray, seed: int = 0) -> tuple[FloatArra
     return low.reshape(sums.shape[1:]), high.reshape(sums.shape[1:])
 
 
-def gap(apart: FloatArray, n: FloatArray) -> Gap:
+def gap(differences: FloatArray, n: FloatArray) -> Gap:
     """Return the mean of differences with its interval, from their sums by document (document,)."""
-    low, high = intervals(apart, n)
-    return Gap(float(mean_of(apart, n)), float(low), float(high))
+    low, high = intervals(differences, n)
+    return Gap(float(mean_of(differences, n)), float(low), float(high))
 
 
-def detectable(error: FloatArray, tried: int) -> FloatArray:
-    """Return the gap that would be seen with 80 % power as one of `tried`, from its standard error."""
-    found: FloatArray = (z_for_best_of(tried) + NormalDist().inv_cdf(POWER)) * error
-    return found
+def detectable(error: FloatArray, n_comparisons: int) -> FloatArray:
+    """Return the gap that would be seen with 80 % power as one of so many comparisons, from its standard error."""
+    difference: FloatArray = (bonferroni_z(n_comparisons) + NormalDist().inv_cdf(POWER)) * error
+    return difference
 
 
 @dataclass(frozen=True)
-class Chosen:
+class SplitSelection:
     """The best of many, chosen on each half: which (two), its score where it was chosen and on the other half, and
     how often the choice of the other half is right, by document (document,)."""
 
@@ -134,7 +135,7 @@ class Chosen:
     answers: FloatArray
 
 
-def choose(right: FloatArray, n: FloatArray) -> Chosen | None:
+def choose(right: FloatArray, n: FloatArray) -> SplitSelection | None:
     """Choose from right (document, half, head), sums of n (document, half) cases; None where a half has no case."""
     cases = n.sum(0)
     if not cases.all():
@@ -143,4 +144,4 @@ def choose(right: FloatArray, n: FloatArray) -> Chosen | None:
     first, second = (int(half.argmax()) for half in means)
     answers = right[:, 1, first] + right[:, 0, second]
     inside = (means[0, first] + means[1, second]) / 2
-    return Chosen((first, second), float(inside), float(answers.sum() / cases.sum()), answers)
+    return SplitSelection((first, second), float(inside), float(answers.sum() / cases.sum()), answers)

@@ -25,6 +25,15 @@ def word_bounds(tokens: Tokens) -> IntArray:
     return np.array([(word.first, word.stop) for word in tokens.words], dtype=np.intp).reshape(-1, 2)
 
 
+def tokens_in(tokens: Tokens, span: tuple[int, int]) -> list[int]:
+    """Return the tokens that a stretch of a text's characters touches; of two texts, of the first."""
+    return [
+        index
+        for index, piece in enumerate(tokens.pieces)
+        if not piece.special and piece.segment == 0 and piece.start < span[1] and span[0] < piece.end
+    ]
+
+
 def merge_words(weights: FloatArray, bounds: IntArray) -> FloatArray:
     """Weights (..., query, key) over pieces → (..., word, word) over the words that `bounds` names, a new
     array.

@@ -1,0 +1,327 @@
+"""Baselines: the simple rules that a head has to beat, the same for every question.
+
+In: cases, that is units of a text (words, names), the one that is given, and the candidates. Out: for every rule the
+candidates that it chooses in every case. What has to be fitted is fitted on one half of the texts and scored on the
+other. A new baseline is a `fit_...` that takes cases and returns a `FittedBaseline`; a question names those it is asked
+beside in its `fits`.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import cast
+
+import numpy as np
+
+from mha_core.heads.cases import Baseline, Case, agreement
+from mha_core.heads.corpora import PronounCase, Sentence
+from mha_core.heads.surface import SURFACE, fold_of, fold_weights, mentions, surface
+from mha_core.heads.word_weights import BoolArray, FloatArray, IntArray
+from mha_core.wording import always
+
+MAX_DISTANCE = 10
+MAX_TAGS = 3
+MAX_CACHED = 1 << 17  # sentences whose places by tag are kept
+NONE = -2  # in the place of an answer, where a rule has none
+TAG_NAMES = {
+    "NOUN": "noun", "PROPN": "name", "PRON": "pronoun", "VERB": "verb", "AUX": "auxiliary", "ADJ": "adjective",
+    "ADV": "adverb", "ADP": "preposition", "DET": "determiner", "NUM": "number", "CCONJ": "conjunction",
+    "SCONJ": "subordinator", "PART": "particle", "INTJ": "interjection", "SYM": "symbol", "PUNCT": "punctuation mark",
+    "X": "unsorted word",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class FittedBaseline:
+    """A rule: its name, and what a head that follows it looks at (`does`: "the next noun").
+
+    `guess` returns the units that it chooses in a case: one, none, or several where it prefers them alike. `by_place`:
+    it does not know the parts of speech. `side`: 1 where it looks ahead, -1 where it looks back, 0 where both.
+    """
+
+    name: str
+    does: str
+    guess: Callable[[Case], Sequence[int]]
+    by_place: bool = True
+    side: int = 0
+
+    def score(self, cases: Sequence[Case]) -> float:
+        """Return the share of cases that it gets right."""
+        return float(np.mean([_hit(self.guess(case), case.answer) for case in cases]))
+
+
+Fit = Callable[[Sequence[Case]], FittedBaseline | None]
+# A rule as fitted on all cases, on the first half, and on the second.
+Fitted = tuple[FittedBaseline, FittedBaseline, FittedBaseline]
+
+
+def fit_on_halves(
+    fits: Sequence[Fit], cases: Sequence[Case], second: Sequence[bool] | BoolArray
+) -> tuple[Fitted, ...]:
+    """Return every rule that can be fitted on all cases and on each half; none where a half has no case."""
+    halves = [
+        [case for case, late in zip(cases, second, strict=True) if late == half] for half in (False, True)
+    ]
+    if not all(halves):
+        return ()
+    every = (
+        (fit(cases), *map(fit, halves)) if fit not in CROSS_FITTED else (fit(cases),) * 3 for fit in fits
+    )
+    return tuple((a, b, c) for a, b, c in every if a is not None and b is not None and c is not None)
+
+
+def answers_of(
+    rules: Sequence[Fitted], cases: Sequence[Case], second: BoolArray, looks: IntArray
+) -> tuple[Baseline, ...]:
+    """Return every rule on every case, fitted on the half that the case is not in; looks (case, head).
+
+    It is called by what is fitted on all cases and, where the halves give others, a rule like that.
+    """
+    answers = np.array([case.answer for case in cases])
+    baselines = []
+    for whole, first_half, second_half in rules:
+        halves = first_half.name == second_half.name == whole.name
+        name = whole.name if halves else f"a rule like “{whole.name}”"
+        guesses = [
+            (first_half if late else second_half).guess(case)
+            for case, late in zip(cases, second, strict=True)
+        ]
+        hits = np.array(
+            [_hit(guess, answer) for guess, answer in zip(guesses, answers.tolist(), strict=True)]
+        )
+        places = np.array([guess[0] if len(guess) else NONE for guess in guesses])
+        several = np.array([len(guess) > 1 for guess in guesses])
+        same = np.where(several[:, None], np.float32(np.nan), agreement(looks, places))
+        baselines.append(Baseline(name, whole.does, hits, whole.by_place, same))
+    return tuple(baselines)
+
+
+def _hit(guess: Sequence[int], answer: int) -> float:
+    return float(answer in guess) / len(guess) if len(guess) else 0.0
+
+
+def constant(name: str, hits: FloatArray | float, n: int = 0, does: str = "") -> Baseline:
+    """Return a baseline that has a chance in every case (case,) and no answer of its own."""
+    return Baseline(name, does, np.full(n, hits) if isinstance(hits, float) else hits)
+
+
+# By place
+
+
+def fit_offset(cases: Sequence[Case]) -> FittedBaseline:
+    """Return the distance that most cases have."""
+    best = _commonest(_offsets(cases))
+    return FittedBaseline(
+        always(best), _at(best), lambda case: (case.query + best,), side=1 if best > 0 else -1
+    )
+
+
+def fit_form(cases: Sequence[Case]) -> FittedBaseline:
+    """Return the distance that most cases of the very same word have; of all words for a new one."""
+    by_form: dict[str, Counter[int]] = defaultdict(Counter)
+    for case in cases:
+        by_form[_form(case, case.query)][case.answer - case.query] += 1
+    usual = {form: _top(counts) for form, counts in by_form.items()}
+    rest = _commonest(_offsets(cases))
+    name = "the distance that this word has most often"
+    return FittedBaseline(
+        name, "its usual distance", lambda case: (case.query + usual.get(_form(case, case.query), rest),)
+    )
+
+
+def fit_usual_place(cases: Sequence[Case]) -> FittedBaseline:
+    """Return the candidate at the distance that most cases have."""
+    counts = Counter(_offsets(cases))
+    name = "the place where such a word stands most often"
+    return _preference(name, lambda case, unit: counts[unit - case.query])
+
+
+def fit_nearest(cases: Sequence[Case]) -> FittedBaseline:
+    """Return the candidate nearest to the unit that is given."""
+    return _preference(
+        f"the nearest {_noun(cases)}", lambda case, unit: -case.units.distance(case.query, unit)
+    )
+
+
+def fit_first(cases: Sequence[Case]) -> FittedBaseline:
+    """Return the first candidate of the text."""
+    return _preference(f"the first {_noun(cases)}", lambda case, unit: -case.units.start[unit])
+
+
+def fit_last(cases: Sequence[Case]) -> FittedBaseline:
+    """Return the last candidate of the text."""
+    return _preference(f"the last {_noun(cases)}", lambda case, unit: case.units.start[unit])
+
+
+def fit_blind(cases: Sequence[Case]) -> FittedBaseline:
+    """Return all candidates alike."""
+    del cases
+    return _preference("a blind choice", lambda *_: 0.0)
+
+
+# By how often a word occurs
+
+
+def fit_frequent(cases: Sequence[Case]) -> FittedBaseline:
+    """Return the candidate that is most frequent in texts with cases."""
+    counts = _word_counts(cases)
+    return _preference(f"the most frequent {_noun(cases)}", lambda case, unit: counts[_form(case, unit)])
+
+
+def fit_rarest(cases: Sequence[Case]) -> FittedBaseline:
+    """Return the candidate that is rarest in texts with cases."""
+    counts = _word_counts(cases)
+    return _preference(f"the rarest {_noun(cases)}", lambda case, unit: -counts[_form(case, unit)])
+
+
+def fit_most_mentioned(cases: Sequence[Case]) -> FittedBaseline:
+    """Return the candidate that its own text mentions most often, of equals the nearest."""
+
+    def score(case: Case, unit: int) -> tuple[int, int]:
+        return mentions(case.units.source.text, case.units.words[unit]), -case.units.distance(
+            case.query, unit
+        )
+
+    return _preference(f"the most frequent {_noun(cases)}", score)
+
+
+# By part of speech
+
+
+def fit_own_tag(cases: Sequence[Case]) -> FittedBaseline:
+    """Return the nearest candidate of the same part of speech; the nearest where none is."""
+
+    def score(case: Case, unit: int) -> tuple[bool, int]:
+        tags = case.units.tags
+        return tags[unit] == tags[case.query], -case.units.distance(case.query, unit)
+
+    return _preference(f"the nearest {_noun(cases)} of its own part of speech", score, by_place=False)
+
+
+def fit_tags(cases: Sequence[Case]) -> FittedBaseline | None:
+    """Return the best of: the nearest unit of one to three parts of speech, or the far end of the nearest run of them,
+    to either side. None where the corpus has no parts of speech."""
+    counts = Counter(case.units.tags[case.answer] for case in cases if case.units.tags)
+    common = [tag for tag, _ in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:MAX_TAGS]]
+    if not common or set(common) == {"_"}:
+        return None
+    rules = [
+        _tag_rule(tuple(common[:n]), side, run)
+        for n in range(1, len(common) + 1) for side in (1, -1, 0) for run in (False, True) if side or not run
+    ]  # fmt: skip
+    return max(rules, key=lambda rule: rule.score(cases))
+
+
+def _tag_rule(tags: tuple[str, ...], side: int, run: bool) -> FittedBaseline:
+    names = [TAG_NAMES.get(tag, tag) for tag in tags]
+    name, plural = _or(names), _or([_plural(each) for each in names])
+    does = {1: f"the next {name}", -1: f"the last {name} before it", 0: f"the nearest {name}"}[side]
+    end = {1: f"the end of the next run of {plural}", -1: f"the start of the run of {plural} before it"}
+    wanted = frozenset(tags)
+
+    def guess(case: Case) -> tuple[int, ...]:
+        place = _places(tuple(case.units.tags), wanted, side, run)[case.query]
+        return (place,) if place >= 0 else ()
+
+    return FittedBaseline(end[side] if run else does, does, guess, by_place=False, side=side)
+
+
+@lru_cache(MAX_CACHED)
+def _places(tags: tuple[str, ...], wanted: frozenset[str], side: int, run: bool) -> tuple[int, ...]:
+    """Return for every unit the place that the rule names, -1 where there is none."""
+    n = len(tags)
+    fitting = [i for i in range(n) if tags[i] in wanted]
+    places = []
+    for query in range(n):
+        ahead = next((i for i in fitting if i > query), -1)
+        before = next((i for i in reversed(fitting) if i < query), -1)
+        if side:
+            place = ahead if side > 0 else before
+            while run and place >= 0 and 0 <= place + side < n and tags[place + side] in wanted:
+                place += side
+        elif ahead >= 0 and before >= 0:
+            place = ahead if ahead - query < query - before else before
+        else:
+            place = max(ahead, before)
+        places.append(place)
+    return tuple(places)
+
+
+# By all that can be seen of two names without reading
+
+
+def fit_surface(cases: Sequence[Case]) -> FittedBaseline:
+    """Return a logistic model of the two candidates' surface features, in each fold fitted on all others."""
+    sources = [cast("PronounCase", case.units.source) for case in cases]
+    features = np.array([surface(source) for source in sources])
+    weights = fold_weights(
+        features,
+        np.array([case.answer == 1 for case in cases]),
+        np.array([fold_of(source) for source in sources]),
+    )
+
+    def guess(case: Case) -> tuple[int, ...]:
+        source = cast("PronounCase", case.units.source)
+        fold = weights.get(fold_of(source))
+        score = 0.0 if fold is None else float(surface(source) @ fold)
+        return (0, 1) if score == 0 else (0,) if score > 0 else (1,)
+
+    return FittedBaseline(SURFACE, f"the likelier {_noun(cases)}", guess)
+
+
+CROSS_FITTED: tuple[Fit, ...] = (fit_surface,)
+
+
+def _preference(name: str, score: Callable[[Case, int], object], by_place: bool = True) -> FittedBaseline:
+    """Return the rule that chooses the candidates with the largest score."""
+
+    def guess(case: Case) -> list[int]:
+        scores = [score(case, unit) for unit in case.candidates]
+        largest = max(scores)  # type: ignore[type-var]
+        return [unit for unit, each in zip(case.candidates, scores, strict=True) if each == largest]
+
+    return FittedBaseline(name, name, guess, by_place)
+
+
+def _noun(cases: Sequence[Case]) -> str:
+    return cases[0].units.noun
+
+
+def _form(case: Case, unit: int) -> str:
+    return case.units.words[unit].lower()
+
+
+def _word_counts(cases: Sequence[Case]) -> Counter[str]:
+    """Count the words of the sentences that cases are of, each sentence once."""
+    sources = {id(case.units.source): case.units.source for case in cases}.values()
+    texts = (source.words if isinstance(source, Sentence) else source.text.split() for source in sources)
+    return Counter(word.lower() for words in texts for word in words)
+
+
+def _offsets(cases: Sequence[Case]) -> list[int]:
+    return [case.answer - case.query for case in cases]
+
+
+def _commonest(offsets: Sequence[int]) -> int:
+    near = [offset for offset in offsets if abs(offset) <= MAX_DISTANCE]
+    return _top(Counter(near)) if near else 1
+
+
+def _top(counts: Counter[int]) -> int:
+    """Return the commonest; of equals the one nearest, then the one ahead."""
+    return min(counts, key=lambda offset: (-counts[offset], abs(offset), -offset))
+
+
+def _at(offset: int) -> str:
+    if abs(offset) == 1:
+        return "the next word" if offset > 0 else "the word before it"
+    return f"the word {abs(offset)} {'further on' if offset > 0 else 'before it'}"
+
+
+def _plural(word: str) -> str:
+    return word[:-1] + "ies" if word.endswith("y") else word + "s"
+
+
+def _or(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"

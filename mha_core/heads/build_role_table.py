@@ -1,0 +1,325 @@
+"""Build a table of roles: every question asked of every head of a model, on files or on the built-in sentences.
+
+In: a model and files. Out: a `RoleTable`. One correction holds for all heads, questions and corpora together. Files of
+one kind are one corpus. The built-in sentences are asked what no file can answer.
+"""
+
+import datetime
+import hashlib
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from mha_core.errors import InputError
+from mha_core.heads.builtin import builtin_path, choices_of, read_builtin, tree_of
+from mha_core.heads.cases import Frame, ScoredCases
+from mha_core.heads.conclude import score_question, with_verdicts
+from mha_core.heads.corpora import Lines, Reading, name_of
+from mha_core.heads.corpora.reading import OnError
+from mha_core.heads.corpus_counts import (
+    BlockKey,
+    CorpusCollectors,
+    CorpusCounts,
+    ShardCollector,
+    add_up,
+    question_sets,
+)
+from mha_core.heads.corpus_formats import format_of
+from mha_core.heads.question_counts import QuestionCounts, count_cases
+from mha_core.heads.questions.agreement import agreement_cases
+from mha_core.heads.questions.choices import choice_of
+from mha_core.heads.questions.copying import copying_cases
+from mha_core.heads.questions.repeated import (
+    AFTER,
+    RareCollector,
+    RareWord,
+    RepeatedCollector,
+    repeated_texts,
+)
+from mha_core.heads.survey import Collector, HasTokens, Options, stream_corpus
+from mha_core.heads.table import Corpus, RoleTable, Row
+from mha_core.model import Model
+from mha_core.parts import PartFile, about_run, write_part
+from mha_core.resources import asset
+from mha_core.wording import counted
+
+COMMAND = "headscope roles --model {model}{weights}{corpora}"
+BUILT_IN, NAMES = "builtin", "names"
+OF_TREES = {
+    "previous",
+    "self",
+    "syntactic",
+    "semantic",
+    "duplicate",
+    "sink",
+    "diffuse",
+}  # kinds that they answer
+MAX_NAMED = 6  # files by name in a title
+# What is known of a corpus by the digest of its file; of another file nothing is said.
+KNOWN = {
+    "531a54ff90d6ab12201c5a50c3e78e6ddac4de69abc4bce5d275d3cd29efe2b6": (
+        "UD English EWT, dev",
+        "CC BY-SA 4.0",
+    ),
+    "e266e515a0a7547657ed3d90d9ba46487d6bd251f27ad4269d4e8a427c8555cd": (
+        "UD English EWT, test",
+        "CC BY-SA 4.0",
+    ),
+    "b9a01434fcf58d8c2f9bc762480c27e58ce466cf1ffe8b09cfecbc7a20d2d634": ("GAP, development", "Apache 2.0"),
+    "1c35e36d5b14f6313ec3f6cd67b275de282595dd59e59390e00cfff9897a6819": ("GAP, test", "Apache 2.0"),
+    "2d784f66b390404f554704b9aef6dcde8845e79dda9886b8391cf7e9a24fdb98": ("GAP, validation", "Apache 2.0"),
+}
+Say = Callable[[str], None]
+
+
+def _quiet(line: str) -> None:
+    del line
+
+
+class RoleStatistics(CorpusCounts):
+    """Counts of shards to ask every question of every head of a model.
+
+    `about` says what was run, the same for all parts of it; `read` what came of every shard that was read, by its
+    number.
+    """
+
+    model: Model  # of those that were started here
+
+    def __init__(self, about: Row) -> None:
+        super().__init__(about["is_causal"])
+        self.about, self.read = about, dict[int, Row]()
+        self.lines: dict[int, Lines] = {}
+        self.started = time.monotonic()
+
+    @classmethod
+    def start(
+        cls,
+        model: Model,
+        shards: Sequence[str | Path] = (),
+        *,
+        seed: int = 0,
+        on_error: OnError = "refuse",
+        numbers: Iterable[int] | None = None,
+    ) -> "RoleStatistics":
+        """Return the statistics of no text yet.
+
+        `shards`: treebanks (.conllu), pronouns (.tsv as GAP's, .json pairs), texts (.txt a text a line, .jsonl an
+        object with "text" a line), each as it is or as .gz: paths, patterns, or addresses of fsspec. `numbers`: those
+        that will be added, from 0; all without. `seed` is said of random weights.
+        Raises InputError for an ending that is none of these, and for files that are not there.
+        """
+        about, files = about_run("roles", model, shards, seed, on_error)
+        about |= {"limit": None, "given": [name_of(shard) for shard in shards]}
+        about["kinds"] = [format_of(file).key for file in files]
+        statistics = cls(about)
+        statistics.model = model
+        statistics.lines = {i: Lines(files[i]) for i in (range(len(files)) if numbers is None else numbers)}
+        return statistics
+
+    def add(self, number: int, options: Options | None = None, reading: Reading | None = None) -> None:
+        """Take in a shard by its number, from 0. Raises InputError for a file that cannot be used."""
+        options, reading = options or Options(), reading or Reading(self.about["on_error"])
+        lines, corpus = self.lines[number], format_of(self.about["shards"][number])
+        left_out, unused = reading.n_skipped, reading.n_unused
+        collector = ShardCollector(self, corpus.key, number)
+        so_far = sum(shard["n_texts"] for shard in self.read.values())
+        options = replace(options, fraction=self._fraction, before=so_far, started=self.started)
+        summary = stream_corpus(corpus.read(lines, reading, self.model), self.model, [collector], options)
+        collector.flush()
+        self.read[number] = {
+            "digest": lines.digest(),
+            "n_texts": summary.n_texts,
+            "n_cut": summary.n_cut,
+            "left_out": reading.n_skipped - left_out,
+            "unused": reading.n_unused - unused,
+        }
+
+    def finish(self, known: Iterable[str] = (), options: Options | None = None, say: Say = _quiet) -> None:
+        """Take in the built-in sentences, where they answer kinds of questions that are not `known`, and names."""
+        options = options or Options()
+        cases = [*_of_builtin(self.model, set(known), options), *_of_names(self.model, options, say)]
+        self.builtin = tuple(map(count_cases, cases))
+
+    def _fraction(self) -> float:
+        """The share of the shards' bytes that has been read."""
+        size = sum(lines.size for lines in self.lines.values())
+        return min(sum(lines.read for lines in self.lines.values()) / max(size, 1), 1.0)
+
+    def merge(self, other: CorpusCounts) -> None:
+        """Add those of other shards."""
+        super().merge(other)
+        if isinstance(other, RoleStatistics):
+            self.read |= other.read
+
+    def save(self, path: str | Path, part: int = 1, parts: int = 1) -> None:
+        """Write what is kept, as one of the parts."""
+        write_part(self, part, parts, Path(path))
+
+    def members(self) -> Iterator[tuple[str, Any]]:
+        """Yield what a part file holds, by name."""
+        for name, counts in (("counted", self.counted.values()), ("builtin", self.builtin)):
+            yield from ((f"{name}-{i:04}", each) for i, each in enumerate(counts))
+        yield from (("block-" + "-".join(map(str, key)), self.blocks[key]()) for key in sorted(self.blocks))
+
+    def load(self, part: PartFile) -> None:
+        """Add those of a part file, whose blocks stay there until they are read."""
+        counts = {
+            name: part.member(name, QuestionCounts)
+            for name in part.names
+            if name.startswith(("counted", "builtin"))
+        }
+        add_up(self.counted, (counts[name] for name in counts if name.startswith("counted")))
+        self.builtin = self.builtin or tuple(counts[name] for name in counts if name.startswith("builtin"))
+        for name in part.names:
+            kind, *key = name.split("-")
+            if kind == "block":
+                place = BlockKey(key[0], key[1], int(key[2]), int(key[3]))
+                self.blocks[place] = partial(part.member, name, Frame)
+        self.read |= part.read
+
+    def result(self, options: Options | None = None, say: Say = _quiet) -> RoleTable:
+        """Return the answers. What the shards do not answer the built-in sentences do."""
+        about, shape = self.about, (int(self.about["shape"][0]), int(self.about["shape"][1]))
+        kinds = dict.fromkeys(about["kinds"])
+        asked = [counts for counts in self.counts(kinds) if counts.is_in_both_halves]
+        known = {counts.question.kind for counts in asked}
+        if not self.builtin:
+            self.finish(known, options, say)
+        asked += [
+            counts
+            for counts in self.builtin
+            if counts.is_in_both_halves
+            and (counts.question.kind not in known or counts.question.key in AFTER)
+        ]
+        n_comparisons = shape[0] * shape[1] * max(len(asked), 1)
+        results = (score_question(counts, shape, n_comparisons) for counts in asked)
+        return RoleTable(
+            **{name: about[name] for name in ("model", "digest", "trained", "seed")},
+            command=_command(about),
+            date=_today(),
+            shape=shape,
+            n_comparisons=n_comparisons,
+            corpora={kind: self._corpus(kind) for kind in kinds} | _builtin_corpora(asked),
+            answers=tuple(result for result in results if result is not None),
+        )
+
+    def _corpus(self, kind: str) -> Corpus:
+        numbers = [number for number, each in enumerate(self.about["kinds"]) if each == kind]
+        names = [self.about["shards"][number] for number in numbers]
+        read = [self.read[number] for number in numbers]
+        digests = [shard["digest"] for shard in read]
+        known = [KNOWN.get(digest, (name, "")) for digest, name in zip(digests, names, strict=True)]
+        titles = list(dict.fromkeys(title for title, _ in known))
+        if len(titles) > MAX_NAMED:
+            titles = [f"{len(titles)} files, {titles[0]} to {titles[-1]}"]
+        licences = ", ".join(dict.fromkeys(licence for _, licence in known if licence))
+        n_texts, left_out = (sum(shard[name] for shard in read) for name in ("n_texts", "left_out"))
+        return Corpus(kind, " and ".join(titles), names, digests, n_texts, licences, left_out)
+
+
+def find_roles(
+    model: Model,
+    files: Sequence[str | Path] = (),
+    *,
+    options: Options | None = None,
+    reading: Reading | None = None,
+    say: Say = _quiet,
+    seed: int = 0,
+) -> RoleTable:
+    """Ask every question of every head of a model, on files or on the built-in sentences alone.
+
+    `files`, `seed`: as of RoleStatistics.start. Stops early, with what there is, where `options.stop` says so.
+    Raises InputError for files that cannot be used.
+    """
+    options, reading = options or Options(), reading or Reading()
+    statistics = RoleStatistics.start(model, files, seed=seed, on_error=reading.on_error)
+    statistics.about["limit"] = options.limit
+    for kind in dict.fromkeys(statistics.about["kinds"]):
+        numbers = [number for number, each in enumerate(statistics.about["kinds"]) if each == kind]
+        n_texts = n_cut = 0
+        for number in numbers:
+            left = None if options.limit is None else options.limit - n_texts
+            statistics.add(number, replace(options, limit=left), reading)
+            shard = statistics.read[number]
+            n_texts, n_cut = n_texts + shard["n_texts"], n_cut + shard["n_cut"]
+        names = ", ".join(statistics.about["shards"][number] for number in numbers)
+        cut = f", {n_cut:,} cut at {model.max_tokens} tokens." if n_cut else "."
+        say(f"{names}: {counted(n_texts, 'text')} read{cut}")
+    return statistics.result(options, say)
+
+
+def with_names(table: RoleTable, model: Model, say: Say = _quiet) -> RoleTable:
+    """Return the model's table with its questions about names asked again, or for the first time.
+
+    All answers get new verdicts, as of so many comparisons. What an answer has from its cases (`over_control`,
+    `detectable_gap`, `follows`) stays corrected for as many as there were.
+    """
+    named = list(map(count_cases, _of_names(model, Options(), say)))
+    others = [answer for answer in table.answers if answer.question.corpus != NAMES]
+    more = len(named) - (len(table.answers) - len(others))
+    n = table.n_comparisons + more * len(table.heads)
+    answers = [with_verdicts(replace(answer, n_comparisons=n)) for answer in others]
+    answers += [answer for counts in named if (answer := score_question(counts, table.shape, n)) is not None]
+    corpora = {**table.corpora, **_builtin_corpora(named)}
+    return replace(table, n_comparisons=n, date=_today(), corpora=corpora, answers=tuple(answers))
+
+
+def _today() -> str:
+    return datetime.datetime.now(datetime.UTC).date().isoformat()
+
+
+def _of_names(model: Model, options: Options, say: Say) -> list[ScoredCases]:
+    """Return what a decoder's heads do with names; nothing of an encoder."""
+    if not model.info.is_causal:
+        return []
+    try:
+        return list(copying_cases(model, NAMES, options))
+    except InputError as flaw:
+        say(f"No name movers are looked for. {flaw}")
+        return []
+
+
+def _of_builtin(model: Model, known: set[str], options: Options) -> Iterator[ScoredCases]:
+    """Yield what the built-in sentences answer of kinds that are not `known`."""
+    sentences, is_causal = read_builtin()[: options.limit], model.info.is_causal
+    sets, tokenizer = question_sets(is_causal), model.tokenizer
+
+    def run(items: Iterable[HasTokens], collector: Collector) -> None:
+        stream_corpus(items, model, [collector], Options(stop=options.stop, progress=options.progress))
+
+    if not known >= OF_TREES:
+        trees = CorpusCollectors(sets["treebank"])
+        run((tree_of(sentence, tokenizer) for sentence in sentences), trees)
+        yield from trees.scored(BUILT_IN)
+    if "coreference" not in known:
+        choices = CorpusCollectors(sets["pronouns"])
+        run((choice_of(choice, tokenizer) for choice in choices_of(sentences, is_causal)), choices)
+        yield from choices.scored(BUILT_IN)
+    yield from agreement_cases(model, BUILT_IN, options)
+    rare, repeated = RareCollector(is_causal), RepeatedCollector(is_causal)
+    run((RareWord(each, tokenizer.encode(each.text)) for each in sentences if each.role == "rare"), rare)
+    yield from rare.scored(BUILT_IN)
+    run(repeated_texts(model), repeated)
+    yield from repeated.scored(BUILT_IN)
+
+
+def _builtin_corpora(asked: Sequence[QuestionCounts]) -> dict[str, Corpus]:
+    """Return what comes with the program: its sentences, and names where they were asked about."""
+    named = [round(float(counts.documents["n"].sum())) for counts in asked if counts.question.corpus == NAMES]
+    read = [(BUILT_IN, "the built-in sentences", builtin_path(), len(read_builtin()))]
+    read += [(NAMES, "the built-in names", asset("experiments.json"), n) for n in named[:1]]
+    return {
+        key: Corpus(key, title, [file.name], [hashlib.sha256(file.read_bytes()).hexdigest()], n)
+        for key, title, file, n in read
+    }
+
+
+def _command(about: Row) -> str:
+    weights = "" if about["trained"] else f" --untrained --seed {about['seed']}"
+    corpora = f" --corpus {' '.join(about['given'])}" if about["given"] else ""
+    limit = f" --limit {about['limit']}" if about["limit"] else ""
+    command = COMMAND.format(model=about["model"], weights=weights, corpora=corpora) + limit
+    return command + (" --on-error skip" if about["on_error"] == "skip" else "")

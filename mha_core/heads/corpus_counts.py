@@ -1,0 +1,150 @@
+"""Counts of texts that answer every question about them; parts of them add up to the very same answers.
+
+What any text answers by itself is counted at once. What waits for baselines that are fitted on all texts (a relation's
+usual distance, GAP's logistic model) stays as what every head looked at, block by block. Answering reads the blocks
+twice, one at a time: to fit, and to count.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from mha_core.heads.cases import Frame, ScoredCases, joined
+from mha_core.heads.question_counts import QuestionCounts, count_cases
+from mha_core.heads.questions.meaning import RelatedWordQuestions
+from mha_core.heads.questions.places import PlaceQuestions
+from mha_core.heads.questions.pronouns import ChoiceQuestions
+from mha_core.heads.questions.question_set import CorpusBaselines, FrameCollector, QuestionSet
+from mha_core.heads.questions.syntax import RelationQuestions
+from mha_core.heads.word_weights import FloatArray
+
+BLOCK = 2048  # texts
+# The questions that texts of a kind answer, in the order of the table.
+QUESTION_SETS: Mapping[str, tuple[type[QuestionSet], ...]] = {
+    "treebank": (RelationQuestions, RelatedWordQuestions, PlaceQuestions),
+    "pronouns": (ChoiceQuestions,),
+    "texts": (PlaceQuestions,),
+}
+Key = tuple[str, str]  # a corpus and a question
+
+
+def question_sets(is_causal: bool) -> dict[str, list[QuestionSet]]:
+    """Return the questions that texts of each kind answer about a model."""
+    return {kind: [questions(is_causal) for questions in sets] for kind, sets in QUESTION_SETS.items()}
+
+
+class BlockKey(NamedTuple):
+    """Of which corpus and questions a block is, of which shard, and its number in that."""
+
+    corpus: str
+    questions: str
+    shard: int
+    number: int
+
+
+class CorpusCollectors:
+    """Collectors of everything that texts of one kind can answer."""
+
+    def __init__(self, sets: Sequence[QuestionSet]) -> None:
+        self.n, self.sets = 0, sets
+        self.collectors = [FrameCollector(questions) for questions in sets]
+
+    def add(self, weights: FloatArray, item: Any) -> None:
+        """Collect one text; weights (layer, head, query, key) over its tokens."""
+        self.n += 1
+        for collector in self.collectors:
+            collector.add(weights, item)
+
+    def frames(self) -> Iterator[tuple[QuestionSet, Frame]]:
+        """Yield what was collected since the last call, of texts with cases."""
+        self.n, collectors = 0, self.collectors
+        self.collectors = [FrameCollector(questions) for questions in self.sets]
+        yield from ((each.questions, each.frame()) for each in collectors if each.rows)
+
+    def scored(self, corpus: str) -> Iterator[ScoredCases]:
+        """Yield the answers of these texts alone."""
+        for questions, frame in self.frames():
+            yield from questions.scored(frame, corpus)
+
+
+class ShardCollector:
+    """Collector of one shard, flushed every BLOCK texts."""
+
+    def __init__(self, counts: "CorpusCounts", kind: str, number: int) -> None:
+        self.counts, self.kind, self.number, self.n_blocks = counts, kind, number, 0
+        self.collectors = CorpusCollectors(counts.sets[kind])
+
+    def add(self, weights: FloatArray, item: Any) -> None:
+        """Collect one text; weights (layer, head, query, key) over its tokens."""
+        self.collectors.add(weights, item)
+        if self.collectors.n == BLOCK:
+            self.flush()
+
+    def flush(self) -> None:
+        """Hand over what was collected."""
+        for questions, frame in self.collectors.frames():
+            self.counts.take(
+                questions, frame, BlockKey(self.kind, questions.name, self.number, self.n_blocks)
+            )
+        self.n_blocks += 1
+
+
+class CorpusCounts:
+    """Counts of texts: those `counted` at once by corpus and question, `blocks` by their key, each read when called,
+    and what the built-in sentences answer."""
+
+    def __init__(self, is_causal: bool) -> None:
+        self.sets = question_sets(is_causal)
+        self.counted: dict[Key, QuestionCounts] = {}
+        self.builtin: tuple[QuestionCounts, ...] = ()
+        self.blocks: dict[BlockKey, Callable[[], Frame]] = {}
+
+    def take(self, questions: QuestionSet, frame: Frame, key: BlockKey) -> None:
+        """Take in a block of texts of one corpus."""
+        if questions.fits:
+            self.blocks[key] = lambda: frame
+        else:
+            add_up(self.counted, map(count_cases, questions.scored(frame, key.corpus)))
+
+    def merge(self, other: "CorpusCounts") -> None:
+        """Add those of other texts."""
+        add_up(self.counted, other.counted.values())
+        self.blocks |= other.blocks
+        self.builtin = self.builtin or other.builtin
+
+    def counts(self, corpora: Iterable[str]) -> Iterator[QuestionCounts]:
+        """Yield every question of the corpora with all its cases, in the order of the table."""
+        for corpus in corpora:
+            for questions in self.sets[corpus]:
+                if questions.fits:
+                    yield from self._fitted(questions, corpus)
+                else:
+                    n = {key: 1 for of, key in self.counted if of == corpus}
+                    yield from (self.counted[corpus, key] for key in questions.order(n))
+
+    def _fitted(self, questions: QuestionSet, corpus: str) -> Iterator[QuestionCounts]:
+        """Yield the counts of questions whose baselines are fitted on all blocks."""
+        baselines, counted = CorpusBaselines(questions), dict[Key, QuestionCounts]()
+        for frame in self._joined(questions.name, corpus):
+            baselines.read(frame)
+        for frame in self._joined(questions.name, corpus):
+            add_up(counted, map(count_cases, baselines.scored(frame, corpus)))
+        yield from (counted[corpus, key] for key in baselines.fitted)
+
+    def _joined(self, questions: str, corpus: str) -> Iterator[Frame]:
+        """Yield every block, small ones as one: each costs milliseconds a question, whatever its size."""
+        frames: list[Frame] = []
+        for key in sorted(self.blocks):
+            if key[:2] == (corpus, questions):
+                frames.append(self.blocks[key]())
+                if sum(map(len, frames)) >= BLOCK:
+                    yield joined(frames)
+                    frames = []
+        if frames:
+            yield joined(frames)
+
+
+def add_up(counted: dict[Key, QuestionCounts], more: Iterable[QuestionCounts]) -> None:
+    """Add counts to those of the same corpus and question."""
+    for counts in more:
+        key = counts.question.corpus, counts.question.key
+        counted[key] = counted[key] + counts if key in counted else counts
