@@ -101,7 +101,7 @@ def test_every_command_is_here_and_takes_a_format():
 @pytest.fixture
 def long_work_is_done_once(monkeypatch):
     """The five answers of one command are written from one result where finding it takes seconds."""
-    from mha_core.learning import classroom_cli, report
+    from mha_core.training import cli, report
 
     def once(real):
         kept = []
@@ -114,7 +114,7 @@ def long_work_is_done_once(monkeypatch):
         return found
 
     monkeypatch.setattr(report, "trained", once(report.trained))
-    monkeypatch.setattr(classroom_cli, "evaluate", once(classroom_cli.evaluate))
+    monkeypatch.setattr(cli, "evaluate", once(cli.evaluate))
 
 
 @pytest.mark.parametrize(
