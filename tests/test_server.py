@@ -26,6 +26,7 @@ from pages.parts.serve import server
 from pages.parts.serve.cache import MAX_CHARS
 from pages.parts.serve.guard import HEADERS, Guard, Pace
 from pages.parts.serve.store import limit_bytes
+from pages.parts.serve.unknown_page import body, is_page
 from tests.sending import put
 
 HOST = (b"host", b"class.example:8501")
@@ -272,3 +273,23 @@ def test_the_log_says_where_and_never_what():
     assert "own words" not in text.replace('raise ValueError("the reader\'s own words")', "")
     assert "ValueError" in text
     assert "test_server.py" in text
+
+
+@pytest.mark.parametrize(
+    ("path", "known"),
+    [
+        ("/", True),
+        ("/compare", True),
+        ("/training/", True),
+        ("/ready", True),
+        ("/favicon.png", True),
+        ("/compare/_stcore/health", False),
+        ("/_stcore/health", True),
+        ("/foo", False),
+        ("/compare/foo", False),
+        ("/Roles", False),
+    ],
+)
+def test_an_address_that_is_no_page_is_known_as_such(path, known):
+    assert is_page(path) == known
+    assert "<script>" not in body("/<script>")

@@ -17,8 +17,9 @@ from mha_core.training import report
 from mha_core.training.train import TrainingSetup
 from mha_core.training.training_updates import start_training
 from mha_core.wording import percent
+from pages.parts.serve.jobs import Job
 from pages.parts.training import export, parts
-from pages.parts.training.live import BROKEN, TRAININGS, Course, Trainings, Worker, course_of
+from pages.parts.training.live import BROKEN, TRAININGS, Course, Trainings, Worker, course_of, name_of
 
 # A process that speaks as the real one does, and trains nothing: one line of its curve each 20 ms, or it dies.
 FAKE = """
@@ -116,6 +117,18 @@ def test_a_stopped_training_starts_again_from_its_first_step_unless_another_read
     assert steps(again) == list(range(30))
 
 
+def test_start_beside_a_finished_run_trains_anew_and_leaves_the_others_theirs(trainer):
+    anna = started(trainer, "anna", n=5)
+    until(lambda: anna.finished, "anna's ends")
+    trainer.start("x", {"n": 5}, "ben")
+    bens = trainer.begun("x", {"n": 5}, "ben")
+    assert bens is not anna
+    assert trainer.begun("x", {"n": 5}, "anna") is anna
+    until(lambda: bens.finished, "ben's ends")
+    assert steps(bens) == steps(anna) == list(range(5))
+    assert anna.finished
+
+
 def test_a_process_that_dies_is_said_and_the_next_one_trains(trainer):
     broken, whole = started(trainer, "anna", n=9, dies=4), started(trainer, "ben", n=3)
     until(lambda: whole.finished, "the next one trains")
@@ -201,7 +214,7 @@ def test_a_finished_training_opens_from_its_link_with_the_same_numbers(short, mo
     choice, rows, state = short
     monkeypatch.setattr(TRAININGS.worker, "warm", lambda: None)
     wider = parts.jobs_choice(1, 2, seed=3, limit=200)  # a limit that the page offers
-    job = TRAININGS.ask("small", wider.settings)
+    job = TRAININGS.line.ask(name_of("small", wider.settings), Job)
     job.step, job.finished = Part(1.0, len(rows), Course(tuple(rows), state)), True
     link = {
         "left": "1",
@@ -214,6 +227,11 @@ def test_a_finished_training_opens_from_its_link_with_the_same_numbers(short, mo
     at = unopened("pages/training.py", **link)
     at.session_state["training-take"] = True
     at.run()
+    assert [button.label for button in at.button] == ["Start", "Show a finished run"], (
+        "what others ran spoils no guess"
+    )
+    assert not charts(at)
+    at.button(key="training-show").click().run()
     assert not at.exception, at.exception[0].message
     again, _ = at.code
     assert {"guess=40%25", "without=1-2%2C9-9", "seed=3", "limit=200"} <= set(again.value.split("&"))

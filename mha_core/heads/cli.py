@@ -26,6 +26,7 @@ from mha_core.heads.make import RoleStatistics, find_roles
 from mha_core.heads.similarity import SimilarityLog
 from mha_core.heads.survey import HasTokens, Options, Progress, TextItem, survey
 from mha_core.heads.table import RoleTable, read_roles, write_roles
+from mha_core.heads.verdict_text import head_text
 from mha_core.part_command import add_shards, give_part
 from mha_core.parts import merge_parts
 from mha_core.wording import counted
@@ -130,6 +131,9 @@ def _roles(args: argparse.Namespace, stop: Stop) -> int:
 
 def _give_table(args: argparse.Namespace, table: RoleTable, left_out: int, unused: int) -> None:
     frame = _chosen(args, table)
+    if args.head:
+        layer, _, head = args.head.partition("-")
+        _say(f"Head {args.head}. {head_text(table, (int(layer) - 1, int(head) - 1))}")
     about = {"model": table.model, "digest": table.digest, "command": table.command, "tried": table.tried}
     about["corpora"] = [corpus.__dict__ for corpus in table.corpora.values()]
     about |= {"left_out": left_out, "unused": unused}

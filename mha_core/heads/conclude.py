@@ -22,7 +22,7 @@ from mha_core.heads.stats import (
     z_for_best_of,
 )
 from mha_core.heads.tally import Tally, tally
-from mha_core.heads.verdict import GOLD, MIN_CASES, Evidence, Verdict, beyond_chance, judge
+from mha_core.heads.verdict import GOLD, MIN_CASES, Evidence, Word, beyond_chance, judge
 from mha_core.heads.words import FloatArray
 from mha_core.wording import Head
 
@@ -124,8 +124,8 @@ class Answer:
             "" if at == FOLLOWS_NONE else GOLD if at == FOLLOWS_GOLD else self.rules[at].name,
         )
 
-    def verdict(self, head: Head) -> Verdict:
-        """Return the verdict on a head, with its reason."""
+    def verdict(self, head: Head) -> Word:
+        """Return the verdict on a head."""
         return judge(self.evidence(head))
 
 
@@ -192,7 +192,7 @@ def judged(answer: Answer) -> Answer:
     """Return the answer with the verdict on every head, on its evidence."""
     word = np.empty_like(answer.word)
     for head in np.ndindex(*word.shape):
-        word[head] = answer.verdict((head[0], head[1])).word
+        word[head] = answer.verdict((head[0], head[1]))
     return replace(answer, word=word)
 
 

@@ -117,7 +117,7 @@ def _roles(model: AttentionOnlyModel, task: Task) -> dict[Head, str | None]:
         n, n_comparisons = len(right), len(heads) * len(NAMED_BY)
         for i, head in enumerate(heads):
             score = float(right[:, i].mean())
-            if judge(Evidence(kind, score, n, n, baselines[kind], n_comparisons, float(mass[i]))):
+            if judge(Evidence(kind, score, n, n, baselines[kind], n_comparisons, float(mass[i]))) == "role":
                 roles[head] = KIND_OF[kind].name
     return roles
 

@@ -15,6 +15,7 @@ from mha_core.wording import Head, head_name, percent
 from pages.parts.frame import state
 from pages.parts.frame.links import link_to
 from pages.parts.frame.page_text import heading, markup, say
+from pages.parts.frame.progress import reader
 from pages.parts.frame.selection import parse_head
 from pages.parts.picture.tiles import Board, paragraph
 from pages.parts.serve.jobs import MODEL
@@ -116,7 +117,7 @@ def without(report: Report, left: Report, gone: Sequence[Head]) -> pd.DataFrame:
 
 def _left(choice: Choice, gone: Sequence[Head]) -> Report:
     """The right model without these heads; made once for all readers."""
-    parameters = course_of(TRAININGS.begun("small", choice.settings)).now["runs"][1]["parameters"]
+    parameters = course_of(TRAININGS.begun("small", choice.settings, reader())).now["runs"][1]["parameters"]
 
     def make() -> Report:
         with MODEL:
@@ -139,7 +140,7 @@ def downloads(choice: Choice, reports: Sequence[Report]) -> None:
     box = st.expander("Export", key="training-take", on_change="rerun")
     if not box.open:
         return
-    course = course_of(TRAININGS.begun("small", choice.settings))
+    course = course_of(TRAININGS.begun("small", choice.settings, reader()))
     stem = f"headscope-{choice.task}-seed-{choice.setups[0].seed}"
     with box:
         with st.container(horizontal=True, key="training-files"):
