@@ -26,6 +26,7 @@ PORTABLE = ("container", "object", "food", "text", "garment", "vessel", "plant")
 PLACES = ("seat", "container", "object", "machine", "way", "vessel", "building", "plant")
 # How often a word is hidden, by its kind; less where the text has a phrase to be restored.
 RATE = {"function": 0.05, "content": 0.15, "again": 0.4}
+MARKS = {"=": "content", "+": "again"}
 MAX_RATE_BESIDE_PHRASE = 0.06
 
 
@@ -52,10 +53,6 @@ class Text:
     def content(self, *words: str) -> int:
         """Append nouns, verbs or predicates; return the position of the last one."""
         return self.add(*words, rate=RATE["content"])
-
-    def again(self, word: str) -> int:
-        """Append a word that follows from the rest; return its position."""
-        return self.add(word, rate=RATE["again"])
 
     def __str__(self) -> str:
         return " ".join(self.words)
@@ -116,16 +113,23 @@ class Grammar:
 
     # ---- parts of a text
 
+    def _write(self, text: Text, pattern: str) -> None:
+        """Append the words of a pattern: <list> is a random word of a list, "=" before it marks content, "+" a word
+        that follows from the rest."""
+        for word in pattern.split():
+            form = word.lstrip("=+")
+            form = self._one_of(form[1:-1]) if form.startswith("<") else form
+            text.add(form, rate=RATE[MARKS.get(word[0], "function")])
+
     def _person(self, text: Text) -> None:
         if self._chance(0.6):
-            text.content(self._one_of(self.rng.choice(("women", "men"))))
+            self._write(text, f"=<{self.rng.choice(('women', 'men'))}>")
         else:
-            text.add("the")
-            text.content(self._one_of("people"))
+            self._write(text, "the =<people>")
 
     def _verb(self, text: Text, verb: Verb) -> None:
         if self._chance(0.7):
-            text.add(self._one_of("auxiliaries"))
+            self._write(text, "<auxiliaries>")
             text.content(*verb.base)
         else:
             text.content(*verb.past)
@@ -141,11 +145,25 @@ class Grammar:
             text.content(colour)
         return text.content(self.words.plural[noun] if plural else noun)
 
+    def _action(
+        self, text: Text, a: str, b: str, verb: Verb, has_person: bool, plural: bool = False
+    ) -> tuple[int, int]:
+        """Append "the dog entered the bus", or "Ann moved the cup near the bus"; return the nouns' positions."""
+        if has_person:
+            self._person(text)
+            self._verb(text, verb)
+            first = self._noun(text, a, plural)
+            self._write(text, "<near>")
+        else:
+            first = self._noun(text, a, plural)
+            self._verb(text, verb)
+        return first, self._noun(text, b, plural)
+
     def _state(self, text: Text, predicate: str, plural: bool) -> None:
         """Append "was too old"."""
-        text.add(self._one_of("plural_copulas" if plural else "copulas"))
+        self._write(text, "<plural_copulas>" if plural else "<copulas>")
         if self._chance(0.8):
-            text.add(self._one_of("degrees"))
+            self._write(text, "<degrees>")
         text.content(predicate)
 
     # ---- reasons
@@ -187,27 +205,19 @@ class Grammar:
         self, text: Text, a: str, b: str, verb: Verb, has_person: bool, plural: bool, predicate: str
     ) -> tuple[int, int]:
         """Append "the dog didn't enter the red bus"; return the positions of the two nouns."""
-        if has_person:
-            self._person(text)
-            self._verb(text, verb)
-            first = self._noun(text, a, plural)
-            text.add(self._one_of("near"))
-        else:
-            first = self._noun(text, a, plural)
-            self._verb(text, verb)
-        second = self._noun(text, b, plural)
+        places = self._action(text, a, b, verb, has_person, plural)
         chance = self.rng.random()
         if chance < 0.12:
             third = self.rng.choice(self._nouns)
             is_other = third not in (a, b) and not self.words.fits(third, predicate)
             if is_other and not self._is_apart(third, a, b):
-                text.add(self._one_of("near"))
+                self._write(text, "<near>")
                 self._noun(text, third, plural and third in self.words.plural)
         elif chance < 0.24:
-            text.add("in", "the", self._one_of("places"))
+            self._write(text, "in the <places>")
         elif chance < 0.32:
-            text.content(self._one_of("times"))
-        return first, second
+            self._write(text, "=<times>")
+        return places
 
     def _clause(self, text: Text, noun: str, predicate: str, plural: bool) -> None:
         """Append "because it was too old": the predicate is at most three words after the slot."""
@@ -215,8 +225,7 @@ class Grammar:
         chance = self.rng.random()
         form = self.words.plural[noun] if plural else noun
         if PHRASE <= chance < PHRASE + NOUN:
-            text.add("the")
-            text.again(form)
+            self._write(text, f"the +{form}")
         else:
             text.slot = text.add(text.pronoun, rate=0.0)
             text.answer = form if chance < PHRASE else None
@@ -228,11 +237,10 @@ class Grammar:
         """Draw two people, and who gives what to whom: each name repeats."""
         text = Text("names")
         both = self.rng.sample(self.words.others["women"] + self.words.others["men"], 2)
-        text.add(both[0], "met", both[1], "in", "the", self._one_of("places"), "and")
+        self._write(text, f"{both[0]} met {both[1]} in the <places> and")
         giver, taker = both if self._chance(0.5) else both[::-1]
         text.add(giver, rate=RATE["again"] if self._chance(0.5) else 0.0)
-        text.add("gave")
-        text.again(taker)
+        self._write(text, f"gave +{taker}")
         self._noun(text, self._noun_of(*GIFTS))
         text.add(".")
         return text
@@ -241,14 +249,10 @@ class Grammar:
         """Draw a woman or a man, and how she or he felt."""
         text = Text("gender")
         is_woman = self._chance(0.5)
-        text.add(self._one_of("women" if is_woman else "men"))
+        self._write(text, "<women>" if is_woman else "<men>")
         text.content(*self.rng.choice(self.words.verbs["person", "two"]).past)
         self._noun(text, self._noun_of(*PORTABLE))
-        text.add("and")
-        text.again("she" if is_woman else "he")
-        text.add("was")
-        text.content(self._one_of("feelings"))
-        text.add(".")
+        self._write(text, f"and +{'she' if is_woman else 'he'} was =<feelings> .")
         return text
 
     def _agreement(self) -> Text | None:
@@ -259,13 +263,11 @@ class Grammar:
             return None
         is_plural = self._chance(0.5)
         self._noun(text, a, is_plural)
-        text.add(self._one_of("near"))
+        self._write(text, "<near>")
         self._noun(text, b, self._chance(0.5))
         present, past = ("are", "were") if is_plural else ("is", "was")
-        text.again(present if self._chance(0.5) else past)
-        text.add(self._one_of("degrees"))
-        text.content(predicate)
-        text.add(".")
+        copula = present if self._chance(0.5) else past
+        self._write(text, f"+{copula} <degrees> ={predicate} .")
         return text
 
     def _repeated(self) -> Text | None:
@@ -281,8 +283,7 @@ class Grammar:
         for noun, word in ((a, "and"), (b, ".")):
             self._noun(text, noun, article="a")
             text.add(word)
-        text.add("the")
-        text.again(right)
+        self._write(text, f"the +{right}")
         self._state(text, predicate, plural=False)
         text.add(".")
         return text
@@ -295,18 +296,8 @@ class Grammar:
         a, b = self._two_nouns(*(self._two_kinds() if has_person else (subject, thing)))
         if self._is_apart(a, b):
             return None
-        if has_person:
-            self._person(text)
-            self._verb(text, verb)
-            self._noun(text, a)
-            text.add(self._one_of("near"))
-        else:
-            self._noun(text, a)
-            self._verb(text, verb)
-        self._noun(text, b)
-        if self._chance(0.5):
-            text.content(self._one_of("times"))
-        text.add(".")
+        self._action(text, a, b, verb, has_person)
+        self._write(text, "=<times> ." if self._chance(0.5) else ".")
         return text
 
 
