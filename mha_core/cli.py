@@ -17,10 +17,10 @@ from mha_core.command_io import Answer, add_format, give
 from mha_core.console import guarded
 from mha_core.experiments.cli import add_experiment_parsers
 from mha_core.heads.cli import add_roles_parsers
-from mha_core.learning.cli import add_learn_parser
 from mha_core.model_list import listed_models
 from mha_core.next_command import add_next_parser
 from mha_core.trace_command import add_trace_parser
+from mha_core.training.cli import add_learn_parser
 from mha_core.why_command import add_why_parser
 
 NOTE = (

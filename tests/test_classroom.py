@@ -9,15 +9,13 @@ import torch
 from plain_classroom import Plain
 
 from mha_core import InputError, load_model, predict_masked, trace
-from mha_core.learning.classroom.evaluation import RIGHT, WRONG, Answers, Evaluation, evaluate, masses
-from mha_core.learning.classroom.grammar import first_texts
-from mha_core.learning.classroom.lexicon import lexicon
-from mha_core.learning.classroom.moments import MOMENTS, at_step
-from mha_core.learning.classroom.pairs import FAMOUS, pairs
-from mha_core.learning.classroom.recipe import CLASSROOM
-from mha_core.learning.classroom.report import card, over_seeds
-from mha_core.learning.classroom.shipped import home, save_model
-from mha_core.learning.classroom.training import Training
+from mha_core.grid import head_from
+from mha_core.training.toy.evaluation import MAX_WRONG, MIN_RIGHT, evaluate, masses, over_seeds
+from mha_core.training.toy.grammar import first_texts
+from mha_core.training.toy.lexicon import lexicon
+from mha_core.training.toy.pairs import pairs
+from mha_core.training.toy.recipe import CLASSROOM, toy_trainer
+from mha_core.training.toy.shipped import CHECKPOINT_STEPS, at_step, home, save_model
 
 TIRED = "The animal didn't cross the street because it was too tired."
 TINY = replace(CLASSROOM, steps=6, batch=8, warm_up=2, d_model=32, d_ff=32)
@@ -50,18 +48,18 @@ def test_what_is_said_after_because_fits_the_right_noun_alone(texts):
 def test_the_same_seed_trains_to_the_same_weights():
     runs = []
     for seed in (1, 1, 2):
-        training = Training(seed, TINY)
-        losses = [training.step() for _ in range(TINY.steps)]
-        assert training.finished
-        runs.append((losses, training.stack.state_dict()))
+        trainer = toy_trainer(seed, TINY)
+        losses = [trainer.step() for _ in range(TINY.steps)]
+        assert trainer.is_over
+        runs.append((losses, trainer.model.state_dict()))
     assert runs[0][0] == runs[1][0] != runs[2][0]
     assert all(torch.equal(tensor, runs[1][1][name]) for name, tensor in runs[0][1].items())
 
 
 def test_a_small_random_model_is_what_plain_torch_makes_of_its_file(tmp_path):
-    training = Training(4, TINY)
-    training.step()
-    save_model(training.stack, tmp_path)
+    trainer = toy_trainer(4, TINY)
+    trainer.step()
+    save_model(trainer.model, tmp_path)
     model, plain = load_model(str(tmp_path), device="cpu"), Plain(tmp_path)
     assert model.pinned
     record = trace(TIRED, model)
@@ -107,20 +105,22 @@ def plain_answers(plain, pair, without=()):
 @pytest.mark.parametrize("name", ["classroom"])
 def test_what_evaluate_says_is_what_plain_torch_finds(name):
     n, plain = 24, Plain(home() / {"classroom": "seed-1", "classroom-twin": "twin"}[name])
-    found = evaluate(load_model(name, device="cpu").encoder, n)
+    card = evaluate(load_model(name, device="cpu").encoder, n)
+    best = head_from(card["head"], 2, 4)
     held = pairs(1, n)
-    masses_of = np.array([plain_masses(plain, pair, found.head) for pair in held])
-    passed = ((masses_of[..., 0] >= RIGHT) & (masses_of[..., 1] <= WRONG)).all(-1)
-    assert found.passed == passed.mean()
-    assert [found.animate, found.inanimate] == [passed[: n // 2].mean(), passed[n // 2 :].mean()]
-    assert [found.right, found.wrong] == pytest.approx(masses_of.mean((0, 1)).tolist(), abs=1e-4)
+    masses_of = np.array([plain_masses(plain, pair, best) for pair in held])
+    passed = ((masses_of[..., 0] >= MIN_RIGHT) & (masses_of[..., 1] <= MAX_WRONG)).all(-1)
+    assert card["pass"] == passed.mean()
+    assert [card["animate"], card["inanimate"]] == [passed[: n // 2].mean(), passed[n // 2 :].mean()]
+    assert [card["right"], card["wrong"]] == pytest.approx(masses_of.mean((0, 1)).tolist(), abs=1e-4)
     heads = [(layer, number) for layer in range(2) for number in range(4)]
     means = [np.mean([plain_masses(plain, pair, head) for pair in held], axis=(0, 1)) for head in heads]
-    assert found.pointing == tuple(
+    pointing = [
         head for head, (right, wrong) in zip(heads, means, strict=True) if right > 0.5 and wrong <= 0.15
-    )
+    ]
+    assert [head_from(name, 2, 4) for name in card["pointing"]] == pointing
     for answers, without in (
-        (found.answers, ()), (found.without_head, (found.head,)), (found.without_pointing, found.pointing),
+        (card["answers"], ()), (card["without_head"], (best,)), (card["without_pointing"], pointing),
     ):  # fmt: skip
         said = [plain_answers(plain, pair, without) for pair in held]
         right = [
@@ -128,25 +128,10 @@ def test_what_evaluate_says_is_what_plain_torch_finds(name):
             for pair, both in zip(held, said, strict=True)
             for noun, (word, better) in zip(pair.nouns, both, strict=True)
         ]
-        assert [answers.exact, answers.better] == pytest.approx(np.mean(right, axis=0).tolist())
+        assert [answers["exact"], answers["better"]] == pytest.approx(np.mean(right, axis=0).tolist())
 
 
-def test_a_card_has_each_number_under_its_name_and_over_seeds_the_interval_is_students():
-    shares = iter(np.linspace(0.11, 0.97, 15).round(4).tolist())
-    famous = {"x": next(shares), "y": next(shares)}, {"x": next(shares), "y": next(shares)}
-    found = Evaluation(
-        7, (1, 2), next(shares), (next(shares), next(shares)), next(shares), next(shares), next(shares), next(shares),
-        dict.fromkeys(FAMOUS, famous), Answers(0.2, 0.3), Answers(0.4, 0.6), ((0, 3), (1, 0)), Answers(0.7, 0.9),
-        {"copy": 0.8}, {"copy": 0.1},
-    )  # fmt: skip
-    made = card(found)
-    for name in ("animate", "inanimate", "right", "wrong"):
-        assert made[name] == getattr(found, name)
-    assert (made["pairs"], made["pass"], made["interval"]) == (7, found.passed, [*found.interval])
-    assert (made["head"], made["pointing"]) == ("2-3", ["1-4", "2-1"])
-    assert [*made["famous"].values()] == [*famous]
-    assert (made["answers"]["exact"], made["without_pointing"]["better"]) == (0.2, 0.9)
-    assert made["without_head"] == {"exact": 0.4, "better": 0.6, "tasks": {"copy": 0.1}}
+def test_over_seeds_the_interval_is_students():
     for passed in ([0.5, 0.7, 0.8], [0.91, 0.95, 0.93, 0.9, 0.97]):
         seeds = over_seeds([{"pass": share} for share in passed])
         low, high = scipy.stats.t.interval(0.95, len(passed) - 1, np.mean(passed), scipy.stats.sem(passed))
@@ -156,14 +141,14 @@ def test_a_card_has_each_number_under_its_name_and_over_seeds_the_interval_is_st
 
 @pytest.mark.slow
 def test_the_checkpoints_lead_from_the_untrained_model_to_the_trained_one():
-    assert len(MOMENTS) == 12
-    first, last = at_step(0), at_step(MOMENTS[-1])
+    assert len(CHECKPOINT_STEPS) == 12
+    first, last = at_step(0), at_step(CHECKPOINT_STEPS[-1])
     untrained = load_model("classroom", trained=False, seed=1, device="cpu").encoder
     assert torch.equal(first.embeddings.word.weight, untrained.embeddings.word.weight)
     trained = load_model("classroom", device="cpu").encoder
     assert torch.equal(last.embeddings.word.weight, trained.embeddings.word.weight)
     tried = pairs(1, 8)
-    right = [masses(at_step(step), tried).right[1].max(0).mean() for step in MOMENTS]
+    right = [masses(at_step(step), tried).right[1].max(0).mean() for step in CHECKPOINT_STEPS]
     assert right[0] < 0.2
     assert right[-1] > 0.8
     assert right[-2] > 0.7

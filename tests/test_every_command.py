@@ -40,11 +40,11 @@ from mha_core.heads.atlas.passages import read_passages
 from mha_core.heads.atlas.shipped import read_shipped
 from mha_core.heads.atlas.table import atlas
 from mha_core.heads.table import read_roles
-from mha_core.learning import report
-from mha_core.learning.classroom.evaluation import evaluate
-from mha_core.learning.train import Setup
 from mha_core.model_list import listed_models
 from mha_core.parts import compute_part
+from mha_core.training import report
+from mha_core.training.toy.evaluation import evaluate
+from mha_core.training.train import TrainingSetup
 
 pytestmark = pytest.mark.slow
 
@@ -225,24 +225,22 @@ def made_atlas(load, text):
 
 
 def of_learning(task, layers):
-    found = report.trained(Setup(task, layers, 4, 0, 2))
+    found = report.trained(TrainingSetup(task, layers, 4, 0, 2))
     beside = {name: found[name] for name in ("setup", "parameters", "answers", "heads", "without")}
     shown = [
         (one["head"], other["accuracy"]) for one, other in zip(found["heads"], found["without"], strict=True)
     ]
-    return [report.flat(row) for row in found["curve"]], beside, shown
+    return [report.flatten(row) for row in found["curve"]], beside, shown
 
 
 def of_evaluation(**options):
     found = evaluate(load_model("classroom", device="cpu", **options).encoder, 2)
-    row = {"pairs": 2, "pass": found.passed, "animate": found.animate, "inanimate": found.inanimate}
+    row = {name: found[name] for name in ("pairs", "pass", "animate", "inanimate", "head", "right", "wrong")}
     row |= {
-        "head": f"{found.head[0] + 1}-{found.head[1] + 1}",
-        "right": round(found.right, 4),
-        "wrong": round(found.wrong, 4),
+        "answers exact": found["answers"]["exact"],
+        "without_head better": found["without_head"]["better"],
     }
-    row |= {"answers exact": found.answers.exact, "without_head better": found.without_head.better}
-    return [row], {}, [("animate", found.animate), ("right", round(found.right, 4))]
+    return [row], {}, [("animate", found["animate"]), ("right", found["right"])]
 
 
 def every(load, text, **options):
@@ -392,15 +390,15 @@ def run(home, capsys, monkeypatch, tmp_path):
 
 @pytest.fixture
 def long_work_is_done_once(monkeypatch):
-    """All answers are written from one result where finding it takes seconds."""
-    from mha_core.learning import classroom_cli
+    """The five answers of one command are written from one result where finding it takes seconds."""
+    from mha_core.training import cli, report
 
     def once(real):
         kept = []
         return lambda *given, **options: kept[0] if kept else kept.append(real(*given, **options)) or kept[0]
 
     monkeypatch.setattr(report, "trained", once(report.trained))
-    monkeypatch.setattr(classroom_cli, "evaluate", once(classroom_cli.evaluate))
+    monkeypatch.setattr(cli, "evaluate", once(cli.evaluate))
 
 
 def rows_of(answer):

@@ -13,9 +13,9 @@ from visit import unopened
 
 from mha_core.device import use_one_thread
 from mha_core.experiments import Part
-from mha_core.learning import report
-from mha_core.learning.live import begin
-from mha_core.learning.train import Setup
+from mha_core.training import report
+from mha_core.training.train import TrainingSetup
+from mha_core.training.training_updates import start_training
 from mha_core.wording import percent
 from pages.parts.serve.jobs import Job
 from pages.parts.training import export, parts
@@ -154,7 +154,7 @@ def short():
     use_one_thread()
     choice = parts.jobs_choice(1, 2, seed=3, limit=50)
     rows = []
-    for update in begin("small", choice.settings):
+    for update in start_training("small", choice.settings):
         rows += update.rows
     return choice, rows, update.state
 
@@ -163,7 +163,7 @@ def short():
 def test_what_is_taken_away_says_the_numbers_of_the_command_line(short):
     choice, rows, state = short
     reports = [run["report"] for run in state["runs"]]
-    alone = report.trained(Setup("jobs", 1, 2, 3, 50))
+    alone = report.trained(TrainingSetup("jobs", 1, 2, 3, 50))
     assert json.loads(export.as_json(reports))["runs"][1] == json.loads(json.dumps(alone))
     lines = export.as_csv(choice, rows).splitlines()
     assert lines[0] == "layers,heads,seed,step,loss,accuracy,repeat,mirror,rotate"
@@ -244,7 +244,7 @@ def test_a_finished_training_opens_from_its_link_with_the_same_numbers(short, mo
     assert reached[0] != reached[1]
     assert re.search(r"You guessed \S+40%\S+ for 1 head\.", shown)
     assert [said in shown for said in reached] == [True, False], "the guess is about the left model"
-    gone = report.taken_away(choice.setups[1], state["runs"][1]["parameters"], [(0, 1)])
+    gone = report.ablation_report(choice.setups[1], state["runs"][1]["parameters"], [(0, 1)])
     assert gone["jobs"] == right["without"][1]["jobs"], "taken away by hand or one by one, it is the same"
     assert "Without 1-2" in shown
     assert np.isclose(gone["accuracy"], right["without"][1]["accuracy"])

@@ -16,8 +16,8 @@ from mha_core.heads.questions.base import KINDS
 from mha_core.heads.roles import answers_of
 from mha_core.heads.table import RoleTable
 from mha_core.heads.verdict_text import head_text, question_text
-from mha_core.learning.classroom.shipped import report
 from mha_core.model_list import CLASSROOM, EMBEDDED
+from mha_core.training.toy.shipped import report
 from mha_core.wording import Head, head_name
 from pages.parts.frame import head_facts
 from pages.parts.frame.glossary import LESSON

@@ -9,8 +9,8 @@ import pandas as pd
 import streamlit as st
 
 from mha_core.heads.questions.base import KIND_OF
-from mha_core.learning.report import taken_away
 from mha_core.model_list import DECODER
+from mha_core.training.report import ablation_report
 from mha_core.wording import Head, head_name, percent
 from pages.parts.frame import state
 from pages.parts.frame.links import link_to
@@ -121,7 +121,7 @@ def _left(choice: Choice, gone: Sequence[Head]) -> Report:
 
     def make() -> Report:
         with MODEL:
-            return taken_away(choice.setups[1], parameters, gone)
+            return ablation_report(choice.setups[1], parameters, gone)
 
     return STORE.get(("taken away", name_of("small", choice.settings), tuple(gone)), make)
 

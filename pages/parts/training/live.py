@@ -16,14 +16,14 @@ from typing import Any, TypeAlias
 
 from mha_core import HeadScopeError
 from mha_core.experiments import Part
-from mha_core.learning.worker import unpacked
+from mha_core.training.worker import unpacked
 from pages.parts.serve.jobs import Job, Line, Parts
 
 IDLE = 600.0  # seconds without work, then the process is let go
 BROKEN = "Training stopped unexpectedly. Press Start to retry."
 ROOT = Path(__file__).parents[3]  # where mha_core is found, wherever the server was started
 Process: TypeAlias = "subprocess.Popen[bytes]"
-WORKER = (sys.executable, "-m", "mha_core.learning.worker")
+WORKER = (sys.executable, "-m", "mha_core.training.worker")
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from typing import Any
 
 import streamlit as st
 
-from mha_core.learning.tasks import TEXT
 from mha_core.picture.bundle import ASSETS
 from mha_core.seeds import LAST
+from mha_core.training.tasks import TEXT
 from mha_core.wording import counted
 from pages.parts.frame import state
 from pages.parts.frame.option_row import is_loose, loose, option_row, say_unknown
