@@ -391,14 +391,15 @@ def run(home, capsys, monkeypatch, tmp_path):
 @pytest.fixture
 def long_work_is_done_once(monkeypatch):
     """The five answers of one command are written from one result where finding it takes seconds."""
-    from mha_core.training import cli, report
+    from mha_core.cli import training
+    from mha_core.training import report
 
     def once(real):
         kept = []
         return lambda *given, **options: kept[0] if kept else kept.append(real(*given, **options)) or kept[0]
 
     monkeypatch.setattr(report, "trained", once(report.trained))
-    monkeypatch.setattr(cli, "evaluate", once(cli.evaluate))
+    monkeypatch.setattr(training, "evaluate", once(training.evaluate))
 
 
 def rows_of(answer):

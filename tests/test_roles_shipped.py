@@ -1,6 +1,5 @@
 """The tables that come with the program, the heads' roles in them, and what the command line says of a file."""
 
-import argparse
 import hashlib
 import json
 from collections import Counter
@@ -10,9 +9,9 @@ import numpy as np
 import pytest
 
 from mha_core import load_model, trace_many, trace_tokens
+from mha_core.cli import main
 from mha_core.heads.build_role_table import find_roles
 from mha_core.heads.builtin import builtin_path, read_builtin, tree_of
-from mha_core.heads.cli import add_roles_parsers
 from mha_core.heads.conclude import score_question
 from mha_core.heads.questions.base import POSITIONAL_KINDS
 from mha_core.heads.questions.meaning import RelatedWordQuestions
@@ -205,10 +204,10 @@ def roles_of(capsys):
     """Run the command; gives exit code, what was printed and what was said."""
 
     def run(*arguments: object) -> tuple[int, str, str]:
-        parser = argparse.ArgumentParser()
-        add_roles_parsers(parser.add_subparsers(required=True))
-        args = parser.parse_args(list(map(str, arguments)))
-        code = args.run(args)
+        try:
+            code = main(list(map(str, arguments)))
+        except SystemExit as stop:
+            code = stop.code
         printed = capsys.readouterr()
         return code, printed.out, printed.err
 

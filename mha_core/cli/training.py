@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mha_core.command_io import Answer, add_format, at_terminal, give
-from mha_core.console import check_file
+from mha_core.cli.arguments import output_options
+from mha_core.cli.output import CommandOutput, is_terminal, write_output
 from mha_core.device import use_one_thread
 from mha_core.errors import InputError
 from mha_core.export import model_of
@@ -34,14 +34,15 @@ def add_learn_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentPa
     learn = subparsers.add_parser("learn", help="train a small model and see what its heads learn")
     verbs = learn.add_subparsers(dest="verb", required=True)
     for name, task in TASKS.items():
-        parser = verbs.add_parser(name, help=task.help, description=f"Train a small model: {task.help}.")
+        parser = verbs.add_parser(
+            name, help=task.help, description=f"Train a small model: {task.help}.", parents=[output_options()]
+        )
         parser.add_argument("--layers", type=int, default=task.layers, help="layers (%(default)s)")
         parser.add_argument("--heads", type=int, default=4, help="heads per layer (%(default)s)")
         parser.add_argument("--seed", type=int, default=0, help="random seed (%(default)s)")
         parser.add_argument(
             "--steps", type=int, default=task.steps, help="maximum number of steps (%(default)s)"
         )
-        add_format(parser)
         parser.set_defaults(run=run_task, task=name)
     train = verbs.add_parser("train", help="train the toy model and save it")
     train.add_argument("model", choices=("classroom",), help="model to train")
@@ -51,29 +52,29 @@ def add_learn_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentPa
     train.add_argument("--ship", action="store_true", help="train all models that ship, with five seeds")
     train.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write")
     train.set_defaults(run=run_train)
-    evaluation = verbs.add_parser("evaluate", help="count the pairs in which one head follows the meaning")
+    evaluation = verbs.add_parser(
+        "evaluate", help="count the pairs in which one head follows the meaning", parents=[output_options()]
+    )
     evaluation.add_argument(
         "model", metavar="MODEL", help=f"{', '.join(CLASSROOM_FOLDERS)}, or the folder of a toy model"
     )
     evaluation.add_argument("--untrained", action="store_true", help="use random weights in the same shape")
     evaluation.add_argument("--pairs", type=int, default=N_PAIRS, help="number of pairs (%(default)s)")
-    add_format(evaluation)
     evaluation.set_defaults(run=run_evaluate)
 
 
 def run_task(options: argparse.Namespace) -> int:
     """Train on a task and write the report: its rows are the curve, and the table shows the heads."""
     setup = TrainingSetup(options.task, options.layers, options.heads, options.seed, options.steps)
-    check_file(options.out)
     use_one_thread()
-    results = report.trained(setup, _tell_snapshot if at_terminal() else None)
-    if at_terminal():
+    results = report.trained(setup, _tell_snapshot if is_terminal() else None)
+    if is_terminal():
         sys.stderr.write("\n")
-    give(options, _task_answer(results))
+    write_output(options, _task_output(results))
     return 0
 
 
-def _task_answer(results: dict[str, Any]) -> Answer:
+def _task_output(results: dict[str, Any]) -> CommandOutput:
     import pandas as pd
 
     curve = [report.flatten(row) for row in results["curve"]]
@@ -85,7 +86,7 @@ def _task_answer(results: dict[str, Any]) -> Answer:
     heads = pd.DataFrame([report.flatten(row) for row in results["heads"]]).drop(columns=["layer", "number"])
     without = [row["accuracy"] for row in results["without"]]
     about = {name: value for name, value in results.items() if name != "curve"}
-    return Answer(pd.DataFrame(curve), about, text, heads.assign(**{"accuracy without it": without}))
+    return CommandOutput(pd.DataFrame(curve), about, text, heads.assign(**{"accuracy without it": without}))
 
 
 def run_train(options: argparse.Namespace) -> int:
@@ -126,7 +127,7 @@ def run_evaluate(options: argparse.Namespace) -> int:
         f"least {percent(MIN_RIGHT)} on the right noun and at most {percent(MAX_WRONG)} on the other.\n"
     )
     table = frame.select_dtypes("float").T.rename_axis("measure").rename(columns={0: "share"})
-    give(options, Answer(frame, {"model": model_of(model.info)}, text, table))
+    write_output(options, CommandOutput(frame, {"model": model_of(model.info)}, text, table))
     return 0
 
 
