@@ -62,8 +62,8 @@ def size_of(name: str) -> int:
 def fetch(name: str, progress: Progress | None = None) -> Path:
     """Return a hub model's folder: from the cache if it is there, else fetched into it.
 
-    `progress` is told how far it is, ten times a second and in the caller's thread; what it raises ends the fetch, and
-    whole files that have arrived stay. Raises Unavailable if the hub or the model is not there.
+    `progress` is told how far it is, ten times a second and at the end, in the caller's thread; what it raises ends the
+    fetch, and whole files that have arrived stay. Raises Unavailable if the hub or the model is not there.
     """
     found = _cached(name)
     if found is not None:
@@ -80,7 +80,10 @@ def fetch(name: str, progress: Progress | None = None) -> Path:
     except BaseException:
         heard.clear()
         raise
-    return Path(_result(coming, name))
+    folder = Path(_result(coming, name))
+    if progress is not None:
+        progress(name, *heard)
+    return folder
 
 
 def check_fetched(folder: Path, digests: Mapping[str, str]) -> None:

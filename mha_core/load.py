@@ -24,7 +24,6 @@ from mha_core.fast import settle
 from mha_core.gguf import GgufFile
 from mha_core.hf import TransformersModel, load_with_transformers
 from mha_core.hub import Progress, check_fetched, fetch, is_here, is_hub_id
-from mha_core.learning.classroom.moments import at_step
 from mha_core.model import Model
 from mha_core.model_list import (
     CLASSROOM,
@@ -44,6 +43,7 @@ from mha_core.model_list import (
 from mha_core.stack import Stack, StackConfig
 from mha_core.tokens import Tokenizer
 from mha_core.torch_modes import plain_numbers
+from mha_core.training.toy.shipped import at_step
 from mha_core.weights import architecture, assemble, config_of, untrained_encoder
 
 MOST_BYTES = 1_500_000_000  # of models that stay loaded beside the embedded ones

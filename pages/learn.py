@@ -1,6 +1,7 @@
 """Learn: a lesson with live pictures, exercises, a quiz, the glossary, and links for a class."""
 
 from pages.parts.frame import shell, state
+from pages.parts.frame.option_row import say_unknown
 from pages.parts.frame.pages import page_called
 from pages.parts.learn.lesson import lesson_view, style
 from pages.parts.learn.reading import glossary_view, quiz_view
@@ -13,6 +14,7 @@ def draw() -> None:
     request = shell.page(
         "Learn", question="How does multi-head attention work?", shown=shell.Shown(sentence=shown == "Lesson")
     )
+    say_unknown("show", page_called("Learn").tabs, shown)
     style(request.present, lesson=shown == "Lesson")
     if shown == "Quiz":
         quiz_view()

@@ -4,6 +4,7 @@ import streamlit as st
 
 from pages.parts.frame import shell, state
 from pages.parts.frame.links import link_to
+from pages.parts.frame.option_row import say_unknown
 from pages.parts.frame.page_text import markup
 from pages.parts.frame.pages import CARRIED
 from pages.parts.roles.atlas import atlas
@@ -30,6 +31,7 @@ def draw() -> None:
     drawn, question, lead = PARTS[part]
     request = shell.page("Roles", question=question, lead=lead, shown=shell.Shown(sentence=False))
     st.html(shell.CSS / "roles.css")
+    say_unknown("part", tuple(PARTS), part)
     markup(_tabs(part))
     drawn(request)
 

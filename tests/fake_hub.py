@@ -13,11 +13,13 @@ PIECE = 20_000
 
 
 class FakeHub:
-    """`name` is the one model there is; `asked` are the paths; a file takes `seconds`; `changed` ones are damaged."""
+    """`name` is the one model there is; `asked` are the paths; a file takes `seconds`; `changed` ones are damaged.
+
+    Of a file in several pieces the last is sent when `seen`, where it is set to an event, has happened."""
 
     def __init__(self, name, folder):
         self.name, self.folder = name, folder
-        self.asked, self.seconds, self.changed = [], 0.0, ()
+        self.asked, self.seconds, self.changed, self.seen = [], 0.0, (), None
         hub = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -56,7 +58,7 @@ class FakeHub:
         headers = {"ETag": f'"{etag(content)}"', "X-Repo-Commit": COMMIT, "X-Linked-Size": str(len(content))}
         if name in self.changed:
             content = content[:-1] + bytes([content[-1] ^ 1])
-        send(request, 200, content if body else None, headers, len(content), self.seconds)
+        send(request, 200, content if body else None, headers, len(content), self.seconds, self.seen)
 
 
 def etag(content):
@@ -71,12 +73,14 @@ def entry(name, content):
     return found | ({"lfs": large} if len(content) >= LARGE else {})
 
 
-def send(request, status, content, headers=(), length=None, seconds=0.0):
+def send(request, status, content, headers=(), length=None, seconds=0.0, seen=None):
     request.send_response(status)
     for key, value in dict(headers).items():
         request.send_header(key, value)
     request.send_header("Content-Length", str(len(content or b"") if length is None else length))
     request.end_headers()
     for at in range(0, len(content or b""), PIECE):
+        if seen is not None and at and at + PIECE >= len(content):
+            seen.wait(30)
         request.wfile.write(content[at : at + PIECE])
         time.sleep(seconds * PIECE / max(len(content), PIECE))

@@ -1,6 +1,7 @@
 """Models of transformers on the pages: most show them; where the inside is needed one sentence says why not."""
 
 from dataclasses import replace
+from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
@@ -65,6 +66,31 @@ def test_an_encoder_decoder_is_switched_between_its_three(attention, folders):
     assert record.get("keys") == (n_keys if attention == "cross" else None)
     np.testing.assert_allclose(np.ravel(record["weights"]) / 65535, expected.weights.ravel(), atol=1e-4)
     assert visit.link(at).get("attention", "encoder") == attention
+
+
+@pytest.mark.parametrize(
+    ("kind", "asked"),
+    [
+        ("T5", {"attention": "cross", "pair": "it slept all day", "unit": "words"}),
+        ("T5", {"attention": "decoder", "pair": "it slept all day"}),
+        ("T5", {"attention": "encoder"}),
+        ("Albert", {"pair": "it slept all day", "specials": "hidden"}),
+    ],
+)
+def test_the_link_and_the_lines_that_are_saved_give_the_same_again(kind, asked, folders):
+    at = visit.unopened(model=str(folders[kind]), text=TEXT, head="2-1", pin="1", **asked)
+    at.session_state["save"] = True
+    visit.run(at)
+    (shown,) = visit.mounted(at, "record")
+    link, python = (code.value for code in at.code)
+    query = {key: value for key, (value,) in parse_qs(urlsplit(link).query).items()}
+    (again,) = visit.mounted(visit.open_page(**query), "record")
+    for key in ("names", "model", "digest"):
+        assert again[key] == shown[key]
+    np.testing.assert_array_equal(again["weights"], shown["weights"])
+    space: dict[str, object] = {}
+    exec(compile(python, "shown", "exec"), space)  # noqa: S102 - the app's own lines are what is tested
+    np.testing.assert_allclose(np.ravel(shown["weights"]) / 65535, space["grid"].weights.ravel(), atol=1e-4)
 
 
 def test_what_the_decoder_reads_is_what_the_model_writes_where_nobody_says(folders):

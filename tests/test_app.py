@@ -1,11 +1,14 @@
 """The pages without a browser: what a link opens, what is said about a bad one, and that the text always stays."""
 
+import html
 import time
 
 import pytest
 from visit import (
     TIRED,
+    asked_by_links,
     bodies,
+    link,
     offered_examples,
     open_page,
     picture,
@@ -65,11 +68,6 @@ def test_a_link_opens_exactly_what_it_says():
         ({"head": "٤-٢"}, "This model has no head “٤-٢” (6 layers × 12 heads). Showing 4-2."),
         ({"pin": "77"}, "The link points at pin “77”; this sentence has positions 0 to 15."),
         ({"to": "-1"}, "The link points at to “-1”; this sentence has positions 0 to 15."),
-        ({"model": "gpt-5"}, "This server has no model “gpt-5”. Showing MiniLM."),
-        (
-            {"model": "../../etc/passwd"},
-            "This server has no model “../../etc/passwd”. Showing MiniLM.",
-        ),
         ({"weights": "heavy"}, "Unknown weights “heavy” in the link. Showing “trained”."),
         (
             {"unit": "__proto__"},
@@ -81,6 +79,46 @@ def test_a_bad_value_in_a_link_falls_back_with_one_notice(query, sentence):
     at = open_page(**query)
     assert said(at, "notice") == [sentence]
     assert picture(at)["selection"]["head"] == [3, 1]
+
+
+@pytest.mark.parametrize(
+    "page", ["app.py", "pages/compare.py", "pages/roles.py", "pages/inside.py", "pages/learn.py"]
+)
+@pytest.mark.parametrize(
+    ("model", "switch"), [("gpt2", "ANY_MODEL"), ("nobody/xyz", "ANY_MODEL"), ("../../etc/passwd", "FOLDERS")]
+)
+def test_a_model_that_is_not_offered_is_said_with_those_that_are(page, model, switch):
+    at = open_page(page, model=model)
+    (sentence,) = said(at, "notice")
+    assert all(name in sentence for name in (model, "MiniLM", "SmolLM2", f"HEADSCOPE_ALLOW_{switch}=1"))
+    assert link(at)["model"] == model, "the link still says what was asked for"
+
+
+@pytest.mark.parametrize(
+    ("page", "key", "more"),
+    [
+        ("app.py", "specials", {}),
+        ("app.py", "measure", {}),
+        ("app.py", "attention", {}),
+        ("pages/compare.py", "against", {}),
+        ("pages/compare.py", "model2", {"against": "model", "model": "classroom"}),
+        ("pages/roles.py", "part", {}),
+        ("pages/roles.py", "feature", {"part": "atlas"}),
+        ("pages/inside.py", "part", {}),
+        ("pages/inside.py", "at", {}),
+        ("pages/inside.py", "groups", {"part": "Variants", "at": "gqa"}),
+        ("pages/learn.py", "show", {}),
+        ("pages/learn.py", "step", {}),
+        ("pages/training.py", "train", {}),
+        ("pages/training.py", "left", {}),
+        ("pages/training.py", "limit", {}),
+        ("pages/training.py", "seed", {}),
+    ],
+)
+def test_an_option_that_does_not_exist_is_said_once_and_stays_in_the_address(page, key, more):
+    at = open_page(page, **{key: "no-such"}, **more)
+    assert sum("“no-such”" in sentence for sentence in said(at, "notice")) == 1
+    assert link(at)[key] == "no-such"
 
 
 @pytest.mark.slow
@@ -161,6 +199,36 @@ def test_a_hub_model_is_fetched_only_after_its_reader_has_agreed(monkeypatch):
     assert not said(run(at), "notice"), "what was agreed to once is not asked again"
 
 
+def test_a_download_that_is_declined_leaves_the_other_model_as_it_was():
+    at = open_page("pages/compare.py", model="classroom", model2="bert-large-uncased", against="model")
+    assert "BERT large is a 1,340 MB download" in said(at, "notice")[0]
+    at.button(key="fetch-not-model2").click()
+    run(at)
+    assert not [button for button in at.button if str(button.key).startswith("fetch")]
+    assert [at.selectbox(key=key).value for key in ("model", "model2")] == ["classroom", "minilm"]
+
+
+TOYS = "The dog chased the cat because it was tired ."
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "asked", [{"model": "classroom", "weights": "untrained"}, {"model": "classroom-twin"}]
+)
+@pytest.mark.parametrize("page", ["pages/roles.py", "pages/compare.py"])
+def test_a_link_to_the_same_sentence_has_its_model_and_weights(page, asked):
+    at = open_page(page, text=TOYS, text2=TOYS.replace("tired", "wide"), head="2-2", **asked)
+    at.session_state["changes-box"] = True
+    run(at)
+    cells = [cell for frame in at.dataframe for cell in frame.value.iloc[0] if str(cell).startswith("./")]
+    links = asked_by_links("".join([*bodies(at), *(f'<a href="{html.escape(cell)}">' for cell in cells)]))
+    links = [each for each in links if each.get("text") == [TOYS]]
+    assert links
+    for asked_link in links:
+        assert asked_link["model"] == [asked["model"]]
+        assert asked_link.get("weights", ["trained"]) == [asked.get("weights", "trained")]
+
+
 def test_what_was_not_agreed_to_is_not_fetched_by_another_way():
     with pytest.raises(Unavailable, match=r"BERT large is a 1,340 MB download"):
         loading.named_model("bert-large-uncased")
@@ -175,7 +243,7 @@ def test_a_server_that_others_reach_is_known_by_its_address(address, alone):
 
 
 def test_folders_open_only_where_the_owner_allows_it(monkeypatch, tmp_path):
-    assert "This server has no model" in said(open_page(model=str(tmp_path)), "notice")[0]
+    assert "HEADSCOPE_ALLOW_FOLDERS=1" in said(open_page(model=str(tmp_path)), "notice")[0]
     monkeypatch.setenv("HEADSCOPE_ALLOW_FOLDERS", "1")
     at = open_page(model=str(tmp_path))
     assert not said(at, "notice")

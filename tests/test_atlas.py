@@ -48,7 +48,8 @@ def parts(theirs, layer, states):
 
 
 def by_hand(theirs, model, tokens):
-    """(layer, head, query): the strongest key apart from attention sinks, its weight and the output norm."""
+    """(layer, head, query): the strongest key apart from attention sinks, its weight and the output norm; whether the
+    largest weight of all is on a sink."""
     with torch.no_grad():
         out = theirs(torch.tensor([tokens.ids]), output_attentions=True, output_hidden_states=True)
     found = {}
@@ -67,7 +68,9 @@ def by_hand(theirs, model, tokens):
                     continue
                 key = max(keys, key=lambda k: float(out.attentions[layer][0, head, query, k]))
                 weight = float(out.attentions[layer][0, head, query, key])
-                found[layer, head, query] = (key, weight, weight * float(written[key].detach().norm()))
+                largest = int(out.attentions[layer][0, head, query].argmax())
+                norm = weight * float(written[key].detach().norm())
+                found[layer, head, query] = (key, weight, norm, special[largest])
     return found
 
 
@@ -83,11 +86,14 @@ def test_examples_are_those_of_transformers(pair):
     frame = atlas(kept).to_frame()
     assert set(frame.kind) == {"top", "typical", "random"}
     for one in frame.itertuples():
-        key, weight, norm = expected[one.passage][one.layer - 1, one.head - 1, one.query]
+        key, weight, norm, _ = expected[one.passage][one.layer - 1, one.head - 1, one.query]
         labels = [tokens[one.passage].label(piece) for piece in tokens[one.passage].pieces]
         assert (one.key, one.query_text, one.key_text) == (key, labels[one.query], labels[key])
         assert one.weight == pytest.approx(weight, abs=1e-4)
         assert one.output_norm == pytest.approx(norm, rel=1e-4, abs=1e-4)
+    for entry in atlas(kept).heads:
+        sinks = [row[3] for of in expected for place, row in of.items() if place[:2] == entry.head]
+        assert entry.sink == pytest.approx(np.mean(sinks))
     largest = frame[frame.kind == "top"].groupby(["layer", "head"]).output_norm.max()
     for (layer, head), norm in largest.items():
         rows = [row[2] for of in expected for place, row in of.items() if place[:2] == (layer - 1, head - 1)]

@@ -4,18 +4,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.stats
 import torch
 from plain_classroom import Plain
 
 from mha_core import InputError, load_model, predict_masked, trace
-from mha_core.learning.classroom.evaluation import RIGHT, WRONG, evaluate, masses
-from mha_core.learning.classroom.grammar import first_texts
-from mha_core.learning.classroom.lexicon import lexicon
-from mha_core.learning.classroom.moments import MOMENTS, at_step
-from mha_core.learning.classroom.pairs import pairs
-from mha_core.learning.classroom.recipe import CLASSROOM
-from mha_core.learning.classroom.shipped import home, save_model
-from mha_core.learning.classroom.training import Training
+from mha_core.grid import head_from
+from mha_core.training.toy.evaluation import MAX_WRONG, MIN_RIGHT, evaluate, masses, over_seeds
+from mha_core.training.toy.grammar import first_texts
+from mha_core.training.toy.lexicon import lexicon
+from mha_core.training.toy.pairs import pairs
+from mha_core.training.toy.recipe import CLASSROOM, toy_trainer
+from mha_core.training.toy.shipped import CHECKPOINT_STEPS, at_step, home, save_model
 
 TIRED = "The animal didn't cross the street because it was too tired."
 TINY = replace(CLASSROOM, steps=6, batch=8, warm_up=2, d_model=32, d_ff=32)
@@ -48,18 +48,18 @@ def test_what_is_said_after_because_fits_the_right_noun_alone(texts):
 def test_the_same_seed_trains_to_the_same_weights():
     runs = []
     for seed in (1, 1, 2):
-        training = Training(seed, TINY)
-        losses = [training.step() for _ in range(TINY.steps)]
-        assert training.finished
-        runs.append((losses, training.stack.state_dict()))
+        trainer = toy_trainer(seed, TINY)
+        losses = [trainer.step() for _ in range(TINY.steps)]
+        assert trainer.is_over
+        runs.append((losses, trainer.model.state_dict()))
     assert runs[0][0] == runs[1][0] != runs[2][0]
     assert all(torch.equal(tensor, runs[1][1][name]) for name, tensor in runs[0][1].items())
 
 
 def test_a_small_random_model_is_what_plain_torch_makes_of_its_file(tmp_path):
-    training = Training(4, TINY)
-    training.step()
-    save_model(training.stack, tmp_path)
+    trainer = toy_trainer(4, TINY)
+    trainer.step()
+    save_model(trainer.model, tmp_path)
     model, plain = load_model(str(tmp_path), device="cpu"), Plain(tmp_path)
     assert model.pinned
     record = trace(TIRED, model)
@@ -105,20 +105,22 @@ def plain_answers(plain, pair, without=()):
 @pytest.mark.parametrize("name", ["classroom"])
 def test_what_evaluate_says_is_what_plain_torch_finds(name):
     n, plain = 24, Plain(home() / {"classroom": "seed-1", "classroom-twin": "twin"}[name])
-    found = evaluate(load_model(name, device="cpu").encoder, n)
+    card = evaluate(load_model(name, device="cpu").encoder, n)
+    best = head_from(card["head"], 2, 4)
     held = pairs(1, n)
-    masses_of = np.array([plain_masses(plain, pair, found.head) for pair in held])
-    passed = ((masses_of[..., 0] >= RIGHT) & (masses_of[..., 1] <= WRONG)).all(-1)
-    assert found.passed == passed.mean()
-    assert [found.animate, found.inanimate] == [passed[: n // 2].mean(), passed[n // 2 :].mean()]
-    assert [found.right, found.wrong] == pytest.approx(masses_of.mean((0, 1)).tolist(), abs=1e-4)
+    masses_of = np.array([plain_masses(plain, pair, best) for pair in held])
+    passed = ((masses_of[..., 0] >= MIN_RIGHT) & (masses_of[..., 1] <= MAX_WRONG)).all(-1)
+    assert card["pass"] == passed.mean()
+    assert [card["animate"], card["inanimate"]] == [passed[: n // 2].mean(), passed[n // 2 :].mean()]
+    assert [card["right"], card["wrong"]] == pytest.approx(masses_of.mean((0, 1)).tolist(), abs=1e-4)
     heads = [(layer, number) for layer in range(2) for number in range(4)]
     means = [np.mean([plain_masses(plain, pair, head) for pair in held], axis=(0, 1)) for head in heads]
-    assert found.pointing == tuple(
+    pointing = [
         head for head, (right, wrong) in zip(heads, means, strict=True) if right > 0.5 and wrong <= 0.15
-    )
+    ]
+    assert [head_from(name, 2, 4) for name in card["pointing"]] == pointing
     for answers, without in (
-        (found.answers, ()), (found.without_head, (found.head,)), (found.without_pointing, found.pointing),
+        (card["answers"], ()), (card["without_head"], (best,)), (card["without_pointing"], pointing),
     ):  # fmt: skip
         said = [plain_answers(plain, pair, without) for pair in held]
         right = [
@@ -126,19 +128,27 @@ def test_what_evaluate_says_is_what_plain_torch_finds(name):
             for pair, both in zip(held, said, strict=True)
             for noun, (word, better) in zip(pair.nouns, both, strict=True)
         ]
-        assert [answers.exact, answers.better] == pytest.approx(np.mean(right, axis=0).tolist())
+        assert [answers["exact"], answers["better"]] == pytest.approx(np.mean(right, axis=0).tolist())
+
+
+def test_over_seeds_the_interval_is_students():
+    for passed in ([0.5, 0.7, 0.8], [0.91, 0.95, 0.93, 0.9, 0.97]):
+        seeds = over_seeds([{"pass": share} for share in passed])
+        low, high = scipy.stats.t.interval(0.95, len(passed) - 1, np.mean(passed), scipy.stats.sem(passed))
+        assert seeds["interval"] == pytest.approx([low, min(high, 1)], abs=1e-4)
+        assert (seeds["seeds"], seeds["least"], seeds["most"]) == (len(passed), min(passed), max(passed))
 
 
 @pytest.mark.slow
 def test_the_checkpoints_lead_from_the_untrained_model_to_the_trained_one():
-    assert len(MOMENTS) == 12
-    first, last = at_step(0), at_step(MOMENTS[-1])
+    assert len(CHECKPOINT_STEPS) == 12
+    first, last = at_step(0), at_step(CHECKPOINT_STEPS[-1])
     untrained = load_model("classroom", trained=False, seed=1, device="cpu").encoder
     assert torch.equal(first.embeddings.word.weight, untrained.embeddings.word.weight)
     trained = load_model("classroom", device="cpu").encoder
     assert torch.equal(last.embeddings.word.weight, trained.embeddings.word.weight)
     tried = pairs(1, 8)
-    right = [masses(at_step(step), tried).right[1].max(0).mean() for step in MOMENTS]
+    right = [masses(at_step(step), tried).right[1].max(0).mean() for step in CHECKPOINT_STEPS]
     assert right[0] < 0.2
     assert right[-1] > 0.8
     assert right[-2] > 0.7

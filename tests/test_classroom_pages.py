@@ -8,7 +8,7 @@ import pytest
 
 from mha_core import load_model, trace
 from mha_core.heads.notices import unread
-from mha_core.learning.classroom.moments import MOMENTS
+from mha_core.training.toy.shipped import CHECKPOINT_STEPS
 from pages.parts.explore import moments
 from pages.parts.explore.moments import said as moment_said
 from pages.parts.frame import controls
@@ -67,7 +67,7 @@ def test_at_a_moment_both_sides_are_the_model_as_it_was_then_and_another_model_i
         Request("a", model="classroom", other=Request("a", model="classroom", trained=False)), 0
     )
     assert [untrained.model, untrained.other.model] == ["classroom@0", "classroom"]
-    assert moments.at(both, MOMENTS[-1]) is both
+    assert moments.at(both, CHECKPOINT_STEPS[-1]) is both
 
 
 def test_the_arcs_of_the_live_page_are_the_row_of_it():

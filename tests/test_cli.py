@@ -1,18 +1,15 @@
-"""The command line: what it writes, in every format, and one sentence with exit code 2 for what it cannot do."""
+"""The command line as a process, and where it cannot go on: one sentence, exit code 2, or 130 where it was stopped."""
 
-import csv
 import io
-import json
 import os
+import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
-import numpy as np
 import pytest
-from bert_folders import write
 
-from mha_core import trace
 from mha_core.cli import main
 from mha_core.export import safe_cell
 
@@ -44,53 +41,10 @@ def process(*arguments, stdin=None, **environment):
     )
 
 
-# Formats
-
-
-def test_the_json_has_the_weights_by_layer_head_query_and_key(run, model):
-    code, out, err = run("trace", CLASSIC, "--format", "json")
-    content = json.loads(out)
-    assert (code, err) == (0, "")
-    assert {"model", "tokens", "words", "n_layers", "n_heads", "weights"} <= set(content)
-    assert (content["model"], content["n_layers"], content["n_heads"]) == ("minilm", 6, 12)
-    assert content["tokens"][:7] == ["[CLS]", "the", "animal", "didn", "'", "t", "cross"]
-    assert content["words"][:3] == ["The", "animal", "didn't"]
-    weights = np.array(content["weights"], dtype=np.float32)
-    np.testing.assert_array_equal(weights, trace(CLASSIC, model).weights)
-    assert content["weights"][3][1][content["tokens"].index("it")][2] == pytest.approx(0.677, abs=5e-4)
-
-
-def test_the_csv_has_a_line_for_every_link(run, model):
-    _, out, _ = run("trace", "It rained.", "--layer", "2", "--format", "csv")
-    rows = list(csv.DictReader(io.StringIO(out)))
-    weights = trace("It rained.", model).weights[1]
-    assert len(rows) == 12 * 25
-    row = rows[(7 * 5 + 1) * 5 + 2]
-    assert (row["layer"], row["head"], row["query"], row["key"]) == ("2", "8", "1", "2")
-    assert (row["query_text"], row["key_text"]) == ("It", "rained")
-    assert float(row["weight"]) == pytest.approx(weights[7, 1, 2], rel=1e-4)
-
-
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", " =", "\n@"])
 def test_a_cell_that_would_start_a_formula_is_text(start):
     assert safe_cell(start + "1+1") == "'" + start + "1+1"
     assert safe_cell("a=1") == "a=1"
-
-
-# Ranking
-
-
-def test_from_and_to_list_the_heads_by_their_weight_strongest_first(run, model):
-    _, out, _ = run("trace", CLASSIC, "--from", "it", "--to", "animal", "--format", "json", "--top", "0")
-    content = json.loads(out)
-    assert (content["text"], content["model"], content["to"]) == (CLASSIC, "minilm", "animal")
-    ranking = content["rows"]
-    assert (ranking[0]["layer"], ranking[0]["head"]) == (4, 2)
-    assert ranking[0]["weight"] == pytest.approx(0.677, abs=5e-4)
-    assert len(ranking) == 72
-    assert [r["weight"] for r in ranking] == sorted((r["weight"] for r in ranking), reverse=True)
-    weights = trace(CLASSIC, model).weights
-    assert all(r["weight"] == weights[r["layer"] - 1, r["head"] - 1, 10, 2] for r in ranking)
 
 
 # Refusals
@@ -128,13 +82,58 @@ def test_bad_input_is_one_sentence_on_stderr_and_exit_code_2(arguments, run, mod
     assert err.count("\n") == 1
 
 
+# Ways out
+
+
+@pytest.fixture
+def text(tmp_path):
+    """Work for a minute."""
+    file = tmp_path / "text.txt"
+    file.write_text("".join(f"The dog{' ran' * (i % 9)} home {i} times.\n" for i in range(30_000)))
+    return file
+
+
 @pytest.mark.slow
-def test_a_folder_and_the_untrained_twin_are_models_too(run, tmp_path):
-    write(tmp_path / "bert")
-    for more, trained in (((), True), (("--untrained",), False)):
-        code, out, _ = run("trace", "x y", "--model", str(tmp_path / "bert"), "--format", "json", *more)
-        content = json.loads(out)
-        assert (code, content["n_layers"], content["n_heads"], content["trained"]) == (0, 3, 5, trained)
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("learn", "jobs"),
+        ("trace", "--file", "TEXT", "--model", "classroom", "--out", "OUT"),
+        ("roles", "TEXT", "--model", "classroom"),
+        ("roles", "TEXT", "--model", "classroom", "--part", "1/2", "--out", "OUT"),
+        ("similarity", "TEXT", "--model", "classroom"),
+        ("atlas", "TEXT", "--model", "classroom"),
+        ("atlas", "TEXT", "--model", "classroom", "--part", "1/1", "--out", "OUT"),
+    ],
+)
+def test_what_is_interrupted_ends_with_130_and_leaves_no_file(run, text, tmp_path, arguments):
+    before = signal.getsignal(signal.SIGINT)
+    places = {"TEXT": str(text), "OUT": str(tmp_path / "out")}
+    stop = threading.Timer(1.5, os.kill, (os.getpid(), signal.SIGINT))
+    stop.start()
+    try:
+        code, _, err = run(*(places.get(word, word) for word in arguments))
+    finally:
+        stop.cancel()
+    assert code == 130
+    assert "Traceback" not in err
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [text]
+    assert signal.getsignal(signal.SIGINT) == before
+
+
+@pytest.mark.parametrize(
+    ("problem", "code", "lines"), [(BrokenPipeError(), 0, 0), (OSError(28, "No space left on device"), 2, 1)]
+)
+def test_output_that_nobody_reads_any_more_is_no_mistake_and_a_full_disk_is(
+    run, monkeypatch, problem, code, lines
+):
+    class Output(io.StringIO):
+        def write(self, _):
+            raise problem
+
+    monkeypatch.setattr(sys, "stdout", Output())
+    found, _, err = run("models")
+    assert (found, err.count("\n")) == (code, lines)
 
 
 @pytest.mark.slow

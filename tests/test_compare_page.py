@@ -269,7 +269,8 @@ def test_a_measure_of_layers_is_told_by_layers():
         f"layer {at + 1}" for at in np.argsort(-np.abs(swing))
     ]
     assert headings(at) == ["Layers that switch from “animal” to “street”"]
-    assert said(at, "finding")[0].startswith("No layer switches (n = 6 layers). Layer ")
+    label = measures.BY_KEY["rollout"].label
+    assert said(at, "finding")[0].startswith(f"{label}: No layer switches (n = 6 layers). Layer ")
 
 
 @pytest.mark.slow

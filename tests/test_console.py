@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mha_core import console
+from mha_core.cli import output
 from mha_core.errors import InputError
 
 
@@ -15,7 +15,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
     path.chmod(0o640)
     link = tmp_path / "link.json"
     link.symlink_to(path)
-    console.write_file(link, "new")
+    output.write_file(link, "new")
     assert (path.read_text(), link.is_symlink(), stat.S_IMODE(path.stat().st_mode)) == ("new", True, 0o640)
 
     def full(*_):
@@ -23,13 +23,13 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
 
     monkeypatch.setattr(Path, "replace", full)
     with pytest.raises(InputError):
-        console.write_file(path, "newer")
+        output.write_file(path, "newer")
     assert path.read_text() == "new"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["link.json", "x.json"]
 
 
 def test_a_device_and_a_pipe_take_bytes(tmp_path):
-    console.write_file(Path("/dev/null"), "x")
+    output.write_file(Path("/dev/null"), "x")
     with pytest.raises(InputError):
-        console.write_file(Path("/dev/full"), "x")
+        output.write_file(Path("/dev/full"), "x")
     assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)

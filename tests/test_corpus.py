@@ -6,10 +6,14 @@ import pytest
 
 from mha_core.errors import InputError
 from mha_core.heads.corpora import Lines, PronounCase, Reading, read_conllu, read_gap, read_pairs
+from mha_core.heads.corpora.plain import read_json_lines, read_text
 
 
 def line(number: str, form: str, head: str, relation: str) -> str:
-    return "\t".join([number, form, "_", "_", "_", "_", head, relation, "_", "_"])
+    """No two columns hold the same."""
+    return "\t".join(
+        [number, form, "lemma", f"UPOS{number}", "XPOS", "A=b", head, relation, "0:deps", "Misc=1"]
+    )
 
 
 DONT = [
@@ -43,6 +47,25 @@ def test_only_syntactic_words_are_words():
     assert sentence.heads == (2, 2, -1)
     assert sentence.relations == ("aux", "advmod", "root")
     assert sentence.text == "Don't go"
+    assert sentence.tags == ("UPOS1", "UPOS2", "UPOS3")
+
+
+@pytest.mark.parametrize(
+    ("read", "text"),
+    [
+        (read_conllu, "\n".join(DONT)),
+        (read_gap, GAP),
+        (read_pairs, json.dumps([PAIR])),
+        (read_text, "One.\n\n Two words. \n"),
+        (read_json_lines, '{"text": "One."}\n\n{"text": " Two  words."}\n'),
+    ],
+)
+def test_a_file_that_begins_with_a_mark_of_utf_8_is_read_as_one_without(read, text, tmp_path):
+    (tmp_path / "plain").write_text(text)
+    (tmp_path / "marked").write_text(text, encoding="utf-8-sig")
+    plain, marked = (list(read(Lines(tmp_path / name))) for name in ("plain", "marked"))
+    assert plain
+    assert plain == marked
 
 
 @pytest.mark.parametrize(

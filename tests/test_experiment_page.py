@@ -17,13 +17,17 @@ from visit import TIRED, WIDE, figures, link, mounted, numbers, open_page, run, 
 
 from mha_core import load_model, logit_attribution, predict_next, trace
 from mha_core.experiments import (
+    Cosine,
     Effects,
+    Factor,
     Prompt,
     PromptEffects,
     Word,
     every_head,
     last,
+    patch_heads,
     read_sweep,
+    state_cosines,
     sweep_prompts,
     with_other_names,
 )
@@ -31,12 +35,13 @@ from mha_core.model_list import DECODER
 from mha_core.trace import batch_of
 from mha_core.trace import run as run_model
 from mha_core.wording import percent
-from pages.parts.experiment import ablation_sweep, effects, switch
+from pages.parts.experiment import ablation_sweep, effects, save, switch
 from pages.parts.experiment.asked import Asked, asked, spelled
 from pages.parts.experiment.frame import last_word
 from pages.parts.frame import charts, head_facts
 from pages.parts.frame import pages as frame_pages
 from pages.parts.frame.presets import MARY
+from pages.parts.frame.request import Request
 from pages.parts.serve import store
 from pages.parts.serve.store import Store
 from tests.ablated import ablate_each
@@ -289,6 +294,9 @@ def test_the_page_opens_with_the_decoder_where_it_is_and_says_so_where_it_is_not
 @pytest.mark.slow
 def test_the_map_of_all_heads_is_what_leaving_out_one_at_a_time_gives(minilm):
     at = open_page(PAGE, **{"try": SWEEP}, model="minilm", text=TIRED)
+    at.button(key="stop-every").click()
+    assert run(at).get("progress")[0].proto.text.startswith("Stopped after ")
+    at.button(key="go-every").click()
     while not (drawn := figures(run(at))) or np.isnan(numbers(drawn[0]["data"][0]["z"])).any():
         if bars := at.get("progress"):
             tried = int(bars[0].proto.text.split()[0])
@@ -516,3 +524,30 @@ def test_the_shipped_sweep_is_what_this_model_does(smollm2):
     assert tried.any()
     np.testing.assert_allclose(shipped.before, first.before, atol=1e-3)
     np.testing.assert_allclose(shipped.after[tried], first.after[tried], atol=1e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", ["ablate", "sweep", "patch"])
+def test_the_python_lines_of_save_run_and_print_the_numbers_of_the_page(part, capsys):
+    request, model = Request("The cat sat."), load_model()
+    tokens = model.tokenizer.encode(request.text)
+    change = Factor(((3, 1),), 0.0)
+    lines, number = {
+        "ablate": lambda: (
+            save.ablation_lines(request, (change,), words=False),
+            state_cosines(tokens, model, (change,))[-1].min(),
+        ),
+        "sweep": lambda: (
+            save.sweep_lines(request, Cosine(), "zero", ()),
+            last(every_head(tokens, model, Cosine())).to_frame()["effect"].iloc[0],
+        ),
+        "patch": lambda: (
+            save.patch_lines(request, "The dog sat.", Cosine(), "patch_heads"),
+            last(patch_heads(model.tokenizer.encode("The dog sat."), tokens, model, Cosine()))
+            .to_frame()["effect"]
+            .iloc[0],
+        ),
+    }[part]()
+    exec("\n".join(lines), {})  # noqa: S102 - our own lines
+    printed = [float(word) for word in re.findall(r"-?\d+\.\d+(?:e-?\d+)?", capsys.readouterr().out)]
+    assert min(abs(value - number) for value in printed) < 1e-5

@@ -1,6 +1,4 @@
-"""Many heads at once: tasks, roles against random heads, orders and curves of pruning; and the command line."""
-
-import json
+"""Many heads at once: tasks, roles against random heads, orders and curves of pruning."""
 
 import numpy as np
 import pytest
@@ -8,12 +6,10 @@ import torch
 from decoder_folders import random_decoder, write_decoder
 
 from mha_core import embedding, load_model
-from mha_core.cli import main
 from mha_core.experiments import (
     Factor,
     Loss,
     Selectivity,
-    Word,
     measure,
     next_words,
     selective,
@@ -144,47 +140,3 @@ def test_the_gradient_of_a_gate_is_what_a_small_step_changes(llama, model, texts
     assert gate_gradient(tokens, model, other)[5, 5] == pytest.approx(abs(up - down) / 0.02, rel=0.02)
     parameters = [*model.encoder.parameters(), *llama.encoder.parameters()]
     assert all(p.grad is None and not p.requires_grad for p in parameters)
-
-
-# The command line
-
-
-@pytest.fixture
-def command(capsys):
-    def run_it(*arguments):
-        try:
-            code = main(arguments)
-        except SystemExit as stop:
-            code = stop.code
-        return (code, *capsys.readouterr())
-
-    return run_it
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    where = tmp_path_factory.mktemp("gpt2")
-    write_decoder(where, random_decoder("gpt2"))
-    return str(where)
-
-
-def test_ablate_says_what_changes(command, folder):
-    asked = ("--model", folder, "--target", " the", "--against", " it", "--format", "json")
-    code, out, _ = command("ablate", "the cat", "--heads", "1-2,3-1", *asked)
-    found, model = json.loads(out), load_model(folder)
-    assert code == 0
-    tokens = model.tokenizer.encode("the cat")
-    before, after = (
-        measure(tokens, model, Word(" the", " it"), chosen) for chosen in ((), (Factor(((0, 1), (2, 0))),))
-    )
-    assert found["effect"] == pytest.approx(after[0] - before[0], abs=1e-5)
-    rows = {(row["run"], row["what"]): row["value"] for row in found["rows"]}
-    assert rows["after", "probability of ' the'"] == pytest.approx(after[1], abs=1e-6)
-    for run_of, how in (("before", ()), ("after", (Factor(((0, 1), (2, 0))),))):
-        words = [(one["token"], one["probability"], one["logit"]) for one in found["next"][run_of]]
-        assert words == [(w.text, w.probability, w.logit) for w in next_words(tokens, model, how, 5)]
-    assert found["next"]["before"] != found["next"]["after"]
-    code, out, _ = command("ablate", "the cat", "--every", *asked)
-    effects = np.array([row["effect"] for row in json.loads(out)["rows"]]).reshape(3, 5)
-    one = measure(tokens, model, Word(" the", " it"), (Factor(((0, 1),)),))[0]
-    assert effects[0, 1] == pytest.approx(one - before[0], abs=1e-4)

@@ -43,6 +43,30 @@ def test_a_csv_row_is_a_weight_with_both_words(record):
     assert [(rows[0][name], rows[1][name]) for name in ("text", "link")] == [(TEXT, ""), ("http://h/?x", "")]
 
 
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"trained": False}, "untrained"),
+        ({"model": "classroom-twin"}, "twin"),
+        ({"model": "/home/me/own model"}, "own-model"),
+        ({"measure": "value"}, "value"),
+        ({"unit": "words"}, "words"),
+        ({"specials": "hidden"}, "hidden"),
+        ({"attention": "cross"}, ""),
+        ({"pair": "It slept."}, ""),
+    ],
+)
+def test_a_file_says_which_view_it_is_of_and_no_other_view_has_its_name(change, says):
+    plain, other = Request(TEXT), Request(TEXT, **change)
+    names = [export.file_name(request, "csv", "4-2") for request in (plain, other)]
+    assert names[0] != names[1]
+    assert says in names[1]
+    assert says == "" or says not in names[0]
+    a, b = (Request(TEXT, other=other), replace(other, text="Another."))
+    assert export.query_of_both(a, b, "model")["model2"] == b.model
+    assert export.query_of_both(a, b, "sentence")["text2"] == b.text
+
+
 @pytest.mark.parametrize("word", ["=1+1", "+1", "-1", "@x", "\t=1", "＝1"])
 def test_a_spreadsheet_runs_nothing_of_a_csv(model, word):
     traced = trace(f"x {word}", model)

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from mha_core import InputError, record_of
-from mha_core.command_io import Answer, give, give_many
+from mha_core.cli.output import CommandOutput, write_output, write_outputs
 from mha_core.export import csv_of
 
 FRAME = pd.DataFrame(
@@ -26,15 +26,15 @@ FRAME = pd.DataFrame(
 def written(capsys, form, *answers, many=False):
     options = argparse.Namespace(format=form, out=None)
     if many:
-        give_many(options, iter(answers))
+        write_outputs(options, iter(answers))
     else:
-        give(options, answers[0])
+        write_output(options, answers[0])
     return capsys.readouterr().out
 
 
 @pytest.mark.parametrize("form", ["csv", "json", "jsonl"])
 def test_numbers_come_back_as_they_were_and_what_is_not_known_is_empty(capsys, form):
-    out = written(capsys, form, Answer(FRAME, {"model": "m"}))
+    out = written(capsys, form, CommandOutput(FRAME, {"model": "m"}))
     if form == "csv":
         again = pd.read_csv(io.StringIO(out), dtype={"n": "Int64"})
         rows = again.astype(object).where(again.notna(), None).to_dict("records")
@@ -54,7 +54,7 @@ def test_numbers_come_back_as_they_were_and_what_is_not_known_is_empty(capsys, f
 
 
 def test_many_answers_are_one_file(capsys):
-    answers = [Answer(FRAME[["n"]], {"text": text}) for text in ("a", "b")]
+    answers = [CommandOutput(FRAME[["n"]], {"text": text}) for text in ("a", "b")]
     table = pd.read_csv(io.StringIO(written(capsys, "csv", *answers, many=True)))
     assert list(table["sentence"]) == [1, 1, 1, 2, 2, 2]
     whole = json.loads(written(capsys, "json", *answers, many=True))
@@ -66,9 +66,16 @@ def test_many_answers_are_one_file(capsys):
 def test_a_person_is_shown_the_columns_and_words_in_full(capsys):
     long = "x" * 200
     shown = pd.DataFrame({"word": [long, "it"], "weight": [0.67684, np.nan]})
-    lines = written(capsys, "table", Answer(FRAME, {}, "Found.\n", shown)).splitlines()
+    lines = written(capsys, "table", CommandOutput(FRAME, {}, "Found.\n", shown)).splitlines()
     assert lines[0] == "Found."
     assert [line.split() for line in lines[1:]] == [["word", "weight"], [long, "0.677"], ["it"]]
+
+
+def test_a_table_has_two_columns_of_one_name(capsys):
+    """As the matrix of a text in which a word occurs twice."""
+    shown = pd.DataFrame([[0.25, 0.75]], columns=["it", "it"])
+    lines = written(capsys, "table", CommandOutput(FRAME, {}, table=shown)).splitlines()
+    assert [line.split() for line in lines] == [["it", "it"], ["0.250", "0.750"]]
 
 
 def test_the_frames_of_a_record_agree_with_its_weights():

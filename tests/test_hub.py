@@ -53,15 +53,19 @@ def test_a_model_is_asked_its_size_fetched_with_progress_and_then_read_from_the_
     wanted = sum(file.stat().st_size for file in folder.iterdir() if file.name not in EXTRAS)
     assert hub.size_of(NAME) == wanted
     assert must_be_fetched(NAME), "nothing was fetched unasked"
-    told, there.seconds = [], 0.5
-    model = load_model(
-        NAME, device="cpu", progress=lambda *how_far: told.append((threading.current_thread(), *how_far))
-    )
+    told, there.seen = [], threading.Event()
+
+    def progress(name, so_far, total):
+        told.append((threading.current_thread(), name, so_far, total))
+        if 0 < so_far < total:
+            there.seen.set()
+
+    model = load_model(NAME, device="cpu", progress=progress)
     assert {(thread, name) for thread, name, *_ in told} == {(threading.main_thread(), NAME)}
     done = [done for *_, done, _ in told]
     assert done == sorted(done)
-    assert any(0 < so_far < total for *_, so_far, total in told)
-    assert max(total for *_, total in told) == wanted
+    assert there.seen.is_set(), "a part is told before the whole"
+    assert told[-1][2:] == (wanted, wanted)
     assert not [path for path in there.asked if path.endswith(EXTRAS)]
     assert model.title == NAME
     expected = trace("it was", load_model(folder, device="cpu")).weights

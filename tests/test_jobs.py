@@ -165,6 +165,22 @@ def test_each_part_is_made_within_what_all_share():
     places.release()
 
 
+@pytest.mark.parametrize("line", [jobs.JOBS, jobs.FINDINGS])
+def test_no_job_of_the_pages_runs_while_all_places_of_a_model_are_taken(line):
+    job = line.ask("places", counting(1))
+    for _ in range(2):
+        assert jobs.MODEL.acquire(timeout=30)
+    try:
+        assert not jobs.MODEL.acquire(blocking=False), "two are all"
+        line.behind(job)
+        time.sleep(0.1)
+        assert job.step is None
+    finally:
+        jobs.MODEL.release(2)
+    until(lambda: job.finished, "it ends")
+    line.forget("places")
+
+
 def test_old_jobs_are_forgotten_but_none_in_line(line, monkeypatch):
     monkeypatch.setattr(jobs, "KEPT_AT_MOST", 3)
     going = line.ask("going", counting(1000))

@@ -16,6 +16,7 @@ from pages.parts.frame import loading
 from pages.parts.frame.glossary import spans
 from pages.parts.inside.route import KEYS
 from pages.parts.learn import asking
+from pages.parts.learn.class_address import class_address
 from pages.parts.learn.exercises import (
     GUESSES,
     asked_in,
@@ -429,6 +430,23 @@ def test_the_teachers_link_is_the_one_that_is_typed():
     at.text_input(key="class-text").set_value(" ").run()
     assert "Enter a sentence" in said_of(at)
     assert not at.code
+
+
+@pytest.mark.parametrize(
+    ("here", "listens_at", "expected"),
+    [
+        ("http://localhost:8501/learn", "::", "http://10.1.2.3:8501/learn"),
+        ("http://127.0.0.1:8501/x/learn", None, "http://10.1.2.3:8501/x/learn"),
+        ("http://[::1]/learn", "192.168.1.7", "http://192.168.1.7/learn"),
+        ("http://localhost:8501/learn", "localhost", None),
+        ("http://localhost:8501/learn", "127.0.0.1", None),
+        ("https://school.example/learn", "localhost", "https://school.example/learn"),
+        ("http://10.0.0.9:8501/learn", "", "http://10.0.0.9:8501/learn"),
+    ],
+)
+def test_the_class_gets_an_address_under_which_it_reaches_the_server(here, listens_at, expected):
+    assert class_address(here, listens_at, lambda: "10.1.2.3") == expected
+    assert class_address("http://localhost/", "", lambda: "") is None, "without a network"
 
 
 def test_a_teacher_finds_the_pages_of_the_menu():

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 from bert_folders import random_bert, write
-from visit import drawn, open_page, run
+from visit import drawn, open_page, run, said
 
 from mha_core import InputError, cached, load_model, predict_masked, trace
 from mha_core.cached import DecoderState
@@ -168,6 +168,7 @@ def test_generate_is_stopped_by_its_button_and_by_another_text():
     at.button(key="generate-go").click()
     run(at)
     assert (at.button(key="generate-go").label, at.session_state["generation"].running) == ("Generate", False)
+    assert said(at, "notice") == ["Stopped after 0 tokens."], "of which none was drawn yet"
     at.button(key="generate-go").click()
     run(at)
     at.text_input(key="text").set_value("Another text")

@@ -108,7 +108,7 @@ def conllu(one) -> str:
     """A sentence as CoNLL-U."""
     rows = zip(one.words, one.tags, one.heads, one.relations, strict=True)
     lines = [
-        f"{i}\t{w}\t_\t{tag}\t_\t_\t{head + 1}\t{name}\t_\t_"
+        f"{i}\t{w}\tlemma\t{tag}\tX\tA=b\t{head + 1}\t{name}\t0:x\tMisc=1"
         for i, (w, tag, head, name) in enumerate(rows, 1)
     ]
     return "\n".join([f"# newdoc id = {one.document}", f"# text = {one.text}", *lines]) + "\n\n"
@@ -242,9 +242,15 @@ def test_merge_names_a_part_that_is_damaged_foreign_or_missing_and_counts_a_doub
         paths[1].write_bytes(bad)
         with pytest.raises(InputError, match=paths[1].name):
             merge_parts(folder)
-    paths[1].unlink()
-    with pytest.raises(InputError, match="missing: 2"):
-        merge_parts(folder)
+    paths[1].write_bytes(good)
+    saved = {path: path.read_bytes() for path in paths}
+    for missing in ((1,), (2,), (1, 2), (3,)):
+        for number in missing:
+            paths[number - 1].unlink()
+        with pytest.raises(InputError, match=f"missing: {', '.join(map(str, missing))}\\."):
+            merge_parts(folder)
+        for path, content in saved.items():
+            path.write_bytes(content)
     foreign = compute_part("atlas", MODEL | {"trained": False}, texts, 2, 3, tmp_path / "other")
     paths[1].write_bytes(foreign.read_bytes())
     with pytest.raises(InputError, match=rf"{paths[1].name} .* digest"):

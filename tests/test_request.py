@@ -65,7 +65,7 @@ def test_no_choice_is_taken_that_is_not_offered(key, value):
 @given(value=st.text())
 def test_no_model_is_opened_that_is_not_offered(key, value):
     assume(value not in models())
-    assert refusal(key, value) == f"This server has no model {quoted(value)}. Showing MiniLM."
+    assert f"{quoted(value)}. Showing MiniLM." in refusal(key, value)
     assert [refusal(key, name) for name in models()] == [None] * len(models())
 
 

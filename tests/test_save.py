@@ -6,10 +6,13 @@ import json
 import numpy as np
 import pytest
 from test_show import cells_of, content_of
-from visit import TIRED, WIDE, open_page, run, said, unopened
+from visit import TIRED, WIDE, open_page, roles_of, run, said, unopened
 
 from mha_core import load_model, trace
 from mha_core.compare import difference
+from mha_core.heads.roles import roles
+from mha_core.heads.table import read_roles
+from mha_core.wording import head_name
 from pages.parts.explore import export, export_both, save
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
@@ -116,6 +119,14 @@ def test_the_offline_page_holds_all_heads_and_says_what_they_are(model):
     assert (kept["title"], kept["model"], kept["digest"]) == (TIRED, "MiniLM", model.digest[:12])
     assert (kept["measureSaid"], kept["normalised"]) == ("Raw attention", "rows sum to 1")
     assert (content["view"]["link"], content["view"]["selection"]["pins"]) == ("http://h/?x", [IT])
+
+
+@pytest.mark.parametrize("trained", [True, False])
+def test_the_offline_page_names_the_roles_of_its_own_weights(trained):
+    record, request = trace(TIRED, load_model(trained=trained)), Request(TIRED, trained=trained)
+    (kept,) = content_of(save.offline(record, record.grid(), Selection(HEAD), request, ""))["records"]
+    known = read_roles("minilm") if trained else read_roles("minilm").untrained
+    assert set(roles_of(kept)) == {head_name(head) for head in roles(known)}
 
 
 def test_the_offline_page_of_a_comparison_holds_both(model):

@@ -26,6 +26,7 @@ from pages.parts.serve import server
 from pages.parts.serve.cache import MAX_CHARS
 from pages.parts.serve.guard import HEADERS, Guard, Pace
 from pages.parts.serve.store import limit_bytes
+from pages.parts.serve.unknown_page import body, is_page
 from tests.sending import put
 
 HOST = (b"host", b"class.example:8501")
@@ -177,6 +178,42 @@ def test_who_sends_too_much_waits_and_who_does_not_is_heard_at_once():
     assert 0.3 <= in_a_loop(seconds(Pace(50, 5, 0.1), 8)) < 0.8
 
 
+@pytest.mark.parametrize(
+    ("addresses", "messages", "waited"),
+    [
+        (["10.0.0.1"], 8, []),
+        (["10.0.0.1"], 9, [10.0]),
+        (["10.0.0.1"] * 12, 8, []),
+        (["10.0.0.1"] * 14, 8, pytest.approx([i / 25 for i in range(1, 13)], abs=0.02)),
+        ([f"10.0.0.{i}" for i in range(14)], 8, []),
+    ],
+)
+def test_browsers_of_one_address_share_its_pace_and_no_other_address_waits(
+    monkeypatch, addresses, messages, waited
+):
+    seconds, everyone = [], None
+
+    async def sleep(length):
+        seconds.append(length)
+
+    async def page(_scope, receive, _send):
+        for _ in range(messages):
+            await receive()
+        await everyone.wait()
+
+    async def all_at_once():
+        nonlocal everyone
+        door, everyone = Guard(page), asyncio.Barrier(len(addresses))
+        monkeypatch.setattr(asyncio, "sleep", sleep)
+        open_now = [
+            visit(door, "websocket", client=(address, port)) for port, address in enumerate(addresses)
+        ]
+        await asyncio.gather(*open_now)
+
+    in_a_loop(all_at_once())
+    assert sorted(seconds) == waited
+
+
 # What its owner sets
 
 
@@ -186,6 +223,10 @@ def test_a_setting_that_cannot_be_read_stops_the_start():
     for wrong in ("0", "-3", "many", "1.5", "\N{ARABIC-INDIC DIGIT THREE}", "9" * 5000):
         with pytest.raises(SystemExit, match=r"HEADSCOPE_STORE_MB is .* a whole number"):
             limit_bytes({"HEADSCOPE_STORE_MB": wrong})
+    read = "from pages.parts.serve.store import STORE; print(STORE.limit)"
+    own = {**os.environ, "HEADSCOPE_STORE_MB": "7"}
+    done = subprocess.run([sys.executable, "-c", read], cwd=ROOT, env=own, capture_output=True, check=True)
+    assert int(done.stdout) == 7_000_000, "and it is kept to"
     server.check_switches({"HEADSCOPE_ALLOW_HUB": "1"})
     for name in ("HEADSCOPE_ALLOW_HUB", "HEADSCOPE_ALLOW_FOLDERS", "HEADSCOPE_ALLOW_ANY_MODEL"):
         with pytest.raises(SystemExit, match=f"{name} is 'no'.*it takes 1 or 0"):
@@ -272,3 +313,23 @@ def test_the_log_says_where_and_never_what():
     assert "own words" not in text.replace('raise ValueError("the reader\'s own words")', "")
     assert "ValueError" in text
     assert "test_server.py" in text
+
+
+@pytest.mark.parametrize(
+    ("path", "known"),
+    [
+        ("/", True),
+        ("/compare", True),
+        ("/training/", True),
+        ("/ready", True),
+        ("/favicon.png", True),
+        ("/compare/_stcore/health", False),
+        ("/_stcore/health", True),
+        ("/foo", False),
+        ("/compare/foo", False),
+        ("/Roles", False),
+    ],
+)
+def test_an_address_that_is_no_page_is_known_as_such(path, known):
+    assert is_page(path) == known
+    assert "<script>" not in body("/<script>")

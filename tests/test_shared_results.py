@@ -249,6 +249,24 @@ def test_who_leaves_while_a_result_is_made_takes_it_from_nobody():
         assert isinstance(first.exception(30), KeyboardInterrupt)
 
 
+def test_a_reader_who_has_left_ends_the_run_of_the_model_and_the_next_one_makes_it(model, monkeypatch):
+    class Left(BaseException):
+        """As Streamlit ends a run."""
+
+    class Gone:
+        def __contains__(self, _):
+            raise Left
+
+    monkeypatch.setattr(store, "STORE", Store(10_000_000))
+    run = Request("Nobody waits for this.").run
+    with monkeypatch.context() as patched:
+        patched.setattr(loading.st, "session_state", Gone())
+        with pytest.raises(Left):
+            cache.record_of(run, model)
+    assert store.STORE.held == 0
+    assert cache.record_of(run, model).tokens.text == run.text
+
+
 def test_what_is_kept_stays_below_the_limit_and_the_oldest_goes_first():
     kept = Store(10_000)
     for key in range(30):
@@ -258,6 +276,17 @@ def test_what_is_kept_stays_below_the_limit_and_the_oldest_goes_first():
     assert kept.peek(0) is not None, "what is asked for again and again stays"
     assert kept.peek(1) is None
     assert kept.peek(29) is not None
+
+
+def test_what_one_reader_takes_is_kept_for_nobody_and_leaves_its_room():
+    kept = Store(10_000)
+    value = kept.get("a", lambda: np.zeros(1000, np.float32))
+    kept.get("b", lambda: np.zeros(1200, np.float32))
+    assert kept.take("a") is value
+    assert (kept.take("a"), kept.peek("a"), kept.held) == (None, None, 4800)
+    kept.get("c", lambda: np.zeros(1250, np.float32))
+    assert kept.peek("b") is not None, "both have room"
+    assert kept.get("a", lambda: "made anew") == "made anew"
 
 
 @pytest.mark.slow

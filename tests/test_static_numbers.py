@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import shutil
 import subprocess
 import threading
@@ -16,6 +17,7 @@ import once
 import pytest
 
 import mha_core
+from mha_core.static_site.page import service_worker
 
 ROOT = Path(__file__).parent.parent
 CLASSIC = "The animal didn't cross the street because it was too tired."
@@ -193,6 +195,24 @@ def graph(site, tmp_path):
 
 
 @pytest.mark.slow
+def test_the_kept_page_has_another_name_where_any_of_its_files_is_another(tmp_path):
+    """Or a browser would go on with the files that it keeps."""
+    files = {"index.html": b"page", "worker.js": b"work", "models.json": b"list"}
+    name = re.compile(r'"headscope-page-(\w+)"')
+    changed = [files, *({**files, each: b"other"} for each in files), {**files, "more.js": b""}]
+    names = [name.search(service_worker(each))[1] for each in changed]
+    assert len(set(names)) == len(changed)
+    assert names[0] == name.search(service_worker(dict(files)))[1]
+    assert all(f'"{each}"' in service_worker(files) for each in ("./", "worker.js", "models.json"))
+    sites = [
+        mha_core.static_site(tmp_path / text, model="toy", texts=[f"the dog {text}"])
+        for text in ("ran", "sat")
+    ]
+    assert len({name.search((site / "sw.js").read_text())[1] for site in sites}) == 2, (
+        "also where the page is another"
+    )
+
+
 def test_the_graph_gives_the_engines_weights_outside_a_browser_too(graph, model):
     worst = 0.0
     for text in [*SENTENCES[::8], "One sentence. [SEP] And another."]:

@@ -13,12 +13,13 @@ from visit import unopened
 
 from mha_core.device import use_one_thread
 from mha_core.experiments import Part
-from mha_core.learning import report
-from mha_core.learning.live import begin
-from mha_core.learning.train import Setup
+from mha_core.training import report
+from mha_core.training.train import TrainingSetup
+from mha_core.training.training_updates import start_training
 from mha_core.wording import percent
+from pages.parts.serve.jobs import Job
 from pages.parts.training import export, parts
-from pages.parts.training.live import BROKEN, TRAININGS, Course, Trainings, Worker, course_of
+from pages.parts.training.live import BROKEN, TRAININGS, Course, Trainings, Worker, course_of, name_of
 
 # A process that speaks as the real one does, and trains nothing: one line of its curve each 20 ms, or it dies.
 FAKE = """
@@ -116,6 +117,18 @@ def test_a_stopped_training_starts_again_from_its_first_step_unless_another_read
     assert steps(again) == list(range(30))
 
 
+def test_start_beside_a_finished_run_trains_anew_and_leaves_the_others_theirs(trainer):
+    anna = started(trainer, "anna", n=5)
+    until(lambda: anna.finished, "anna's ends")
+    trainer.start("x", {"n": 5}, "ben")
+    bens = trainer.begun("x", {"n": 5}, "ben")
+    assert bens is not anna
+    assert trainer.begun("x", {"n": 5}, "anna") is anna
+    until(lambda: bens.finished, "ben's ends")
+    assert steps(bens) == steps(anna) == list(range(5))
+    assert anna.finished
+
+
 def test_a_process_that_dies_is_said_and_the_next_one_trains(trainer):
     broken, whole = started(trainer, "anna", n=9, dies=4), started(trainer, "ben", n=3)
     until(lambda: whole.finished, "the next one trains")
@@ -141,7 +154,7 @@ def short():
     use_one_thread()
     choice = parts.jobs_choice(1, 2, seed=3, limit=50)
     rows = []
-    for update in begin("small", choice.settings):
+    for update in start_training("small", choice.settings):
         rows += update.rows
     return choice, rows, update.state
 
@@ -150,7 +163,7 @@ def short():
 def test_what_is_taken_away_says_the_numbers_of_the_command_line(short):
     choice, rows, state = short
     reports = [run["report"] for run in state["runs"]]
-    alone = report.trained(Setup("jobs", 1, 2, 3, 50))
+    alone = report.trained(TrainingSetup("jobs", 1, 2, 3, 50))
     assert json.loads(export.as_json(reports))["runs"][1] == json.loads(json.dumps(alone))
     lines = export.as_csv(choice, rows).splitlines()
     assert lines[0] == "layers,heads,seed,step,loss,accuracy,repeat,mirror,rotate"
@@ -201,7 +214,7 @@ def test_a_finished_training_opens_from_its_link_with_the_same_numbers(short, mo
     choice, rows, state = short
     monkeypatch.setattr(TRAININGS.worker, "warm", lambda: None)
     wider = parts.jobs_choice(1, 2, seed=3, limit=200)  # a limit that the page offers
-    job = TRAININGS.ask("small", wider.settings)
+    job = TRAININGS.line.ask(name_of("small", wider.settings), Job)
     job.step, job.finished = Part(1.0, len(rows), Course(tuple(rows), state)), True
     link = {
         "left": "1",
@@ -214,6 +227,11 @@ def test_a_finished_training_opens_from_its_link_with_the_same_numbers(short, mo
     at = unopened("pages/training.py", **link)
     at.session_state["training-take"] = True
     at.run()
+    assert [button.label for button in at.button] == ["Start", "Show a finished run"], (
+        "what others ran spoils no guess"
+    )
+    assert not charts(at)
+    at.button(key="training-show").click().run()
     assert not at.exception, at.exception[0].message
     again, _ = at.code
     assert {"guess=40%25", "without=1-2%2C9-9", "seed=3", "limit=200"} <= set(again.value.split("&"))
@@ -226,7 +244,7 @@ def test_a_finished_training_opens_from_its_link_with_the_same_numbers(short, mo
     assert reached[0] != reached[1]
     assert re.search(r"You guessed \S+40%\S+ for 1 head\.", shown)
     assert [said in shown for said in reached] == [True, False], "the guess is about the left model"
-    gone = report.taken_away(choice.setups[1], state["runs"][1]["parameters"], [(0, 1)])
+    gone = report.ablation_report(choice.setups[1], state["runs"][1]["parameters"], [(0, 1)])
     assert gone["jobs"] == right["without"][1]["jobs"], "taken away by hand or one by one, it is the same"
     assert "Without 1-2" in shown
     assert np.isclose(gone["accuracy"], right["without"][1]["accuracy"])

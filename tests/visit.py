@@ -198,7 +198,7 @@ def roles_of(record: dict[str, Any]) -> dict[str, dict[str, str]]:
     names = ("name", "kind", "colour")
     return {
         head: dict(zip(names, said, strict=True))
-        for *said, heads in record["roles"]
+        for *said, heads, _ in record["roles"]
         for head in heads.split()
     }
 

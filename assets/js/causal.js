@@ -1,7 +1,7 @@
 // What cannot be seen, said in words, hatched on a canvas, and left out of small pictures.
 import { css } from "./colour.js";
 import { unseen } from "./seen.js";
-import { headName, listed, quoted } from "./words.js";
+import { headName, listed, measureOf, quoted, verbOf } from "./words.js";
 
 const HATCH = 6;
 
@@ -12,9 +12,14 @@ export function cannotSee(record, q, k, names = namesOf(record)) {
 
 const namesOf = (record) => record.named ?? record.names;
 
+// What a row of the matrix is to a column, and by which measure where that is not attention.
+export function rowNote(record) {
+  return measureOf(record) ? `${record.measureSaid}: row draws on column` : "Row looks at column";
+}
+
 // What a cell says: a weight, or that there is none.
 export function cellInWords(record, q, k, share) {
-  return unseen(record, q, k) ? cannotSee(record, q, k) : `${namesOf(record)[q]} looks at ${namesOf(record)[k]}: ${share}`;
+  return unseen(record, q, k) ? cannotSee(record, q, k) : `${namesOf(record)[q]} ${verbOf(record)} ${namesOf(record)[k]}: ${share}`;
 }
 
 export function noneSeesInWords(names, pins, k, per = "head") {

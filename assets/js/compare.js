@@ -1,5 +1,5 @@
 // Compare: two runs, word beside word. A minus B for every head, both rows of the chosen word face to face.
-import { maskNote } from "./causal.js";
+import { maskNote, rowNote } from "./causal.js";
 import { build } from "./compare/build.js";
 import { drawMeasure } from "./measure.js";
 import { meeting } from "./compare/change.js";
@@ -11,6 +11,7 @@ import { percent } from "./format.js";
 import { legend } from "./parts.js";
 import { allHeads, headIndex, kindOf, titleOf } from "./record.js";
 import { nameAll } from "./sheet.js";
+import { verbOf } from "./words.js";
 
 export class Compare {
   constructor(root, emit, _ask = () => {}, draw = () => {}, retype = () => {}) {
@@ -55,7 +56,7 @@ export class Compare {
     this.root.classList.toggle("alike", Boolean(view.ready));
     this.duo.offer(view.ready);
     this.measures = view.measures ?? null;
-    this.note.textContent = `Row looks at column${maskNote(this.common)}`;
+    this.note.textContent = `${rowNote(this.common)}${maskNote(this.common)}`;
   }
 
   move(selection) {
@@ -117,7 +118,7 @@ export class Compare {
       const [a, b] = rowsFor(this, [hovered.q]).map((row) => row[hovered.k]);
       const [inA, inB] = seenIn(this, [hovered.q], hovered.k).map((sees, side) => (sees ? percent([a, b][side]) : "nothing"));
       const [from, to] = [hovered.q, hovered.k].map((column) => this.nameOf(column));
-      this.live.textContent = inA === inB && inA === "nothing" ? `${from} cannot see ${to}: it comes later` : `${from} looks at ${to}: ${inA} in A, ${inB} in B`;
+      this.live.textContent = inA === inB && inA === "nothing" ? `${from} cannot see ${to}: it comes later` : `${from} ${verbOf(this.common)} ${to}: ${inA} in A, ${inB} in B`;
     }
   }
 

@@ -170,7 +170,7 @@ export class Matrix {
     if (this.tip.hidden) return;
     const value = spec.values[q * spec.columns.length + k];
     if (spec.absent?.(q, k)) this.tip.textContent = spec.absentWords(q, k);
-    else this.tip.textContent = spec.describe ? spec.describe(q, k, value) : `${spec.rows[q]} looks at ${spec.columns[k]}: ${percent(value)}`;
+    else this.tip.textContent = spec.describe ? spec.describe(q, k, value) : `${spec.rows[q]} ${spec.verb ?? "looks at"} ${spec.columns[k]}: ${percent(value)}`;
     const { left, top, size, high } = this.frame;
     const x = Math.max(90, Math.min(left + size - 90, left + (k + 0.5) * cw));
     this.tip.style.left = `${x}px`;

@@ -13,6 +13,7 @@ export function openRecord(data) {
     n,
     named: data.indexed ?? data.names, // for lists: the same word twice has a number
     roles: rolesOf(data.roles ?? []),
+    kinds: kindsOf(data.roles ?? []),
     full: data.packing === "full" ? squared(data, column(data.weights)) : null,
     small: data.packing === "small" ? column(data.weights) : null,
     opened: new Map(),
@@ -32,9 +33,21 @@ export function sinkOf(record, head) {
   return record.sink.slice(at, at + record.n);
 }
 
-// {"4-2": {name, kind, colour}} from what arrives: [[name, kind, colour, "4-2 5-1"]].
+// {"4-2": {name, kind, colour, kinds}} from what arrives: [[name, kind, colour, "4-2 5-1", "6-1"]]; the last heads are
+// called by another role and have this one, too: it is one of their kinds.
 function rolesOf(groups) {
-  return Object.fromEntries(groups.flatMap(([name, kind, colour, heads]) => heads.split(" ").map((head) => [head, { name, kind, colour }])));
+  const roles = Object.fromEntries(groups.flatMap(([name, kind, colour, heads]) => split(heads).map((head) => [head, { name, kind, colour, kinds: [kind] }])));
+  for (const [, kind, , , others] of groups) for (const head of split(others)) roles[head].kinds.push(kind);
+  return roles;
+}
+
+const split = (heads) => (heads ? heads.split(" ") : []);
+
+// The kinds of roles that heads have, in the order in which they arrive: [{kind, colour, heads: how many}].
+function kindsOf(groups) {
+  const kinds = new Map();
+  for (const [, kind, colour, ...heads] of groups) kinds.set(kind, { kind, colour, heads: (kinds.get(kind)?.heads ?? 0) + heads.flatMap(split).length });
+  return [...kinds.values()];
 }
 
 export const headIndex = (record, head) => head[0] * record.heads + head[1];

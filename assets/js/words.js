@@ -21,16 +21,20 @@ const RAW = "Raw attention";
 // A head by its place, or whatever else a picture is of by its name.
 const titled = (head) => (typeof head === "string" ? head : `Head ${headName(head)}`);
 
+// The name of the measure that is drawn; empty for the weights themselves.
+export const measureOf = ({ measureSaid: measure = RAW }) => (measure === RAW ? "" : measure.replace(/ \(.*/, "").toLowerCase());
+// What follows a title in a sentence: a share by another measure is no attention.
+export const byMeasure = (record) => measureOf(record) && `, ${measureOf(record)}`;
 // What a word does to another, by the measure that is drawn: only raw weights are where a head looks.
-export const verbOf = ({ measureSaid: measure = RAW }) => (measure === RAW ? "looks at" : "draws on");
+export const verbOf = (record) => (measureOf(record) ? "draws on" : "looks at");
 
 // The finding: where the chosen words look most.
-export function findingInWords(title, names, pins, row, { measureSaid: measure = RAW }) {
+export function findingInWords(title, names, pins, row, record) {
   const [link] = strongest(row, 1, WORTH_SAYING);
   const who = listed(pins.map((pin) => quoted(names[pin])));
   if (!link) return `${title}: ${who}, nothing with 1% or more.`;
   const share = percent(link.weight);
-  if (measure !== RAW) return `${title}: ${who} ${pins.length > 1 ? "draw" : "draws"} most from ${quoted(names[link.to])} (${share}, ${measure.toLowerCase()}).`;
+  if (measureOf(record)) return `${title}: ${who} ${pins.length > 1 ? "draw" : "draws"} most from ${quoted(names[link.to])} (${share}).`;
   return `${title} looks from ${who} to ${quoted(names[link.to])} (${share} of ${pins.length > 1 ? "their" : "its"} attention).`;
 }
 
@@ -43,10 +47,10 @@ export function rowInWords(head, names, pins, row, allowed = () => true, verb = 
 }
 
 // chose(q): had the word a choice? The first one of a decoder has none.
-export function headInWords(head, names, specials, matrix, chose = () => true) {
+export function headInWords(head, names, specials, matrix, chose = () => true, verb = "looks at") {
   const n = names.length;
   const links = strongestLinks(matrix, n, 3, (q, k) => !specials[q] && !specials[k] && chose(q));
-  const what = links.map((link) => `${quoted(names[link.from])} looks at ${quoted(names[link.to])} (${percent(link.weight)})`);
+  const what = links.map((link) => `${quoted(names[link.from])} ${verb} ${quoted(names[link.to])} (${percent(link.weight)})`);
   if (!what.length) return `${titled(head)}: no link between two words of this text.`;
   const left = [...new Set(names.filter((_, i) => specials[i]).map((name) => name.replace(/[₀-₉]+$/, "")))];
   const but = left.length ? ` (${listed(left)} left out)` : "";
@@ -54,9 +58,9 @@ export function headInWords(head, names, specials, matrix, chose = () => true) {
 }
 
 // The answer to "who links these two?": entries are all heads, the strongest first; `kind` names them.
-export function pairInWords(head, names, pins, to, weight, entries, kind = { short: headName, many: "heads" }) {
+export function pairInWords(head, names, pins, to, weight, entries, kind = { short: headName, many: "heads" }, record = {}) {
   const who = listed(pins.map((pin) => quoted(names[pin])));
-  const link = `${titled(head)}: ${who} → ${quoted(names[to])} ${percent(weight)}`;
+  const link = `${titled(head)}${byMeasure(record)}: ${who} → ${quoted(names[to])} ${percent(weight)}`;
   if (!entries || entries.length < 2 || typeof head === "string") return `${link}.`;
   const rank = 1 + entries.findIndex((entry) => entry.layer === head[0] && entry.head === head[1]);
   const [best] = entries;
@@ -64,11 +68,4 @@ export function pairInWords(head, names, pins, to, weight, entries, kind = { sho
   const first = rank === 1 ? "the strongest" : `rank ${rank}`;
   const other = rank === 1 ? `next is ${kind.short([entries[1].layer, entries[1].head])} (${percent(entries[1].weight)})` : `strongest is ${kind.short([best.layer, best.head])} (${percent(best.weight)})`;
   return `${link}, ${first} of ${entries.length} ${kind.many}; ${other}.`;
-}
-
-// The kinds of roles that heads have, in the order in which they arrived: [{kind, colour, heads: how many}].
-export function kindsOf(roles) {
-  const kinds = new Map();
-  for (const { kind, colour } of Object.values(roles ?? {})) kinds.set(kind, { kind, colour, heads: 1 + (kinds.get(kind)?.heads ?? 0) });
-  return [...kinds.values()];
 }

@@ -8,7 +8,6 @@ word is the matrix of the embeddings (Press & Wolf 2017).
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from torch import nn
@@ -20,7 +19,6 @@ from mha_core.rotary import Rotary
 from mha_core.settings import real, whole
 from mha_core.stack import Stack, StackConfig
 from mha_core.tokenizer_files import words_of
-from mha_core.tokens import Tokenizer
 
 # The tensors have our own names.
 NAMES = ((r"(embeddings|layers|norm)\.", r"\1."),)
@@ -94,11 +92,6 @@ def head(stack: Stack, tensors: Tensors) -> nn.Module | None:
     return next_head(stack, tensors, tied=True)
 
 
-def tokenizer(folder: Path, max_tokens: int) -> Tokenizer:
-    """Whole words of a fixed list."""
-    return words_of(folder, max_tokens)
-
-
 CLASSROOM = Family(
     "classroom",
     read_config,
@@ -107,6 +100,6 @@ CLASSROOM = Family(
     re.compile(r"(?!)"),
     Classroom,
     head,
-    tokenizer,
+    words_of,
     predicts="mask",
 )

@@ -7,7 +7,6 @@ Source: Radford et al. 2019.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from torch import Tensor, nn
@@ -17,7 +16,6 @@ from mha_core.families.parts import PlainBlock
 from mha_core.settings import flag, real, whole, word
 from mha_core.stack import Stack, StackConfig, table
 from mha_core.tokenizer_files import tokenizer_of
-from mha_core.tokens import Tokenizer
 
 NAMES = (
     (r"wte\.", "embeddings.word."),
@@ -104,11 +102,6 @@ def head(stack: Stack, tensors: Tensors) -> nn.Module | None:
     return next_head(stack, tensors, getattr(stack.config, "tied", True))
 
 
-def tokenizer(folder: Path, max_tokens: int) -> Tokenizer:
-    """Byte-level BPE."""
-    return tokenizer_of(folder, max_tokens)
-
-
 GPT2 = Family(
     "gpt2",
     read_config,
@@ -117,7 +110,7 @@ GPT2 = Family(
     NOT_NEEDED,
     Gpt2,
     head,
-    tokenizer,
+    tokenizer_of,  # byte-level BPE
     predicts="next",
     prefix="transformer.",
     arrange=arrange,

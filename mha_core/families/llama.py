@@ -6,7 +6,6 @@ Llama 2 and 3, TinyLlama and SmolLM2 are of this kind. Source: Touvron et al. 20
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from torch import Tensor, nn
@@ -19,7 +18,6 @@ from mha_core.rotary import Rotary, Stretch
 from mha_core.settings import flag, real, whole, word
 from mha_core.stack import ACTIVATIONS, PreNormBlock, Stack, StackConfig
 from mha_core.tokenizer_files import tokenizer_of
-from mha_core.tokens import Tokenizer
 
 NAMES = (
     (r"embed_tokens\.", "embeddings.word."),
@@ -139,11 +137,6 @@ def head(stack: Stack, tensors: Tensors) -> nn.Module | None:
     return next_head(stack, tensors, getattr(stack.config, "tied", False))
 
 
-def tokenizer(folder: Path, max_tokens: int) -> Tokenizer:
-    """BPE over bytes (Llama 3, SmolLM2) or made by SentencePiece (Llama 2, TinyLlama)."""
-    return tokenizer_of(folder, max_tokens)
-
-
 LLAMA = Family(
     "llama",
     read_config,
@@ -152,7 +145,7 @@ LLAMA = Family(
     NOT_NEEDED,
     Llama,
     head,
-    tokenizer,
+    tokenizer_of,  # BPE over bytes (Llama 3, SmolLM2) or made by SentencePiece (Llama 2, TinyLlama)
     predicts="next",
     prefix="model.",
 )

@@ -23,7 +23,7 @@ from mha_core.heads.cluster_stats import (
 )
 from mha_core.heads.question_counts import QuestionCounts, count_cases
 from mha_core.heads.questions.base import POSITIONAL_KINDS, Question
-from mha_core.heads.verdict import GOLD, MIN_CASES, Evidence, Verdict, beyond_chance, judge
+from mha_core.heads.verdict import GOLD, MIN_CASES, Evidence, Word, beyond_chance, judge
 from mha_core.heads.word_weights import FloatArray
 from mha_core.wording import Head
 
@@ -130,8 +130,8 @@ class QuestionResult:
             else self.baselines[follows].name,
         )
 
-    def verdict(self, head: Head) -> Verdict:
-        """Return the verdict on a head, with its reason."""
+    def verdict(self, head: Head) -> Word:
+        """Return the verdict on a head."""
         return judge(self.evidence(head))
 
 
@@ -202,7 +202,7 @@ def with_verdicts(result: QuestionResult) -> QuestionResult:
     """Return the result with the verdict on every head, on its evidence."""
     word = np.empty_like(result.word)
     for head in np.ndindex(*word.shape):
-        word[head] = result.verdict((head[0], head[1])).word
+        word[head] = result.verdict((head[0], head[1]))
     return replace(result, word=word)
 
 

@@ -1,6 +1,6 @@
 """What a head usually does, and whether it does so in the sentence at hand: one sentence of at most 20 words.
 
-In: a record, a head, its role or description. A head by place, a sink, a diffuse head and one that copies can be
+In: a record, a head, a table of roles. A head by place, a sink, a diffuse head and one that copies can be
 checked in any text. Whether a syntactic head found the right word cannot; then the sentence says where the chosen word
 looks.
 """
@@ -10,8 +10,10 @@ from collections.abc import Callable
 import numpy as np
 
 from mha_core.heads.questions.places import SPECIAL, STEPS, is_mark
-from mha_core.heads.roles import Role
+from mha_core.heads.roles import Role, role_of
+from mha_core.heads.table import RoleTable
 from mha_core.heads.verdict import BROAD, HALF
+from mha_core.heads.verdict_text import head_text
 from mha_core.heads.word_weights import entropy, seen
 from mha_core.heads.wordlists import is_content
 from mha_core.record import AttentionRecord
@@ -21,21 +23,19 @@ from mha_core.wording import Head, counted
 def usually(
     record: AttentionRecord,
     head: Head,
-    role: Role | None,
+    table: RoleTable,
     looks: tuple[str, str] | None,
     step: int | None = None,
 ) -> str:
-    """Say what a head (from 0) usually does and what it does here.
+    """Say what a head (from 0) usually does by its table and what it does here.
 
     `looks`: the chosen word and the word that it looks at most, as they are spelled; `step`: how many tokens further on
     that is, if its direction is to be said.
     """
-    there = f"here {_looks(*looks, step)}" if looks else ""
-    if role is None:
-        return f"No clear role; {there}." if there else "No clear role."
-    usual = f"Usually {role.does.removeprefix('often ')}"
-    here = in_this_sentence(record, head, role) or there
-    return f"{usual}; {here}." if here else f"{usual}."
+    role = role_of(table, head)
+    here = in_this_sentence(record, head, role) if role else ""
+    here = here or (f"Here {_looks(*looks, step)}." if looks else "")
+    return f"{head_text(table, head)} {here}".strip()
 
 
 def _looks(word: str, at: str, step: int | None) -> str:
@@ -66,7 +66,7 @@ def _place(record: AttentionRecord, head: Head, role: Role) -> str:
     if not len(rows):
         return ""
     share = float((record.weights[head][rows].argmax(-1) == rows + step).mean())
-    return f"here for {_share(share, HALF)} of the tokens"
+    return f"Here in {_share(share, HALF)} of the rows."
 
 
 def _sink(record: AttentionRecord, head: Head, role: Role) -> str:
@@ -80,7 +80,7 @@ def _sink(record: AttentionRecord, head: Head, role: Role) -> str:
     if not rows.any() or not place.any():
         return ""
     share = float(record.weights[head][rows][:, place].sum(-1).mean())
-    return f"here {_share(share, HALF)} of it"
+    return f"Here {_share(share, HALF)} of its attention."
 
 
 def _diffuse(record: AttentionRecord, head: Head, role: Role) -> str:
@@ -90,7 +90,7 @@ def _diffuse(record: AttentionRecord, head: Head, role: Role) -> str:
     if not rows.any():
         return ""
     share = float((entropy(record.weights[head], can)[rows] / np.log(can.sum(-1))[rows]).mean())
-    return f"here its entropy is {_share(share, BROAD)} of the maximum"
+    return f"Here {_share(share, BROAD)} of maximum entropy."
 
 
 def _copy(record: AttentionRecord, head: Head, role: Role) -> str:
@@ -105,7 +105,7 @@ def _copy(record: AttentionRecord, head: Head, role: Role) -> str:
         return ""
     small = record.weights[head][np.ix_(own, own)]
     right = sum(bool(same[q][:q][small[q, :q].argmax()]) for q in queries)
-    return f"here in {right} of {counted(len(queries), 'case')}"
+    return f"Here in {right} of {counted(len(queries), 'case')}."
 
 
 def _own(record: AttentionRecord) -> np.ndarray:

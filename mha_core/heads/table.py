@@ -19,6 +19,7 @@ from mha_core.heads.cluster_stats import Gap
 from mha_core.heads.conclude import BaselineScore, QuestionResult
 from mha_core.heads.questions.base import KIND_OF, Question
 from mha_core.heads.verdict import WORDS
+from mha_core.heads.verdict_text import head_text, question_text
 from mha_core.resources import asset
 from mha_core.wording import Head, head_name
 
@@ -112,7 +113,7 @@ def _question_row(table: RoleTable, answer: QuestionResult) -> Row:
         "baseline_score": strongest.score,
         "control": None if answer.control is None else float(answer.control[best]),
         "verdict": str(answer.word[best]),
-        "because": answer.verdict(best).because,
+        "because": question_text(answer, best),
     }
 
 
@@ -152,6 +153,7 @@ def _columns(table: RoleTable, answer: QuestionResult) -> dict[str, Any]:
         "chance_there": answer.chance,
         "follows": followed,
         "verdict": answer.word.ravel(),
+        "head_verdict": [head_text(table, head) for head in table.heads],
     }
 
 

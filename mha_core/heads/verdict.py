@@ -1,6 +1,6 @@
 """Does a head do what a question asks? The only thresholds there are, and the only function that judges.
 
-In: the `Evidence` for one head and one question. Out: a `Verdict`. A head has the role only if it beats every baseline
+In: the `Evidence` for one head and one question. Out: a `Word`. A head has the role only if it beats every baseline
 by more than chance explains, loses its skill in the control, and does enough. A head that looks skilled without that is
 described, never given the role: by what it tracks, where it follows the right answer clearly more often than any
 baseline in the cases in which the two disagree; by the baseline, where it follows that.
@@ -16,7 +16,6 @@ import numpy as np
 
 from mha_core.heads.cluster_stats import binomial_tail, wilson
 from mha_core.heads.questions.base import BY_WRITING, POSITIONAL_KINDS
-from mha_core.wording import counted, percent
 
 # role: it has the role. weak: it beats every baseline, but by less than MARGIN. tracks, rule: it is described by what
 # it tracks, or by the rule it follows. unclear: n is too small to tell. no: it does not.
@@ -99,49 +98,27 @@ class Evidence:
     follows: str = ""
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """The word, and why, in one short phrase."""
-
-    word: Word
-    because: str
-
-    def __bool__(self) -> bool:
-        """Whether the head has the role."""
-        return self.word == "role"
-
-
-def judge(found: Evidence) -> Verdict:
+def judge(found: Evidence) -> Word:
     """Judge whether a head does what the question asks, on this evidence."""
-    cases = found.effective
+    cases, best = found.effective, found.best[1]
     if found.n < MIN_CASES or cases < MIN_CASES:
-        worth = "" if found.n < MIN_CASES else f", effective sample size {cases:.0f}"
-        return Verdict("unclear", f"only {counted(found.n, 'case')}{worth}")
-    name, best = found.best
+        return "unclear"
     if in_control(found):
-        return Verdict("no", f"the control does too ({percent(found.control or 0.0)})")
+        return "no"
     asks = THRESHOLDS[found.kind]
     beats, gap = beyond_chance(found.score, cases, best, found.tried), found.score - best
     if beats and gap >= MARGIN and _enough(found):
-        return Verdict("role", f"beats every baseline; the best, {name}, has {percent(best)}")
+        return "role"
     if beats and found.kind in BY_WRITING and found.mass < asks.mass:
-        return Verdict("no", f"gives {percent(found.mass)} of its attention; {percent(asks.mass)} are asked")
+        return "no"
     if beats and found.kind not in POSITIONAL_KINDS:
-        return Verdict(
-            "weak", f"beats {name} ({percent(best)}) by {percent(gap)}; {percent(MARGIN)} are asked"
-        )
+        return "weak"
     if found.score >= max(asks.score, HALF, asks.coin + MARGIN) and found.follows:
-        if found.follows == GOLD:
-            return Verdict("tracks", f"weaker than {name} ({percent(best)}), but right where that is wrong")
-        return Verdict("rule", f"follows {found.follows} rather than the right answer")
+        return "tracks" if found.follows == GOLD else "rule"
     reach = found.detectable
     if gap + reach > MARGIN and found.score + reach >= asks.score and found.mass >= asks.mass:
-        return Verdict(
-            "unclear", f"{counted(found.n, 'case')} would show a gap of {percent(reach)} to {name}"
-        )
-    if beats:
-        return Verdict("no", f"above {name} ({percent(best)}), but not often enough")
-    return Verdict("no", f"no better than {name} ({percent(best)})")
+        return "unclear"
+    return "no"
 
 
 def beyond_chance(score: float, n: float, baseline: float, tried: int) -> bool:

@@ -5,14 +5,12 @@ An operation is one multiplication or one addition (a multiply-add counts two), 
 
 from dataclasses import dataclass
 from functools import lru_cache
-from time import perf_counter
 
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from mha_core.errors import SizeError
 from mha_core.multihead import MultiHeadAttention
-from mha_core.torch_modes import plain_numbers
 from mha_core.wording import counted
 
 
@@ -122,28 +120,6 @@ def measured_operations(
     with FlopCounterMode(display=False) as counter, torch.no_grad():
         layer(x)
     return int(counter.get_total_flops())
-
-
-@lru_cache(maxsize=64)
-def measured_seconds(
-    n: int,
-    d_model: int,
-    n_heads: int,
-    n_kv_heads: int | None = None,
-    d_k: int | None = None,
-    repeats: int = 9,
-) -> float:
-    """Median seconds of one call for n tokens on this machine, with all weights returned."""
-    layer = MultiHeadAttention(d_model, n_heads, n_kv_heads, d_k, d_k).eval()
-    x = torch.zeros(1, n, d_model)
-    times = []
-    with torch.inference_mode(), plain_numbers():
-        layer(x)
-        for _ in range(repeats):
-            start = perf_counter()
-            layer(x)
-            times.append(perf_counter() - start)
-    return sorted(times)[repeats // 2]
 
 
 def weights_bytes(n: int, n_heads: int, n_layers: int = 1, bytes_each: int = 4) -> int:

@@ -6,6 +6,8 @@ import numpy as np
 
 from mha_core.layer_run import LayerRun, Projections
 
+ROUNDING = 1e-9  # of a distance, relative to the largest coordinate
+
 
 def unsplit(weights: Projections) -> Projections:
     """The very same numbers, not split: one head of width h * d_k. Shared keys and values are repeated."""
@@ -89,55 +91,43 @@ def plane(points: np.ndarray, marks: np.ndarray) -> Plane:
 
 
 def convex_hull(points: np.ndarray) -> np.ndarray:
-    """Corners of the convex hull of points in a plane, counter-clockwise (Andrew's monotone chain)."""
-    ordered = np.unique(points, axis=0)
-    if len(ordered) < 3:
-        return ordered
+    """Return the corners of the convex hull of points in a plane, counter-clockwise; both ends of a line."""
+    from scipy.spatial import ConvexHull, QhullError
 
-    def half(sequence: np.ndarray) -> list[np.ndarray]:
-        chain: list[np.ndarray] = []
-        for point in sequence:
-            while len(chain) > 1 and _turn(chain[-2], chain[-1], point) <= 0:
-                chain.pop()
-            chain.append(point)
-        return chain[:-1]
-
-    return np.array(half(ordered) + half(ordered[::-1]))
-
-
-def _turn(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> float:
-    return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
+    corners = np.unique(points, axis=0)
+    if len(corners) < 3:
+        return corners
+    try:
+        return np.asarray(corners[ConvexHull(corners).vertices])
+    except QhullError:  # all on one line
+        return corners[[0, -1]]
 
 
 @dataclass(frozen=True)
-class Outside:
-    """How far a point is from a hull. `gap` > 0 is a proof: a plane with that margin separates them."""
+class HullDistance:
+    """Distance of a point from a convex hull; `gap` > 0 is a proof: a plane with that margin separates them."""
 
     distance: float
     gap: float
-    mixture: np.ndarray
 
 
-def distance_to_hull(point: np.ndarray, points: np.ndarray, steps: int = 400) -> Outside:
-    """The nearest mixture of the points to a point (Frank-Wolfe with exact steps, pairwise)."""
-    p, target = points.astype(np.float64), point.astype(np.float64)
-    mixture = np.zeros(len(p))
-    mixture[np.argmin(((p - target) ** 2).sum(axis=1))] = 1.0
-    for _ in range(steps):
-        gradient = p @ (mixture @ p - target)
-        best = int(gradient.argmin())
-        worst = int(np.where(mixture > 0, gradient, -np.inf).argmax())
-        way = p[best] - p[worst]
-        length = float(way @ way)
-        if length == 0 or gradient[worst] - gradient[best] < 1e-12:
-            break
-        step = min(mixture[worst], (gradient[worst] - gradient[best]) / length)
-        mixture[best] += step
-        mixture[worst] -= step
-    away = target - mixture @ p
-    size = float(np.linalg.norm(away))
-    gap = float(away @ target - (p @ away).max()) / size if size > 0 else 0.0
-    return Outside(size, gap, mixture)
+def distance_to_hull(point: np.ndarray, points: np.ndarray) -> HullDistance:
+    """Return the distance from a point (d,) to the convex hull of points (n, d).
+
+    The nearest mixture m of the points p (m >= 0, sum 1) minimises |m p|^2 with the point as origin. Non-negative least
+    squares of |u p|^2 + (sum u - 1)^2 has its minimum in u = s m: for every s > 0 the best m is the same.
+    """
+    from scipy.optimize import nnls
+
+    p = points.astype(np.float64) - point.astype(np.float64)
+    scale = float(np.abs(p).max()) or 1.0
+    p /= scale
+    mixture, _ = nnls(np.vstack([p.T, np.ones(len(p))]), np.append(np.zeros(p.shape[1]), 1.0))
+    nearest = mixture @ p / mixture.sum()
+    distance = float(np.linalg.norm(nearest))
+    if distance < ROUNDING:
+        return HullDistance(0.0, 0.0)
+    return HullDistance(scale * distance, scale * float((p @ nearest).min()) / distance)
 
 
 def sum_of_heads(run: LayerRun, query: int) -> tuple[np.ndarray, np.ndarray]:

@@ -263,13 +263,16 @@ def _links(grid: Grid, selection: Selection) -> Payload:
 
 
 def _roles(roles: Mapping[Head, Role] | None) -> list[list[str]]:
-    """[name, kind, colour, the heads that have it] of every role, in the order of KINDS; a description is none."""
-    groups: dict[tuple[str, str], list[str]] = {}
+    """[name, kind, colour, the heads called by it, those that have it besides] of every role, in the order of KINDS; a
+    description is none."""
+    groups: dict[tuple[str, str], tuple[list[str], list[str]]] = {}
     for head, role in (roles or {}).items():
         if role.has:
-            groups.setdefault((role.kind, role.name), []).append(head_name(head))
+            groups.setdefault((role.kind, role.name), ([], []))[0].append(head_name(head))
+            for kind in role.kinds[1:]:
+                groups.setdefault((kind, KIND_OF[kind].name), ([], []))[1].append(head_name(head))
     return [
-        [name, KIND_OF[kind].word, KIND_OF[kind].colour, " ".join(groups[kind, name])]
+        [name, KIND_OF[kind].word, KIND_OF[kind].colour, *map(" ".join, groups[kind, name])]
         for kind, name in sorted(groups, key=lambda group: [*KIND_OF].index(group[0]))
     ]
 

@@ -5,6 +5,7 @@ import { Compare } from "../../assets/js/compare.js";
 import { drawHero, drawMatrix, specOf } from "../../assets/js/compare/drawn.js";
 import { describe, diffOf, rowsFor, spanOf } from "../../assets/js/compare/rows.js";
 import { drawWords } from "../../assets/js/compare/sentences.js";
+import { Duo } from "../../assets/js/duo.js";
 import { column, format, numbers, record as records } from "./drawing.mjs";
 import { onPage, withGlobals } from "./page.mjs";
 
@@ -51,6 +52,16 @@ test("A minus B over the words that both have, and the span is the largest chang
   assert.equal(describe(view, [0, 0]), "Head 1-1: largest change “it / She” to “it / She”, −55 points");
   assert.equal(describe(view, [0, 1]), "Head 1-2: largest change “[CLS]” to “it / She”, −15 points");
   assert.match(describe(viewOf({ pairs: [[0, null], [1, null], [2, null], [null, 0], [null, 1]] }), [0, 0]), /no word of A has a counterpart in B$/);
+});
+
+test("both sentences are written in the direction of their letters", () => {
+  const dir = (names) => onPage(() => {
+    const record = run("a", names, A);
+    const duo = new Duo({});
+    duo.fill(record, record, PAIRS.map((_, i) => [i, i]), [false, false, false]);
+    return duo.words.dir;
+  });
+  assert.deepEqual([dir(["[CLS]", "שלום", "it"]), dir(["[CLS]", "it", "שלום"])], ["rtl", "ltr"]);
 });
 
 test("small pictures from the server have their full colour at the span, like the legend", () => {

@@ -190,7 +190,8 @@ test("the sentence under the picture says what the pinned words look at, or how 
   assert.equal(said({ pins: [2], to: 0 }).line, "Head 1-1: “it” → “[CLS]” 5%, rank 3 of 4 heads; strongest is 1-2 (70%).");
   const two = said({ head: [0, 1], pins: [1, 2], to: 0 }).line;
   assert.equal(two, "Head 1-2: “cat” and “it” → “[CLS]” 52%, the strongest of 4 heads; next is 2-2 (30%).", "of several words their mean is what the heads are ranked by");
-  assert.equal(said({ pins: [2] }, { record: opened({ measureSaid: "Value-weighted" }) }).line, "Head 1-1: “it” draws most from “cat” (90%, value-weighted).");
+  assert.equal(said({ pins: [2] }, { record: opened({ measureSaid: "Value-weighted" }) }).line, "Head 1-1, value-weighted: “it” draws most from “cat” (90%).");
+  assert.match(said({ pins: [2], to: 1 }, { record: opened({ measureSaid: "Value-weighted (attention block only)" }) }).line, /^Head 1-1, value-weighted: “it” → “cat” 90%/);
   assert.match(said({}).line, /^Head 1-1/);
   assert.equal(said({ pins: [2], to: 1 }).live, "Head 1-1: it → cat 90%, the strongest of 4 heads; next is 2-1 (25%).");
 });
@@ -227,7 +228,7 @@ test("a saved file of a long text says which head it holds in full", () => {
 test("the hint says what a click does next", () => {
   assert.match(said({}).hint, /^Click a word/);
   assert.equal(said({ pins: [2], to: 1 }).hint, "");
-  assert.match(said({ pins: [2], adding: true }).hint, /^Each click adds a word/);
+  assert.match(said({ pins: [2], adding: true }).hint, /^Click more words/);
   assert.equal(said({ pins: [1], to: 2 }, { record: opened({ causal: true }) }).hint, "“cat” cannot see “it”: it comes later.");
   const opening = { said: "The heads disagree here.", of: { head: [0, 0], pins: [2], to: 1 } };
   assert.equal(said({ pins: [2], to: 1 }, { opening }).hint, "The heads disagree here.");
@@ -261,7 +262,7 @@ test("what a head usually does is said while the choice that it is about stands"
 });
 
 test("a role that is pressed marks its heads and no other, and pressed again none", () => {
-  const roles = [["syntactic head (det)", "syntactic", "green", "1-1"], ["syntactic head (case)", "syntactic", "green", "2-2"], ["attention sink", "attention sink", "grey", "1-2"]];
+  const roles = [["syntactic head (det)", "syntactic", "green", "1-1"], ["syntactic head (case)", "syntactic", "green", "2-2"], ["attention sink", "attention sink", "grey", "1-2", "2-2"]];
   open(opened({ after: [""], roles }), (view) => {
     const framed = () => view.sheet.cells.filter((cell) => cell.classList.contains("framed")).map((cell) => cell.getAttribute("aria-label").split(/[,:]/)[0]);
     view.select({ pins: [] });
@@ -275,7 +276,7 @@ test("a role that is pressed marks its heads and no other, and pressed again non
     assert.deepEqual(after(syntactic), [["Head 1-1", "Head 2-2"], ["true", "false"]]);
     view.select({ pins: [1] });
     assert.deepEqual(framed(), ["Head 1-1", "Head 2-2"], "another word changes nothing of it");
-    assert.deepEqual(after(sink), [["Head 1-2"], ["false", "true"]]);
+    assert.deepEqual(after(sink), [["Head 1-2", "Head 2-2"], ["false", "true"]], "and a head that is called by another role");
     assert.deepEqual(after(sink), [[], ["false", "false"]]);
   });
 });

@@ -4,7 +4,7 @@ import { points } from "../format.js";
 import { meanRow } from "../numbers.js";
 import { allHeads, headIndex, matrixOf, titleOf } from "../record.js";
 import { seenBy } from "../seen.js";
-import { quoted } from "../words.js";
+import { byMeasure, quoted } from "../words.js";
 import { difference, spread } from "./change.js";
 
 export function matricesOf(view, head) {
@@ -56,7 +56,7 @@ export function spanOf(view) {
 
 export function describe(view, head) {
   const diff = diffOf(view, head);
-  const title = titleOf(view.common, head);
+  const title = titleOf(view.common, head) + byMeasure(view.common);
   if (!diff) return title;
   if (!diff.length) return `${title}: no word of A has a counterpart in B`;
   let most = 0;

@@ -5,7 +5,7 @@ import { percent } from "../format.js";
 import { strongest } from "../numbers.js";
 import { fillFacts } from "../parts.js";
 import { kindOf, titleOf } from "../record.js";
-import { listed, quoted } from "../words.js";
+import { byMeasure, listed, quoted } from "../words.js";
 import { describe, isHere, rowsFor, seenIn } from "./rows.js";
 
 const LEAST = 0.001; // of a change that is said
@@ -13,7 +13,7 @@ const LEAST = 0.001; // of a change that is said
 function sentenceNow(view) {
   const head = view.state.head;
   const pins = view.sharedPins();
-  const title = titleOf(view.common, head);
+  const title = titleOf(view.common, head) + byMeasure(view.common);
   if (!isHere(view)) return `${title}.`;
   if (view.state.pins.length && !pins.length) return aloneInWords(view, title);
   if (!pins.length || !view.both.length) return `${describe(view, head)}.`;

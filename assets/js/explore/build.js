@@ -86,7 +86,7 @@ function viewMenu(view) {
   view.pairs = choice("Links", () => view.show({ pair: view.pairs.value }), [["all", "both sentences"], ["AA", "A → A"], ["AB", "A → B"], ["BA", "B → A"], ["BB", "B → B"]]);
   const [scaled, scaledRow] = check("Auto-scale", "The strongest shade is the largest weight of this picture, not 100%", (on) => view.show({ scaled: on }));
   const [ranked, rankedRow] = check("Rank heads", "Rank all heads by where the chosen word looks", (on) => view.show({ ranked: on }));
-  const [adding, addingRow] = check("Combine words", "While on, a click adds a word; the arcs show the mean", (on) => view.combine(on));
+  const [adding, addingRow] = check("Select several words", "While on, a click adds a word; the arcs show the mean", (on) => view.combine(on));
   Object.assign(view, { scaled, ranked, adding });
   const threshold = make("label", { title: "Hide smaller weights" }, "Threshold", view.least, view.leastSaid);
   const options = make("div", { class: "options", tabindex: -1 }, measureRow(view), view.sort, view.pairs, threshold, scaledRow, rankedRow, addingRow);

@@ -7,7 +7,7 @@ import { notRanked } from "../ranking.js";
 import { allHeads, hasHead, kindOf, loudest, matrixOf, rankHeads, startsIn, titleOf } from "../record.js";
 import { chose, neverSeen } from "../seen.js";
 import { nameAll } from "../sheet.js";
-import { headName, kindsOf, listed, quoted, rowInWords, verbOf } from "../words.js";
+import { byMeasure, headName, listed, quoted, rowInWords, verbOf } from "../words.js";
 
 export function fillSheet(view) {
   nameAll(view, kindOf(view.record).all, countedHeads(view.record));
@@ -23,7 +23,7 @@ const countedHeads = ({ layers, heads, per = "head" }) => (per === "head" ? `${c
 
 // A word for each kind of role; pressed, it marks its heads.
 function fillKinds(view) {
-  const kinds = kindsOf(view.record.roles);
+  const kinds = view.record.kinds;
   const form = JSON.stringify(kinds);
   if (view.kinds.dataset.form !== form) {
     view.kinds.dataset.form = form;
@@ -44,9 +44,9 @@ function kindWord(view, { kind, colour, heads }) {
 }
 
 function markKind(view) {
-  const pressed = kindsOf(view.record.roles).find(({ kind }) => kind === view.state.kind);
+  const pressed = view.record.kinds.find(({ kind }) => kind === view.state.kind);
   for (const word of view.kinds.children) word.setAttribute("aria-pressed", String(word.dataset.kind === pressed?.kind));
-  view.sheet.frame(pressed ? (head) => view.record.roles[headName(head)]?.kind === pressed.kind : null, pressed?.colour);
+  view.sheet.frame(pressed ? (head) => view.record.roles[headName(head)]?.kinds.includes(pressed.kind) : null, pressed?.colour);
 }
 
 function orderNow(view) {
@@ -59,7 +59,7 @@ export function describe(view, head) {
   const role = view.record.roles?.[headName(head)];
   const matrix = matrixOf(view.record, head);
   const pins = view.state?.pins ?? [];
-  const title = titleOf(view.record, head) + (role ? `, ${role.name}` : "");
+  const title = titleOf(view.record, head) + byMeasure(view.record) + (role ? `, ${role.name}` : "");
   if (!hasHead(view.record, head)) return `${title} has no attention weights.`;
   if (matrix && pins.length) return rowInWords(title, names, pins, meanRow(matrix, view.record.n, pins), undefined, verbOf(view.record));
   const link = matrix ? strongestLinks(matrix, view.record.n, 1, (q, k) => !specials[q] && !specials[k] && chose(view.record, q))[0] : loudest(view.record, head);
@@ -83,7 +83,7 @@ export function drawRanking(view) {
   if (blind) hint = noneSeesInWords(names, pins, to, view.record.per);
   else if (wrong.length) hint = noneStartsInWords(wrong.map((pin) => names[pin]), pair);
   view.ranking.draw({
-    title: to === null ? `Where ${who} ${pins.length > 1 ? "look" : "looks"} most` : `${who} to ${quoted(names[to])}`,
+    title: (to === null ? `Where ${who} ${pins.length > 1 ? "look" : "looks"} most` : `${who} to ${quoted(names[to])}`) + byMeasure(view.record),
     short: kind.short,
     entries: entries?.map((entry) => ({ ...entry, aim: entry.to, note: to === null && entry.to !== null ? names[entry.to] : null })),
     chosen,

@@ -1,5 +1,5 @@
 // What stands around the pictures of Explore: the finding, its test, hints, titles.
-import { cannotSee, maskNote, sharingInWords } from "../causal.js";
+import { cannotSee, maskNote, rowNote, sharingInWords } from "../causal.js";
 import { hintAcross, sources } from "../cross.js";
 import { make, write } from "../dom.js";
 import { percent } from "../format.js";
@@ -9,7 +9,7 @@ import { meanRow } from "../numbers.js";
 import { fillFacts, spokenOnce } from "../parts.js";
 import { kindOf, placeName, rankHeads, sinkOf, titleOf } from "../record.js";
 import { chose, noneSees } from "../seen.js";
-import { findingInWords, headInWords, headName, pairInWords, rowInWords, verbOf } from "../words.js";
+import { byMeasure, findingInWords, headInWords, headName, pairInWords, rowInWords, verbOf } from "../words.js";
 import { current } from "./look.js";
 import { fromNow, ghostNow, topNow } from "./shown.js";
 
@@ -18,7 +18,7 @@ export function sentenceShown(view) {
   const from = fromNow(view);
   if (!view.matrixNow || !from.length || from === view.state.pins) return view.said;
   const row = meanRow(view.matrixNow, view.record.n, from);
-  return rowInWords(titleOf(view.record, view.headNow), view.record.named, from, row, undefined, verbOf(view.record));
+  return rowInWords(titleOf(view.record, view.headNow) + byMeasure(view.record), view.record.named, from, row, undefined, verbOf(view.record));
 }
 
 function sentenceNow(view) {
@@ -26,12 +26,13 @@ function sentenceNow(view) {
   const { pins, to } = view.state;
   if (!view.matrixNow) return `${titleOf(view.record, view.state.head)}.`;
   const title = titleOf(view.record, view.headNow);
-  if (!pins.length) return headInWords(title, names, specials, view.matrixNow, (q) => chose(view.record, q));
+  const named = title + byMeasure(view.record);
+  if (!pins.length) return headInWords(named, names, specials, view.matrixNow, (q) => chose(view.record, q), verbOf(view.record));
   const row = meanRow(view.matrixNow, n, pins);
-  if (to === null || noneSees(view.record, pins, to)) return findingInWords(title, names, pins, row, view.record) + sinkInWords(view.record, view.headNow, pins);
+  if (to === null || noneSees(view.record, pins, to)) return findingInWords(named, names, pins, row, view.record) + sinkInWords(view.record, view.headNow, pins);
   const kind = kindOf(view.record);
   const subject = (view.record.per ?? "head") === "head" ? view.headNow : title;
-  return pairInWords(subject, names, pins, to, row[to], rankHeads(view.record, pins, to), kind);
+  return pairInWords(subject, names, pins, to, row[to], rankHeads(view.record, pins, to), kind, view.record);
 }
 
 const meanOf = (pins, sink) => pins.reduce((total, q) => total + sink[q], 0) / pins.length;
@@ -67,7 +68,7 @@ export function drawWords(view) {
 // What a click does next.
 function hintOf(view) {
   const { pins, adding } = view.state;
-  if (adding) return "Each click adds a word; the arcs show their mean.";
+  if (adding) return "Click more words to average their arcs.";
   if (!pins.length) return "Click a word. The arcs show where this head looks from there.";
   if (current(view.opening, view.state)) return view.opening.said;
   return (sources(view.record) && view.state.to === null && hintAcross(view.record)) || "";
@@ -121,7 +122,7 @@ export function drawTabs(view) {
   write(view.panelTitle, titleOf(record, state.head) + ((record.per ?? "head") === "head" ? ` · L${layer}H${head}` : ""));
   drawMeasure(view);
   const shared = sharingInWords(record, state.head);
-  write(view.panelNote, `Row looks at column${maskNote(record)}${shared && ` · ${shared}`}${shadeNote(view)}`);
+  write(view.panelNote, `${rowNote(record)}${maskNote(record)}${shared && ` · ${shared}`}${shadeNote(view)}`);
   Object.entries({ scaled: state.scaled, ranked: state.ranked, adding: state.adding }).forEach(([name, on]) => (view[name].checked = on));
 }
 

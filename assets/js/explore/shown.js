@@ -5,6 +5,7 @@ import { ghostLinks } from "../ghost.js";
 import { dequantise, largest, mix, STEPS, strongest, strongestLinks } from "../numbers.js";
 import { matrixOf, sinkOf, thumbOf } from "../record.js";
 import { mask, noneSees, unseen } from "../seen.js";
+import { verbOf } from "../words.js";
 import { reasonArcs } from "./why.js";
 
 const GHOST_SAID = 0.02;
@@ -99,6 +100,7 @@ export function matrixSpec(view) {
     labelSize: view.present ? 20 : 15,
     top: topNow(view),
     tall: tallNow(view, view.matrix),
+    verb: verbOf(view.record),
     absent: mask(view.record),
     absentWords: (q, k) => cannotSee(view.record, q, k),
     ...(matrixOf(view.record, view.state.head) ? {} : smallPicture(view)),

@@ -165,7 +165,7 @@ class Page {
     const params = Object.fromEntries(new URL(location.href).searchParams);
     const { selection, said, found } = chosen(a, params, model.head, compare ? changedMost(a, b, pairs) : strongest(a));
     const own = { records: records.map(({ id }) => id), typed: { texts: runs.map(({ text }) => [text, ""]), spots: records.map(spotsOf) }, asked: params, selection };
-    const opening = found && !said.length ? { said: `Strongest link in ${placeName(a, selection.head)}.`, of: selection } : null;
+    const opening = found && !said.length ? { said: `Strongest link between two different words in ${placeName(a, selection.head)}, ignoring special tokens and punctuation.`, of: selection } : null;
     const view = compare
       ? { ...own, mode: "compare", titles: [model.title, model.title], pairs, opened: [], ready: asked.text === asked.text2 ? READY : "" }
       : { ...own, mode: "explore", opening, ghost: this.ghost(a, change), twin: this.twin(asked) };

@@ -29,8 +29,10 @@ from mha_core.wording import Head, counted, head_name, number, signed
 from pages.parts.experiment.attribution import agreement_text, attributed
 from pages.parts.experiment.effects import draw_effects
 from pages.parts.experiment.frame import about, explore_links, named, roles_of
+from pages.parts.experiment.save import save_box, sweep_lines
 from pages.parts.experiment.text import moves, shown, word_of
 from pages.parts.frame import loading, presets, shell, state
+from pages.parts.frame.option_row import say_unknown
 from pages.parts.frame.page_text import say
 from pages.parts.frame.progress import work
 from pages.parts.frame.request import Request
@@ -82,17 +84,20 @@ def view(request: Request) -> None:
         frame = found.to_frame()
         if parts is not None and (agreement := agreement_text(parts, frame)):
             say(agreement)
+        described, title = about(request, outcome=measure, ablation=method), f"Effect of {method} ablation"
         draw_effects(
             frame,
             "effect",
             measure=measure,
-            title=f"Effect of {method} ablation",
+            title=title,
             links=explore_links(request, used, pin=str(len(record.tokens) - 1) if used.next_head else ""),
             roles=roles,
             key="effects",
-            about=about(request, outcome=measure, ablation=method),
+            about=described,
             attribution=parts,
         )
+        if frame["effect"].notna().all():
+            save_box("effects", title, frame, described, sweep_lines(request, outcome, method, prompts))
 
     with st.container(key="sweep"):
         work(
@@ -150,6 +155,7 @@ def prompts_of(record: AttentionRecord, used: Model, outcome: Outcome) -> tuple[
 def chosen_method(offered: Sequence[Method]) -> Method:
     """The method that the link says, also after Back; the first that is offered unless it says another."""
     asked = state.own("method", offered[0])
+    say_unknown("method", offered, offered[0])
     st.session_state["sweep-method"] = asked if asked in offered else offered[0]
     chosen = st.segmented_control(
         "Ablation",
@@ -202,7 +208,8 @@ def _of_named(effects: PromptEffects, heads: Sequence[Head], roles: Mapping[Head
     mean, half, n = effects.mean, effects.half_width(), len(effects.prompts)
     first, *others = heads
     text = (
-        f"Head {named(first, roles)} matters most: resampling it changes the {effects.measure} by "
+        f"Head {named(first, roles)} matters most: swapping in its output from another prompt changes the "
+        f"{effects.measure} by "
         f"{signed(mean[first])} ± {number(half[first])} (n = {n} prompts)."
     )
     text += answers_text(effects, first)

@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from mha_core.figures import charts
+from mha_core.heads.questions.base import KIND_OF
 from mha_core.heads.roles import Role
 from mha_core.wording import Head, counted, head_name, number, signed
 from pages.parts.experiment.asked import spelled
@@ -94,7 +95,7 @@ def listed(
     heads = list(zip(frame["layer"] - 1, frame["head"] - 1, strict=True))
     found = frame.assign(
         head=[links[head_name(head)] for head in heads],
-        role=[roles[head].name if head in roles else "" for head in heads],
+        role=[KIND_OF[roles[head].kind].word if head in roles else "" for head in heads],
         half=(frame["high"] - frame["low"]) / 2 if "low" in frame else None,
     )
     if chosen:
@@ -129,12 +130,15 @@ def hover_text(row: Mapping[str, float], value: str, measure: str, roles: Mappin
 
 def _columns(percent: bool) -> dict[str, Any]:
     return {
-        "head": st.column_config.LinkColumn("head", display_text=r"[?&]head=(\d+-\d+)", pinned=True),
-        "effect": NUMBER("effect", format="%+.2f"),
-        "recovered": NUMBER("recovered", format="percent", help="Share of the effect recovered"),
-        "half": NUMBER("±", format="%.2f", help="Half the 95% interval of the mean over prompts"),
-        "after": NUMBER("after", format="%.2f"),
+        "head": st.column_config.LinkColumn(
+            "head", width=55, display_text=r"[?&]head=(\d+-\d+)", pinned=True
+        ),
+        "role": st.column_config.TextColumn(width=110),
+        "effect": NUMBER("effect", width=60, format="%+.2f"),
+        "recovered": NUMBER("recovered", width=90, format="percent", help="Share of the effect recovered"),
+        "half": NUMBER("±", width=50, format="%.2f", help="Half the 95% interval of the mean over prompts"),
+        "after": NUMBER("ablated", width=65, format="%.2f", help="The outcome with this head changed"),
         "matters": st.column_config.CheckboxColumn(
-            "clear of 0", help="Also when corrected for the number of heads"
+            "clear of 0", width=75, help="Also when corrected for the number of heads"
         ),
     }

@@ -20,7 +20,7 @@ from pages.parts.frame.request import Request, title_of
 from pages.parts.frame.shell import CSS
 
 PARTS = ("Ablate heads", "Ablation sweep", "Activation patching")
-SAID_TWICE = "tower lemon river candle horse silver garden winter tower lemon river candle"
+SAID_TWICE = "tower, lemon, river, candle, horse, silver, garden, winter, tower, lemon, river, candle,"
 # What a link shows: the part, sentence and words of this page.
 EXAMPLES: Mapping[str, Mapping[str, str]] = {
     "Mary or John": {"try": PARTS[1], "text": presets.MARY, "word": "Mary", "rival": "John"},
@@ -86,7 +86,9 @@ def about(request: Request, **more: str) -> dict[str, str]:
         "model": request.model + ("" if request.trained else " (random weights)"),
         "sentence": request.text,
         **more,
-        "link": with_params(st.context.url or "", state.params()),
+        "link": with_params(
+            st.context.url or "", {"text": request.text, "model": request.model, **state.params()}
+        ),
     }
 
 
@@ -113,6 +115,7 @@ def heads_by_role(roles: Mapping[Head, Role]) -> list[tuple[str, tuple[Head, ...
     """The name and heads of every kind of role, most heads first."""
     kinds = dict[str, list[Head]]()
     for head, role in sorted(roles.items()):
-        kinds.setdefault(role.kind, []).append(head)
+        for kind in role.kinds or (role.kind,):
+            kinds.setdefault(kind, []).append(head)
     ordered = sorted(kinds.items(), key=lambda pair: -len(pair[1]))
     return [(KIND_OF[key].word, tuple(heads)) for key, heads in ordered]

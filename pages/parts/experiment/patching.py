@@ -14,6 +14,7 @@ from mha_core.tokens import Tokens
 from mha_core.wording import Head, counted, head_name, number, percent
 from pages.parts.experiment.effects import draw_effects
 from pages.parts.experiment.frame import about, explore_links, roles_of
+from pages.parts.experiment.save import patch_lines, save_box
 from pages.parts.experiment.text import measured, shown
 from pages.parts.frame import examples, loading, presets, shell
 from pages.parts.frame.charts import chart, is_dark
@@ -66,6 +67,11 @@ def view(request: Request) -> None:
         else:
             say(of_states(effects, record.tokens, other), "finding")
             _states(effects, record.tokens, other, about(request, source=donor))
+        frame = effects.to_frame()
+        if frame["recovered"].notna().all():
+            described = about(request, outcome=effects.names[0], source=donor)
+            lines = patch_lines(request, donor, outcome, sweep.__name__)
+            save_box("patched", "Share of the effect recovered", frame, described, lines)
 
     work(
         key,

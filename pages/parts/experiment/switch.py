@@ -17,6 +17,7 @@ from mha_core.wording import Head, head_name
 from pages.parts.experiment.asked import BY_VALUE, SETTINGS, Asked, asked, spelled
 from pages.parts.experiment.changed import KNOWN, Changed, Guess, changed_by
 from pages.parts.experiment.frame import about, heads_by_role, roles_of
+from pages.parts.experiment.save import ablation_lines, save_box
 from pages.parts.experiment.text import finding, moved_text
 from pages.parts.frame import loading, shell, state
 from pages.parts.frame.charts import chart, is_dark
@@ -196,9 +197,10 @@ def _bars(
         frame, "token", values, title=title, x_title="", percent=bool(found.words), dark=is_dark()
     )
     ablated = f"{spelled(wanted.heads) or 'none'} ({wanted.setting.done})"
-    chart(
-        figure.update_layout(height=HEIGHT), frame, key="before-after", about=about(request, ablated=ablated)
-    )
+    described = about(request, ablated=ablated)
+    chart(figure.update_layout(height=HEIGHT), frame, key="before-after", about=described)
+    lines = ablation_lines(request, wanted.interventions, words=bool(found.words))
+    save_box("before-after", title, frame, described, lines)
 
 
 def words_frame(wanted: Asked, found: Changed) -> pd.DataFrame:

@@ -13,6 +13,7 @@ import streamlit as st
 from mha_core import AttentionRecord, Grid, HeadScopeError
 from mha_core.compare import align, counterpart, head_changes
 from mha_core.first_difference import FirstChange
+from mha_core.heads import measures
 from mha_core.wording import counted, head_name
 from pages.parts.explore import (
     before,
@@ -173,11 +174,12 @@ def _heads(runs: Comparison, query: tuple[int, int], keys: list[tuple[int, int]]
         say(str(error), "notice")
         return
     labels = [x if x == y else f"{x} / {y}" for x, y in ((a.labels[i], b.labels[j]) for i, j in keys)]
-    say(changes.result(found, list(map(visible, labels)), request.per), "finding")
+    measure = "" if request.raw else f"{measures.BY_KEY[request.measure].label}: "
+    say(measure + changes.result(found, list(map(visible, labels)), request.per), "finding")
     if request.per == "head" and presets.minimal_pair(request.text, _text_b(request)):
         tested = link_to("Roles", {**state.carried(), "head": head_name(found[0].head)})
         markup(
-            f'<nav class="hs-examples"><span>Among {counted(len(found), "head")}, some fit any story.</span> '
+            f'<nav class="hs-examples"><span>With {counted(len(found), "head")}, one will fit by chance.</span> '
             f'<a href="{html.escape(tested)}">See the test of {head_name(found[0].head)}</a></nav>'
         )
     changes.draw_heads(found, labels, request.per, runs.query | {"pin": str(query[0])})

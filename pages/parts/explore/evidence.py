@@ -11,26 +11,15 @@ import numpy as np
 from mha_core import AttentionRecord, Grid
 from mha_core.heads.conclude import QuestionResult
 from mha_core.heads.link_kind import link_kind
-from mha_core.heads.questions.base import POSITIONAL_KINDS
 from mha_core.heads.role_in_sentence import usually
-from mha_core.heads.roles import description_of, role_of
 from mha_core.heads.table import RoleTable
-from mha_core.heads.verdict import MIN_CASES, in_control
+from mha_core.heads.verdict_text import question_text
 from mha_core.picture.text import indexed, spelled, visible
 from mha_core.wording import Head, head_name
 from pages.parts.frame import head_facts
 from pages.parts.frame.links import link_to, model_in_link
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
-
-PRONOUN = "antecedent"
-FOUND = {
-    "role": "Yes, better than every rule",
-    "weak": "A little better than a rule",
-    "tracks": "Partly, but a rule does better",
-    "rule": "No, it follows a rule",
-    "no": "No",
-}
 
 
 def of_choice(request: Request, record: AttentionRecord, grid: Grid, chosen: Selection) -> dict[str, Any]:
@@ -65,7 +54,7 @@ def usual_said(table: RoleTable, record: AttentionRecord, grid: Grid, chosen: Se
             (visible(names[query]), visible(names[key])),
             None if grid.units[key].special else key - query,
         )
-    return usually(record, head, role_of(table, head) or description_of(table, head), looks, step)
+    return usually(record, head, table, looks, step)
 
 
 def asked(table: RoleTable, record: AttentionRecord, grid: Grid, chosen: Selection) -> QuestionResult | None:
@@ -86,33 +75,7 @@ def asked(table: RoleTable, record: AttentionRecord, grid: Grid, chosen: Selecti
 
 def tested(answer: QuestionResult, head: Head) -> str:
     """Return the question and what came out of it for a head, with n and the baseline."""
-    does = answer.question.does.replace("s ", " ", 1)
-    return f"Does it {'understand the pronoun' if answer.key == PRONOUN else does}? {_outcome(answer, head)}"
-
-
-def _outcome(answer: QuestionResult, head: Head) -> str:
-    word, found = str(answer.word[head]), answer.evidence(head)
-    if word == "unclear" and min(found.n, found.effective) < MIN_CASES:
-        return f"Cannot tell: {answer.verdict(head).because}."
-    if word == "unclear":
-        return f"Cannot tell: {_numbers(answer, head)}. Only a gap of {100 * found.detectable:.0f} points would show."
-    if word == "no" and in_control(found):
-        return f"No: {_right(answer, head)}, but in {found.control:.0%} of the control too."
-    said = "Yes" if answer.kind in POSITIONAL_KINDS and word == "role" else FOUND[word]
-    return f"{said}: {_numbers(answer, head)}."
-
-
-def _numbers(answer: QuestionResult, head: Head) -> str:
-    baseline = "chance" if answer.kind in POSITIONAL_KINDS else "the rule"
-    return f"{_right(answer, head)}, {baseline} {answer.baselines[0].score:.0%}"
-
-
-def _right(answer: QuestionResult, head: Head) -> str:
-    if answer.kind == "sink" and answer.mass is not None:
-        return f"{answer.mass[head]:.0%} of its attention in {answer.n:,} cases"
-    cases = "pronouns" if answer.key == PRONOUN else "cases"
-    right = "" if answer.kind in POSITIONAL_KINDS else "right for "
-    return f"{right}{answer.score[head]:.0%} of {answer.n:,} {cases}"
+    return f"Does {head_name(head)} usually {answer.question.does.replace('s ', ' ', 1)}? {question_text(answer, head)}"
 
 
 def _test(request: Request, answer: QuestionResult, head: Head) -> str:

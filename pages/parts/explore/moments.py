@@ -10,9 +10,8 @@ from typing import Any
 import streamlit as st
 
 from mha_core import HeadScopeError
-from mha_core.learning.classroom.moments import MOMENTS
-from mha_core.learning.classroom.shipped import report
 from mha_core.model_list import CLASSROOM
+from mha_core.training.toy.shipped import CHECKPOINT_STEPS, report
 from mha_core.wording import percent
 from pages.parts.frame.page_text import say
 from pages.parts.frame.request import Request
@@ -33,8 +32,8 @@ def asked(request: Request) -> Request:
         st.button("Pause" if playing else "Play", key="moment-play", on_click=_toggle)
         step = st.select_slider(
             "Steps of its training, from untrained to trained",
-            MOMENTS,
-            MOMENTS[-1],
+            CHECKPOINT_STEPS,
+            CHECKPOINT_STEPS[-1],
             format_func=lambda step: f"{step:,}",
             key="moment",
             bind="query-params",
@@ -52,7 +51,7 @@ def moves(request: Request) -> bool:
 
 def at(request: Request, step: int) -> Request:
     """The request, and what it is compared with, at a step; the last one is the model itself."""
-    if step == MOMENTS[-1]:
+    if step == CHECKPOINT_STEPS[-1]:
         return request
     other = at(request.other, step) if request.other else None
     model = f"{CLASSROOM}@{step}" if moves(request) else request.model
@@ -84,8 +83,8 @@ def _toggle() -> None:
     """Play from the start when it stands at the end."""
     playing = not st.session_state.get(PLAYING)
     st.session_state[PLAYING] = playing
-    if playing and st.session_state.get("moment") == MOMENTS[-1]:
-        st.session_state[NEXT] = MOMENTS[0]
+    if playing and st.session_state.get("moment") == CHECKPOINT_STEPS[-1]:
+        st.session_state[NEXT] = CHECKPOINT_STEPS[0]
 
 
 def _advance(shown: int) -> None:
@@ -93,7 +92,7 @@ def _advance(shown: int) -> None:
     if st.session_state.get("moment-shown") != shown:
         st.session_state["moment-shown"] = shown
         return
-    later = [step for step in MOMENTS if step > shown]
+    later = [step for step in CHECKPOINT_STEPS if step > shown]
     if later:
         st.session_state[NEXT] = later[0]
     if len(later) <= 1:

@@ -41,8 +41,10 @@ def reason(request: Request, record: AttentionRecord, grid: Grid, chosen: Select
     left_out = list(record.tokens.special_names) if request.specials == "shown" else []
     if grid.is_causal and not grid.units[0].special:
         left_out.append("the first token")
+    if any(not unit.special and not any(map(str.isalnum, unit.label)) for unit in grid.units):
+        left_out.append("punctuation")
     but = f", ignoring {listed(left_out)}" if left_out else ""
     return {
-        "said": f"Strongest link in {place_name(chosen.head, request.per)}{but}.",
+        "said": f"Strongest link between two different words in {place_name(chosen.head, request.per)}{but}.",
         "of": chosen.as_json(),
     }

@@ -17,6 +17,7 @@ from mha_core.model import Model
 from mha_core.tokens import Tokenizer
 from pages.parts.frame import examples, fetching, loading, presets, state
 from pages.parts.frame.links import NEW_LINE
+from pages.parts.frame.option_row import is_loose, loose, option_row
 from pages.parts.frame.page_text import say
 from pages.parts.frame.pages import Page, first_of
 from pages.parts.frame.request import (
@@ -30,6 +31,7 @@ from pages.parts.frame.request import (
     allowed,
     model_allowed,
     models,
+    other_model,
     refusal,
     title_of,
 )
@@ -74,10 +76,20 @@ def draw(page: Page, shown: Shown, present: bool) -> Request:
         if other is not None:
             with other:
                 request = _compared(request, against)
+        _say_refused(shown, against)
         fetching.ask("model", *(["model2"] if against == "model" else []))
         if shown.sentence:
             _known_words([model.tokenizer for model in readers])
     return request
+
+
+def _say_refused(shown: Shown, against: str) -> None:
+    """Say what the address asks for and is not shown: the controls themselves stand in a closed menu."""
+    keys = ["model", "weights", "measure", "attention", *([] if shown.fixed else ["unit", "specials"])]
+    keys += ["against"] * shown.comparison + ["model2"] * (against == "model")
+    for key in keys:
+        if (asked := state.own(key, "")) and (problem := refusal(key, asked)):
+            say(problem, "notice")
 
 
 def _known_words(readers: Sequence[Tokenizer]) -> None:
@@ -114,7 +126,7 @@ def _options(asked: Request, page: Page, shown: Shown, against: str) -> tuple[Re
     with menu:
         model = _model("Model", "model", first_of("model", page))
         trained = _switch("Weights", "weights", WEIGHTS, help=WEIGHTS_HELP) == WEIGHTS[0]
-    second = [state.own("model2", models()[0])] if against == "model" else []
+    second = [state.own("model2", other_model(model))] if against == "model" else []
     there = _there(model, *second, trained=trained)  # a model that arrives says so beside the menu
     readers = [each.tokenizer for each in there]
     names = tuple(dict.fromkeys(name for reader in readers for name in reader.special_names))
@@ -196,7 +208,7 @@ def _compared(request: Request, against: str) -> Request:
     with _seen(against == "sentence", "text2"):
         text = _sentence("Sentence B", "text2", presets.twin_sentence(request.text))
     with _seen(against == "model", "model2"):
-        model = _model("Model B", "model2", models()[0])
+        model = _model("Model B", "model2", other_model(request.model))
     other: dict[str, dict[str, Any]] = {
         "sentence": {"text": text},
         "weights": {"trained": not request.trained},
@@ -227,10 +239,13 @@ def _offer(shown: Shown) -> None:
 def _model(label: str, key: str, first: str) -> str:
     """The model that is chosen, or the one that is shown until it is fetched."""
     asked = state.own(key, first)
-    if problem := refusal(key, asked):
-        say(problem, "notice")
     # A link may name one that is not on the list.
     offered = tuple(dict.fromkeys((*models(), *([asked] if model_allowed(asked) else []))))
+    if is_loose(key, offered):
+        missing = f"{asked} (not offered)"
+        return fetching.settled(
+            loose(st.selectbox, label, offered, key, first, index=None, placeholder=missing)
+        )
     any_model = allowed("ANY_MODEL") or allowed("FOLDERS")
     chosen = st.selectbox(
         label,
@@ -253,19 +268,8 @@ def _own_head() -> None:
 def _switch(
     label: str, key: str, options: tuple[str, ...], *, label_shown: bool = True, help: str | None = None
 ) -> str:
-    if problem := refusal(key, state.own(key, options[0])):
-        say(problem, "notice")
-    chosen = st.segmented_control(
-        label,
-        options,
-        default=options[0],
-        required=True,
-        key=key,
-        bind="query-params",
-        help=help,
-        label_visibility="visible" if label_shown else "collapsed",
-    )
-    return _checked(key, chosen, options[0])
+    visibility = "visible" if label_shown else "collapsed"
+    return option_row(label, options, key, quiet=True, help=help, label_visibility=visibility)
 
 
 def _checked(key: str, value: Any, standard: str) -> str:

@@ -28,8 +28,8 @@ def settled(name: str) -> str:
 def ask(*keys: str) -> None:
     """Ask whether to download each chosen model that is not on this machine."""
     for key in keys:
-        name = st.session_state[key]
-        if _is_missing(name):
+        name = st.session_state.get(key) or state.own(key, "")
+        if name and _is_missing(name):
             with st.container(key=f"fetch-{key}", horizontal=True, vertical_alignment="center", gap="small"):
                 say(_missing(name), "notice")
                 st.button("Download", key=f"fetch-it-{key}", on_click=_agree, args=(name,))

@@ -8,13 +8,14 @@ import os
 import re
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
+from importlib.util import find_spec
 
 from mha_core import listed_models
 from mha_core.grid import Specials
 from mha_core.heads import measures
 from mha_core.hf_layers import Part
 from mha_core.load import is_local
-from mha_core.model_list import EMBEDDED, step_of
+from mha_core.model_list import DECODER, DECODER_PACKAGE, EMBEDDED, step_of
 from mha_core.run import Run
 from mha_core.wording import Per
 from pages.parts.frame.page_text import quoted
@@ -87,6 +88,12 @@ def _names(hub: bool) -> tuple[str, ...]:
     return tuple(entry.name for entry in listed_models() if entry.embedded or hub)
 
 
+def other_model(model: str) -> str:
+    """Return the model that another is compared with at first: the decoder where it is here, else the next one."""
+    others = [name for name in models() if name != model] or [model]
+    return DECODER if DECODER in others and find_spec(DECODER_PACKAGE) else others[0]
+
+
 @lru_cache(256)
 def title_of(model: str) -> str:
     return next((entry.title for entry in listed_models() if entry.name == model), model)
@@ -106,11 +113,20 @@ def model_allowed(value: str) -> bool:
     return allowed("ANY_MODEL") and re.fullmatch(r"\w[\w.-]{0,95}(/\w[\w.-]{0,95})?", value) is not None
 
 
+def _not_offered(value: str, shown: str) -> str:
+    offered = " · ".join(map(title_of, models()))
+    known = value in {entry.name for entry in listed_models()}
+    switch = "HUB" if known else "FOLDERS" if re.match(r"[./~\\]|[A-Za-z]:", value) else "ANY_MODEL"
+    return (
+        f"This server does not offer {quoted(value)}. Showing {title_of(shown)}. Offered: {offered}. "
+        f"To open others, start HeadScope with `HEADSCOPE_ALLOW_{switch}=1`."
+    )
+
+
 def refusal(key: str, value: str, shown: str = EMBEDDED) -> str | None:
     """Why a choice is not taken, in one sentence; None where it is. `shown` is the model that is shown instead."""
     if key in ("model", "model2"):
-        there = model_allowed(value)
-        return None if there else f"This server has no model {quoted(value)}. Showing {title_of(shown)}."
+        return None if model_allowed(value) else _not_offered(value, shown)
     options = {
         "weights": WEIGHTS,
         "unit": UNITS,

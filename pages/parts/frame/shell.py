@@ -23,6 +23,7 @@ from mha_core.wording import Head
 from pages.parts.frame import controls, loading, menu, state
 from pages.parts.frame.controls import Shown as Shown  # for pages
 from pages.parts.frame.links import link_to
+from pages.parts.frame.option_row import option_row
 from pages.parts.frame.page_text import markup, prose, say, whole
 from pages.parts.frame.pages import page_called
 from pages.parts.frame.request import Request
@@ -82,16 +83,7 @@ def _presented() -> bool:
 
 def part_of(label: str, parts: Sequence[str], key: str) -> str:
     """The part of a page that the reader chose in a row of them, the first at first; in the link as `key`."""
-    chosen = st.segmented_control(
-        label,
-        parts,
-        default=parts[0],
-        required=True,
-        key=key,
-        bind="query-params",
-        label_visibility="collapsed",
-    )
-    return chosen or parts[0]
+    return option_row(label, parts, key, label_visibility="collapsed")
 
 
 def or_show_error(make: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:

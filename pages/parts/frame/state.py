@@ -16,6 +16,9 @@ BOUND = frozenset(
     {"text", "pair", "text2", "model", "model2", "weights", "unit", "specials", "against", "attention"}
 )
 
+# Ends the name under which a session keeps that a control is not bound: see option_row.
+LOOSE = "-loose"
+
 
 def params() -> dict[str, str]:
     """The parameters of the address; one without a value counts as none, but for a text that is empty."""
@@ -46,9 +49,10 @@ def change(changes: Mapping[str, str | None]) -> None:
     Streamlit makes a step of every message about the address, and a removal is one of its own: where something is set
     as well, what goes is emptied.
     """
-    for key in changes.keys() & BOUND:
+    bound = {key for key in changes.keys() & BOUND if f"{key}{LOOSE}" not in st.session_state}
+    for key in bound:
         st.session_state[key] = changes[key] or ""
-    free = {key: value for key, value in changes.items() if key not in BOUND}
+    free = {key: value for key, value in changes.items() if key not in bound}
     there = st.query_params.to_dict()
     new = {key: value or "" for key, value in free.items() if (value or "") != there.get(key, "")}
     if len(new) == 1 and "" in new.values():

@@ -12,7 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from mha_core.figures import charts
-from mha_core.inside import Outside, distance_to_hull, plane, sum_of_heads
+from mha_core.inside import HullDistance, distance_to_hull, plane, sum_of_heads
 from mha_core.wording import counted, percent
 from pages.parts.frame.charts import chart, is_dark
 from pages.parts.frame.page_text import visible
@@ -20,7 +20,7 @@ from pages.parts.inside.scene import Scene, follow, format_error
 from pages.parts.picture.tiles import Board, paragraph
 
 
-def _all_outside(scene: Scene) -> list[Outside]:
+def _all_outside(scene: Scene) -> list[HullDistance]:
     """How far the sum of all heads is from each head's hull; costly, and the same for every head of the layer."""
     mapped, total = sum_of_heads(scene.plain, scene.query)
     return scene.kept(

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import streamlit as st
 
 from pages.parts.frame import state
+from pages.parts.frame.option_row import say_unknown
 
 Told = Callable[[Mapping[str, str | None]], None]
 
@@ -34,8 +35,8 @@ def _switched(key: str, widget: str, first: bool, told: Told) -> None:
 def choice(label: str, key: str, options: Sequence[str], width: int) -> str:
     """One of a few; the first is not in the link."""
     widget = f"inside-linked-{key}"
-    value = state.params().get(key, options[0])
-    value = value if value in options else options[0]
+    value = state.own_part(key, options)
+    say_unknown(key, options, options[0])
     st.session_state[widget] = value
     st.selectbox(label, options, key=widget, width=width, on_change=_chosen, args=(key, widget, options[0]))
     return value

@@ -14,7 +14,6 @@ from mha_core.inside import (
     as_one_head,
     bilinear,
     measured_operations,
-    measured_seconds,
     operations,
     parameters,
     unsplit,
@@ -131,7 +130,7 @@ def _costs(scene: Scene) -> None:
 
 
 def cost_table(n: int, sizes: Projections) -> None:
-    """Draw parameters, operations and time of one head and of h heads, for n tokens."""
+    """Draw parameters and operations of one head and of h heads, for n tokens."""
     table = costs(n, sizes)
     first, *shapes = table.columns
     numbers = dict.fromkeys(shapes, st.column_config.NumberColumn(format="localized"))
@@ -142,12 +141,12 @@ def cost_table(n: int, sizes: Projections) -> None:
         height="content",
         row_height=28,
         key="costs",
-        alt=f"Parameters, operations and time of {' and of '.join(shapes)}",
+        alt=f"Parameters and operations of {' and of '.join(shapes)}",
     )
 
 
 def costs(n: int, sizes: Projections) -> pd.DataFrame:
-    """Return parameters, operations and milliseconds of one head and of h heads; and of heads that share keys."""
+    """Return parameters and operations of one head and of h heads; and of heads that share keys."""
     d, h, kv, d_k = sizes.d_model, sizes.n_heads, sizes.n_kv_heads, sizes.d_k
     shapes = {"1 head": (1, 1, h * d_k), counted(h, "head"): (h, h, d_k)}
     if kv < h:
@@ -163,7 +162,6 @@ def costs(n: int, sizes: Projections) -> pd.DataFrame:
         "parameters of W_q, W_k, W_v, W_o",
         *(f"operations: {name}" for name in parts.values()),
         "operations, counted by torch",
-        "milliseconds on this server, median of 9",
     ]}  # fmt: skip
     for name, shape in shapes.items():
         done = operations(n, d, *shape)
@@ -171,7 +169,6 @@ def costs(n: int, sizes: Projections) -> pd.DataFrame:
             parameters(d, *shape, bias=False)["all"],
             *(done[part] for part in parts),
             measured_operations(n, d, *shape),
-            round(1e3 * measured_seconds(n, d, *shape), 2),
         ]
     return pd.DataFrame(table)
 

@@ -13,6 +13,7 @@ import streamlit as st
 
 from pages.parts.frame import state
 from pages.parts.frame.mounts import heard_from
+from pages.parts.frame.option_row import say_unknown
 from pages.parts.frame.page_text import markup
 from pages.parts.picture.tiles import Block, Board
 
@@ -37,6 +38,7 @@ def here(screens: Sequence[Screen], first: str = "") -> int:
 
 def way(key: str, screens: Sequence[Screen], now: int, *blocks: Block) -> None:
     """The way through the screens, with the map above it where there is one."""
+    say_unknown("at", [screen.key for screen in screens], screens[now].title)
     board = Board()
     items = [{"key": screen.key, "title": screen.title} for screen in screens]
     board.add(*blocks, {"type": "pager", "items": items, "now": now})

@@ -13,6 +13,7 @@ from mha_core.grid import piece_units
 from mha_core.inside import Variant, group_choices, kv_cache_bytes, middle_groups, parameters, variants
 from mha_core.wording import counted, percent
 from pages.parts.frame import loading, shell, state
+from pages.parts.frame.option_row import say_unknown
 from pages.parts.frame.request import Request
 from pages.parts.inside.key_groups import groups_block
 from pages.parts.inside.numbers import format_bytes
@@ -93,6 +94,7 @@ def _second_typed(first: str) -> None:
 def _choose_groups(scene: Scene) -> None:
     choices = group_choices(scene.sizes)
     if len(choices) > 1:
+        say_unknown("groups", choices, _groups(scene))
         st.session_state["inside-groups"] = _groups(scene)
         st.selectbox("Groups", choices, key="inside-groups", width=110, on_change=_groups_chosen)
 

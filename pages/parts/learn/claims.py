@@ -12,12 +12,12 @@ import pandas as pd
 
 from mha_core.grid import piece_units
 from mha_core.heads.conclude import QuestionResult
-from mha_core.heads.questions.base import KIND_OF, KINDS
+from mha_core.heads.questions.base import KINDS
 from mha_core.heads.roles import answers_of
 from mha_core.heads.table import RoleTable
-from mha_core.heads.verdict import MARGIN
-from mha_core.learning.classroom.shipped import report
+from mha_core.heads.verdict_text import head_text, question_text
 from mha_core.model_list import CLASSROOM, EMBEDDED
+from mha_core.training.toy.shipped import report
 from mha_core.wording import Head, head_name
 from pages.parts.frame import head_facts
 from pages.parts.frame.glossary import LESSON
@@ -32,14 +32,6 @@ PRONOUNS, EVEN = "antecedent", "antecedent-even"
 IMPOSSIBLE = "She knew that Anna thanked Peter."
 CANDIDATES = ("animal", "street")
 NOTICED = ("role", "weak", "tracks")  # verdicts before which a higher score does not count
-SAID = {
-    "role": "beats every baseline",
-    "weak": "just beats every baseline",
-    "tracks": "below a baseline",
-    "rule": "follows a baseline",
-    "unclear": "cannot tell",
-    "no": "no",
-}
 
 
 def best_of_kinds(table: RoleTable) -> list[tuple[QuestionResult, Head]]:
@@ -100,11 +92,8 @@ def even() -> Trial:
 
 
 def _answered(key: str) -> tuple[str, str]:
-    answer = _table().by_key[key]
-    score, rule, says = float(answer.score[HEAD]), answer.baselines[0].score, SAID[str(answer.word[HEAD])]
-    if answer.word[HEAD] == "weak":
-        says += f", by {100 * (score - rule):.1f} points; a role needs {100 * MARGIN:.0f}"
-    return f"Right in {score:.0%}; the best baseline, in {rule:.0%}", f"{says[0].upper()}{says[1:]}."
+    outcome, _, numbers = question_text(_table().by_key[key], HEAD).partition(": ")
+    return f"{numbers[0].upper()}{numbers[1:-1]}", f"{outcome}."
 
 
 def random_weights() -> Trial:
@@ -130,14 +119,8 @@ TESTS: dict[str, Callable[[], Trial]] = {
 
 def conclusion() -> str:
     """Return what is left of the claim after all tests."""
-    every, some = (_table().by_key[key] for key in (PRONOUNS, EVEN))
-    is_a = {"role": "is a", "weak": "is a weak"}.get(str(every.word[HEAD]), "is no clear")
-    over, over_even = (100 * (one.score[HEAD] - one.baselines[0].score) for one in (every, some))
-    return (
-        f"{head_name(HEAD)} {is_a} {KIND_OF[every.kind].name}: {over:+.1f} points over the best baseline on all "
-        f"pronouns, {over_even:+.1f} where names are equally frequent. "
-        f"It {'follows' if _follows() else 'does not follow'} `tired` and `wide`."
-    )
+    follows = "follows" if _follows() else "does not follow"
+    return f"Head {head_name(HEAD)}. {head_text(_table(), HEAD)} It {follows} `tired` and `wide`."
 
 
 def impossible() -> str:

@@ -13,6 +13,7 @@ import streamlit as st
 from mha_core.grid import piece_units
 from mha_core.heads.conclude import QuestionResult
 from mha_core.heads.questions.base import KIND_OF
+from mha_core.heads.verdict_text import outcome
 from mha_core.model_list import EMBEDDED
 from mha_core.wording import Head, head_name
 from pages.parts.frame import head_facts
@@ -55,7 +56,7 @@ def _cells(answer: QuestionResult, head: Head) -> dict[str, str | float]:
         "score": 100 * float(answer.score[head]),
         "baseline": 100 * answer.baselines[0].score,
         "n": answer.n,
-        "verdict": claims.SAID[str(answer.word[head])],
+        "verdict": outcome(answer, head),
     }
 
 

@@ -15,6 +15,7 @@ from pages.parts.frame import carried_selection, shell, state
 from pages.parts.frame.glossary import LESSON
 from pages.parts.frame.links import link_to
 from pages.parts.frame.mounts import heard_from
+from pages.parts.frame.option_row import say_unknown
 from pages.parts.frame.page_text import markup
 from pages.parts.frame.request import Request
 from pages.parts.inside.route import KEYS, route
@@ -57,6 +58,7 @@ def lesson_view(request: Request) -> None:
         solve(BUDGET)
     asked = Asked(scene, record)
     verdicts = asking.judge(asked_in(step), asked)
+    say_unknown("step", [key for one in steps() for key in (one.key, *one.was)], step.title)
     _bar(here())
     with st.container(key="lesson-step"):
         left, right = st.columns([5, 7], gap="large")

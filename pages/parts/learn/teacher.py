@@ -16,6 +16,7 @@ from pages.parts.frame.pages import PAGES, page_called
 from pages.parts.frame.request import SPECIALS, UNITS, WEIGHTS, Request, models
 from pages.parts.frame.selection import parse_head
 from pages.parts.inside.route import STATIONS
+from pages.parts.learn.class_address import class_address
 from pages.parts.learn.exercises import steps
 from pages.parts.learn.plan import around, as_page, rows
 from pages.parts.serve import cache
@@ -29,26 +30,35 @@ PLACES: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "Inside": ("at", {station.name: station.key for station in STATIONS}),
     "Explore": ("tab", {"token lines": "lines", "table": "table"}),
 }
+ALONE = (
+    "These links open on this computer only. To serve a class, start HeadScope with `headscope app --address 0.0.0.0`, "
+    "or open this page under the address that your class uses."
+)
 FIRST = {"unit": UNITS[0], "specials": SPECIALS[0], "weights": WEIGHTS[0]}
 
 
 def teacher_view(request: Request) -> None:
     """The link, and the plan with a button a row."""
     heading("A link for your class")
+    here = st.context.url or ""
+    shared = class_address(here, st.get_option("server.address"))
     say("Everyone who opens this link sees exactly this view.")
     query, page = _chosen(request)
+    if shared is None:
+        say(ALONE, "notice")
+    elif shared != here:
+        say("The link has this computer's address in your network. Try it on another device first.")
     if query is not None:
-        st.code(
-            class_link(st.context.url or "", page_called(page).address, query), language=None, wrap_lines=True
-        )
-        _plan(query)
+        link = class_link(shared or here, page_called(page).address, query)
+        st.code(link, language=None, wrap_lines=True)
+        _plan(query, shared or here)
 
 
 def _chosen(request: Request) -> tuple[dict[str, str] | None, str]:
     """What the link holds, or None where it cannot be made; and the page."""
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         text = st.text_input("Sentence", request.text, key="class-text", width=460)
-        page = st.selectbox("Page", TITLES, TITLES.index("Inside"), key="class-page", width=150) or "Inside"
+        page = st.selectbox("Page", TITLES, TITLES.index("Learn"), key="class-page", width=150) or "Learn"
         place = _place(page)
         token = st.text_input("Token", key="class-token", max_chars=60, width=90, placeholder="it")
         head = st.text_input("Head", "4-2", key="class-head", max_chars=7, width=80)
@@ -117,10 +127,10 @@ def place_of(token: str, record: AttentionRecord, query: Mapping[str, str]) -> s
     return str(labels.index(wanted)) if wanted in labels else None
 
 
-def _plan(query: Mapping[str, str]) -> None:
+def _plan(query: Mapping[str, str], here: str) -> None:
     """A row, a button: the same sentence, token and head, and the step of that row."""
     heading("A plan for one hour")
-    here, lesson = st.context.url or "", page_called("Learn").address
+    lesson = page_called("Learn").address
     kept = {key: value for key, value in query.items() if key not in ("step", "at", "tab", "show")}
     links = {row: class_link(here, lesson, kept | {"step": row.step}) for row in rows()}
     say("Each button opens that step in a new tab, with the sentence, token and head above.")

@@ -16,7 +16,7 @@ from pages.parts.picture.sealed import sealed
 
 def head_switches(record: Payload, view: Payload, *, key: str, on_ask: Callable[[], None]) -> None:
     """Draw the heads of a record as switches; `view` as in assets/js/experiment.js."""
-    roles = {head: {"label": name} for name, _, _, heads in record["roles"] for head in heads.split()}
+    roles = {head: {"label": name} for name, _, _, heads, _ in record["roles"] for head in heads.split()}
     about: dict[str, Any] = {
         "mode": "experiment",
         "records": [record["id"]],

@@ -25,6 +25,7 @@ from mha_core.model_list import EMBEDDED
 from mha_core.wording import Head, counted, head_name, size_in_words
 from pages.parts.frame import head_facts, state
 from pages.parts.frame.links import link_to, model_in_link, with_params
+from pages.parts.frame.option_row import say_unknown
 from pages.parts.frame.page_text import heading, markup, say, together, visible
 from pages.parts.frame.request import Request, title_of
 from pages.parts.frame.selection import parse_head
@@ -56,6 +57,7 @@ def atlas(request: Request) -> None:
     found = there.atlas
     chosen = _chosen(found, request)
     feature = state.own("feature", "")
+    say_unknown("feature", tuple(NAMES), "all")
     _summary(there)
     markup(_features(found, feature))
     left, right = st.columns([2, 3], gap="large")

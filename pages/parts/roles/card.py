@@ -4,24 +4,25 @@ In: a `Choice`. Out: HTML and a chart. A role is named only where its verdict sa
 """
 
 import html
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from mha_core.figures import charts
-from mha_core.heads.conclude import FOLLOWS_GOLD, QuestionResult
-from mha_core.heads.questions.base import BY_WRITING, KIND_OF
-from mha_core.heads.roles import answers_of, description_of
+from mha_core.heads.conclude import QuestionResult
+from mha_core.heads.questions.base import KIND_OF
+from mha_core.heads.roles import description_of, roles_held
 from mha_core.heads.table import RoleTable
-from mha_core.heads.verdict import MIN_CASES, THRESHOLDS
+from mha_core.heads.verdict_text import head_text, question_text
 from mha_core.wording import Head, head_name
 from pages.parts.frame import state
 from pages.parts.frame.charts import chart, is_dark
 from pages.parts.frame.links import link_to, with_params
 from pages.parts.frame.page_text import markup
-from pages.parts.roles.choice import POINTS, Choice
+from pages.parts.roles.choice import Choice
 from pages.parts.roles.head_map import link
 
 KEY = "role-evidence"
@@ -36,7 +37,7 @@ def draw_card(shown: Choice, query: Mapping[str, str], carried: Mapping[str, str
         f"<h2>Head {name} <small>· L{layer}H{number}</small></h2>"
         f'<p class="hs-why">{names(shown.table, head, query)}</p>'
         f"<h3>{html.escape(answer.question.title)}</h3>"
-        f'<p class="hs-why"><b>{html.escape(verdict(answer, head))}</b></p>'
+        f'<p class="hs-why"><b>{html.escape(question_text(answer, head))}</b></p>'
     )
     found = evidence(answer, head)
     figure = charts.intervals(
@@ -70,41 +71,27 @@ def about_file(shown: Choice, head: Head | None = None) -> dict[str, str]:
 
 
 def names(table: RoleTable, head: Head, query: Mapping[str, str]) -> str:
-    """Return the roles of a head as links, one a kind, or what else it is described by."""
-    has = {answer.kind: answer for answer in reversed(answers_of(table, head, ("role",)))}
-    if has:
-        links = [
-            f'<a href="{link(query, role=kind, question="", head=head_name(head))}">{KIND_OF[kind].name}</a>'
-            for kind in reversed(has)
-        ]
-        return f"Roles: {', '.join(links)}." if len(links) > 1 else f"Role: {links[0]}."
-    described = description_of(table, head)
-    if described is None:
-        return "No role found."
-    to = link(query, role="", question=described.question, head=head_name(head))
-    tracks = "" if described.name == described.does else "tracks "
-    return f'No role found. It {tracks}<a href="{to}">{html.escape(described.name)}</a>.'
+    """Return what a head does, each role or what comes closest as a link, escaped."""
+    text, name = html.escape(head_text(table, head)), head_name(head)
+    held = roles_held(table, head)
+    if not held and (described := description_of(table, head)):
+        title = table.by_key[described.question].question.title
+        to = link(query, role="", question=described.question, head=name)
+        return _linked(text, to, (described.name, described.does, title))
+    for role in held:
+        kind = KIND_OF[role.kind].name
+        text = _linked(text, link(query, role=role.kind, question="", head=name), (kind,))
+    return text
 
 
-def verdict(answer: QuestionResult, head: Head) -> str:
-    """Return the verdict on a head in one sentence."""
-    word, rule = str(answer.word[head]), answer.baselines[0]
-    if word == "unclear":
-        n = answer.n if answer.n < MIN_CASES else float(answer.effective_n[head])
-        if n < MIN_CASES:
-            return f"Cannot tell: effective sample size {n:.0f}, and {MIN_CASES} are needed."
-        gap = f"{100 * float(answer.detectable_gap[head]):.0f} points"
-        return f"Cannot tell: {answer.n:,} cases only show a gap of {gap} or more."
-    if word == "rule" and answer.follows[head] != FOLLOWS_GOLD:
-        return f"Not this role: follows a baseline, {answer.baselines[int(answer.follows[head])].name}."
-    asked = THRESHOLDS[answer.kind].mass
-    if word == "no" and answer.kind in BY_WRITING and answer.mass is not None and answer.mass[head] < asked:
-        return f"Not this role: names get {answer.mass[head]:.0%} of its attention; {asked:.0%} are asked."
-    return {
-        "role": f"Has the role: beats every baseline by {POINTS} or more.",
-        "weak": f"Not this role: beats every baseline, but by less than {POINTS}.",
-        "tracks": f"Not this role: weaker than {rule.name}, but right where that is wrong.",
-    }.get(word, "Not this role.")
+def _linked(text: str, to: str, names: Sequence[str]) -> str:
+    """Return escaped text with the first of these names that is in it as a link, whatever its first letter."""
+    found = re.search("|".join(re.escape(html.escape(one)) for one in names), text, re.IGNORECASE)
+    return (
+        text
+        if found is None
+        else f'{text[: found.start()]}<a href="{to}">{found[0]}</a>{text[found.end() :]}'
+    )
 
 
 def compared(answer: QuestionResult) -> str:

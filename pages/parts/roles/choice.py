@@ -9,19 +9,17 @@ from functools import lru_cache
 
 from mha_core.heads.conclude import QuestionResult
 from mha_core.heads.questions.base import BY_WRITING, KIND_OF, KINDS, RoleKind
-from mha_core.heads.roles import description_of, heads_with, role_by, role_of
+from mha_core.heads.roles import PART_OF, description_of, heads_with, role_by, role_of
 from mha_core.heads.table import RoleTable
-from mha_core.heads.verdict import MARGIN, WORDS
+from mha_core.heads.verdict import WORDS
 from mha_core.wording import Head, head_name, size_in_words
 from pages.parts.frame.page_text import quoted
 from pages.parts.frame.selection import parse_head
 
-POINTS = f"{100 * MARGIN:.0f} points"
-
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """A kind of role, the questions of that kind that are shown (all, or one), and the chosen head (from 0)."""
+    """A kind of role, the questions of it that are shown (all whole ones, or one), and the chosen head (from 0)."""
 
     table: RoleTable
     kind: RoleKind
@@ -68,7 +66,7 @@ def choice(table: RoleTable, params: Mapping[str, str]) -> tuple[Choice, list[st
             refused.append(f"Unknown {key} {quoted(params[key])}.")
     if kind not in counts(table):
         kind = _first_kind(table, head)
-    answers = tuple(answer for answer in table.answers if answer.kind == kind)
+    answers = tuple(answer for answer in table.answers if answer.kind == kind and answer.key not in PART_OF)
     if asked in table.by_key:
         answers = (table.by_key[asked],)
     return Choice(table, KIND_OF[kind], answers, head or best(table, answers)[1]), refused
@@ -89,7 +87,7 @@ def finding(shown: Choice) -> str:
     if word == "role":
         return f"Head {name} {role.does}: {numbers}"
     if word == "weak":
-        return f"Head {name} beats every baseline, but by less than {POINTS}: {numbers}"
+        return f"No head has this role; {name} comes closest."
     beaten = any((one.score > one.baselines[0].score).any() for one in shown.answers)
     none = f"No head {'clearly ' if beaten else ''}beats every baseline"
     if beaten and answer.kind in BY_WRITING:

@@ -19,14 +19,14 @@ from pages.parts.frame import state
 from pages.parts.frame.charts import chart, is_dark, selected_heads
 from pages.parts.frame.links import with_params
 from pages.parts.frame.page_text import say
-from pages.parts.roles.choice import POINTS, Choice, counts
+from pages.parts.roles.choice import Choice, counts
 
 HERE = "./roles"
 MAP, ROWS = "role-map", "role-rows"
 # Verdict: the mark in a cell, and its words. What is not here has no mark.
 MARKS = {
-    "role": ("●", "has the role"),
-    "weak": ("◐", f"beats every baseline by less than {POINTS}"),
+    "role": ("●", "passes the test"),
+    "weak": ("◐", "beats every baseline, but by too little"),
     "tracks": ("○", "looks like it, but is weaker than a baseline"),
     "rule": ("○", "looks like it, but is weaker than a baseline"),
     "unclear": ("?", "cannot tell"),

@@ -30,7 +30,7 @@ COLUMNS = (
 )
 
 VERDICTS = (
-    "role: beats every baseline. weak: by too little. tracks: right where a stronger baseline is wrong. "
+    "role: beats every baseline. weak: by too little for the role. tracks: right where a stronger baseline is wrong. "
     "rule: follows a baseline. unclear: cannot tell."
 )
 

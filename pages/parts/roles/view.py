@@ -5,6 +5,7 @@ import streamlit as st
 from mha_core import InputError
 from mha_core.heads.questions.base import BY_WRITING
 from mha_core.heads.questions.copying import names_of
+from mha_core.heads.roles import PART_OF
 from mha_core.heads.table import RoleTable
 from mha_core.model_list import CLASSROOM_FOLDERS
 from mha_core.wording import Head, counted, head_name
@@ -119,7 +120,9 @@ def _questions(shown: Choice) -> None:
     every = [answer for answer in shown.table.answers if answer.kind == shown.kind.key]
     if len(every) == 1:
         return
-    titles = {"": f"All {len(every)} questions", **{answer.key: answer.question.title for answer in every}}
+    titles = {answer.key: answer.question.title for answer in every}
+    if sum(key not in PART_OF for key in titles) > 1:
+        titles = {"": "All questions", **titles}
     st.session_state[QUESTION] = shown.question
     st.selectbox(
         "Question",

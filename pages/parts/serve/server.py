@@ -33,6 +33,7 @@ from pages.parts.frame.loading import self_test
 from pages.parts.frame.pages import PAGES
 from pages.parts.picture import attention_view, shared
 from pages.parts.serve.guard import Guard
+from pages.parts.serve.unknown_page import UnknownPage
 
 LOG = logging.getLogger("streamlit.headscope")
 HUB = "HEADSCOPE_ALLOW_HUB"
@@ -68,7 +69,11 @@ def settings() -> dict[str, Any]:
         return Response(file.content, media_type=file.kind, headers=kept)
 
     routes = [Route("/ready", ready), Route(f"/{shared.FOLDER}/{{name}}", shared_file)]
-    return {"middleware": [Middleware(Guard)], "routes": routes, "lifespan": lifespan}
+    return {
+        "middleware": [Middleware(Guard), Middleware(UnknownPage)],
+        "routes": routes,
+        "lifespan": lifespan,
+    }
 
 
 def check_switches(environment: Mapping[str, str] = os.environ) -> None:

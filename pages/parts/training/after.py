@@ -9,12 +9,13 @@ import pandas as pd
 import streamlit as st
 
 from mha_core.heads.questions.base import KIND_OF
-from mha_core.learning.report import taken_away
 from mha_core.model_list import DECODER
+from mha_core.training.report import ablation_report
 from mha_core.wording import Head, head_name, percent
 from pages.parts.frame import state
 from pages.parts.frame.links import link_to
 from pages.parts.frame.page_text import heading, markup, say
+from pages.parts.frame.progress import reader
 from pages.parts.frame.selection import parse_head
 from pages.parts.picture.tiles import Board, paragraph
 from pages.parts.serve.jobs import MODEL
@@ -116,11 +117,11 @@ def without(report: Report, left: Report, gone: Sequence[Head]) -> pd.DataFrame:
 
 def _left(choice: Choice, gone: Sequence[Head]) -> Report:
     """The right model without these heads; made once for all readers."""
-    parameters = course_of(TRAININGS.begun("small", choice.settings)).now["runs"][1]["parameters"]
+    parameters = course_of(TRAININGS.begun("small", choice.settings, reader())).now["runs"][1]["parameters"]
 
     def make() -> Report:
         with MODEL:
-            return taken_away(choice.setups[1], parameters, gone)
+            return ablation_report(choice.setups[1], parameters, gone)
 
     return STORE.get(("taken away", name_of("small", choice.settings), tuple(gone)), make)
 
@@ -139,7 +140,7 @@ def downloads(choice: Choice, reports: Sequence[Report]) -> None:
     box = st.expander("Export", key="training-take", on_change="rerun")
     if not box.open:
         return
-    course = course_of(TRAININGS.begun("small", choice.settings))
+    course = course_of(TRAININGS.begun("small", choice.settings, reader()))
     stem = f"headscope-{choice.task}-seed-{choice.setups[0].seed}"
     with box:
         with st.container(horizontal=True, key="training-files"):

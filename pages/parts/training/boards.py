@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from mha_core.learning.tasks import JOBS, TEXT
+from mha_core.training.tasks import JOBS, TEXT
 from mha_core.wording import head_name
 from pages.parts.picture.course import course
 from pages.parts.picture.tiles import Block, Board, column, paragraph

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mha_core.export import csv_of, json_of
-from mha_core.learning.report import flat
+from mha_core.training.report import flatten
 from pages.parts.frame.links import with_params
 from pages.parts.training.parts import Choice
 
@@ -18,7 +18,7 @@ def as_csv(choice: Choice, rows: Sequence[Mapping[str, Any]]) -> str:
     for row in rows:
         setup = choice.setups[row["run"]]
         sizes = {"layers": setup.layers, "heads": setup.heads, "seed": setup.seed}
-        made.append(sizes | flat({name: value for name, value in row.items() if name != "run"}))
+        made.append(sizes | flatten({name: value for name, value in row.items() if name != "run"}))
     return csv_of(made)
 
 
@@ -35,12 +35,12 @@ def link_of(page: str, choice: Choice, said: Mapping[str, str]) -> str:
 def python_of(choice: Choice) -> str:
     """Lines that train both models again and print where they end."""
     setups = "\n".join(
-        f'    Setup("{s.task}", layers={s.layers}, heads={s.heads}, seed={s.seed}, steps={s.steps}),'
+        f'    TrainingSetup("{s.task}", layers={s.layers}, heads={s.heads}, seed={s.seed}, steps={s.steps}),'
         for s in choice.setups
     )
     return f"""from mha_core.device import use_one_thread
-from mha_core.learning.report import trained
-from mha_core.learning.train import Setup
+from mha_core.training.report import trained
+from mha_core.training.train import TrainingSetup
 
 use_one_thread()  # with more threads the last digits differ
 for setup in (

@@ -16,14 +16,14 @@ from typing import Any, TypeAlias
 
 from mha_core import HeadScopeError
 from mha_core.experiments import Part
-from mha_core.learning.worker import unpacked
+from mha_core.training.worker import unpacked
 from pages.parts.serve.jobs import Job, Line, Parts
 
 IDLE = 600.0  # seconds without work, then the process is let go
 BROKEN = "Training stopped unexpectedly. Press Start to retry."
 ROOT = Path(__file__).parents[3]  # where mha_core is found, wherever the server was started
 Process: TypeAlias = "subprocess.Popen[bytes]"
-WORKER = (sys.executable, "-m", "mha_core.learning.worker")
+WORKER = (sys.executable, "-m", "mha_core.training.worker")
 
 
 @dataclass(frozen=True)
@@ -88,10 +88,10 @@ class Training:
     """One training, whose course goes on where it was when its parts are begun again."""
 
     def __init__(
-        self, worker: Worker, kind: str, settings: Mapping[str, Any], *, fresh: bool = False
+        self, worker: Worker, kind: str, settings: Mapping[str, Any], name: str, *, fresh: bool = False
     ) -> None:
         self._worker = worker
-        self.name = name_of(kind, settings)
+        self.name = name
         self._asked = {"go": self.name, "kind": kind, "settings": dict(settings), "fresh": fresh}
         self._course = Course()
 
@@ -139,28 +139,38 @@ class Trainings:
         self.worker = worker
         self.line = Line(nullcontext(), float("inf"), keeps=False)
 
-    def ask(self, kind: str, settings: Mapping[str, Any]) -> Job[Course]:
-        """The training of these settings, begun or not."""
-        training = Training(self.worker, kind, settings)
-        return self.line.ask(training.name, training.parts)
-
     def start(self, kind: str, settings: Mapping[str, Any], reader: str) -> None:
-        """Callback of the button: let it begin for this reader."""
-        self.line.start(self.ask(kind, settings), reader)
+        """Callback of the button: let it begin for this reader, apart from a run that others have finished."""
+        name, job = name_of(kind, settings), self.begun(kind, settings, reader)
+        if job is not None and job.finished and not job.problem:
+            name = _own_name(kind, settings, reader)
+            self.line.forget(name)
+        training = Training(self.worker, kind, settings, name)
+        self.line.start(self.line.ask(name, training.parts), reader)
+
+    def show(self, job: Job[Course], reader: str) -> None:
+        """Callback of the button: this reader looks at what others have finished."""
+        self.line.stop(job, reader)
 
     def restart(self, kind: str, settings: Mapping[str, Any], reader: str) -> None:
         """Callback of the button: train from the first step, unless another reader is watching this training."""
-        job = self.begun(kind, settings)
+        job = self.begun(kind, settings, reader)
         if job is None or job.wanted:
             self.start(kind, settings, reader)
             return
-        self.line.forget(name_of(kind, settings))
-        training = Training(self.worker, kind, settings, fresh=True)
-        self.line.start(self.line.ask(training.name, training.parts), reader)
+        own = _own_name(kind, settings, reader)
+        name = own if self.line.peek(own) else name_of(kind, settings)
+        self.line.forget(name)
+        training = Training(self.worker, kind, settings, name, fresh=True)
+        self.line.start(self.line.ask(name, training.parts), reader)
 
-    def begun(self, kind: str, settings: Mapping[str, Any]) -> Job[Course] | None:
-        """The training of these settings if somebody has let it begin."""
-        return self.line.peek(name_of(kind, settings))
+    def begun(self, kind: str, settings: Mapping[str, Any], reader: str = "") -> Job[Course] | None:
+        """The training of these settings if somebody has let it begin; the reader's own where there is one."""
+        return self.line.peek(_own_name(kind, settings, reader)) or self.line.peek(name_of(kind, settings))
+
+
+def _own_name(kind: str, settings: Mapping[str, Any], reader: str) -> str:
+    return f"{name_of(kind, settings)} of {reader}"
 
 
 def _tell(process: Process, command: Mapping[str, Any]) -> None:

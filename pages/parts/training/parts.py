@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from mha_core.heads.questions.base import KIND_OF
-from mha_core.learning.scores import NAMED_BY
-from mha_core.learning.tasks import JOBS
-from mha_core.learning.train import Setup
+from mha_core.training.head_scores import NAMED_BY
+from mha_core.training.tasks import JOBS
+from mha_core.training.train import TrainingSetup
 from mha_core.wording import percent
 
 Report = Mapping[str, Any]
@@ -41,7 +41,7 @@ class Choice:
     """The `setups` of models A and B."""
 
     task: str
-    setups: tuple[Setup, Setup]
+    setups: tuple[TrainingSetup, TrainingSetup]
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -70,14 +70,19 @@ class Choice:
 
 def jobs_choice(left: int, right: int, seed: int, limit: int) -> Choice:
     """One layer with so many heads, left and right."""
-    return Choice("jobs", (Setup("jobs", 1, left, seed, limit), Setup("jobs", 1, right, seed, limit)))
+    return Choice(
+        "jobs", (TrainingSetup("jobs", 1, left, seed, limit), TrainingSetup("jobs", 1, right, seed, limit))
+    )
 
 
 def induction_choice(shallow: int, deep: int, heads: int, seed: int, limit: int) -> Choice:
     """So many layers, left and right, with the same number of heads each."""
     return Choice(
         "induction",
-        (Setup("induction", shallow, heads, seed, limit), Setup("induction", deep, heads, seed, limit)),
+        (
+            TrainingSetup("induction", shallow, heads, seed, limit),
+            TrainingSetup("induction", deep, heads, seed, limit),
+        ),
     )
 
 

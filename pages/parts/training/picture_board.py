@@ -10,10 +10,10 @@ import pandas as pd
 import streamlit as st
 
 from mha_core.heads.word_weights import FloatArray
-from mha_core.learning.classroom.live import WATCHED
-from mha_core.learning.classroom.pairs import FAMOUS
-from mha_core.learning.classroom.tasks import TASKS
 from mha_core.picture.text import listed
+from mha_core.training.toy.evaluation import TASKS
+from mha_core.training.toy.pairs import FAMOUS
+from mha_core.training.toy.toy_updates import WATCHED
 from mha_core.wording import head_name, percent
 from pages.parts.frame.selection import parse_head
 from pages.parts.picture.course import course

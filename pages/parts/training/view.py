@@ -10,12 +10,13 @@ from typing import Any
 
 import streamlit as st
 
-from mha_core.learning.tasks import TEXT
 from mha_core.picture.bundle import ASSETS
 from mha_core.seeds import LAST
+from mha_core.training.tasks import TEXT
 from mha_core.wording import counted
 from pages.parts.frame import state
-from pages.parts.frame.page_text import heading, say
+from pages.parts.frame.option_row import is_loose, loose, option_row, say_unknown
+from pages.parts.frame.page_text import heading, quoted, say
 from pages.parts.frame.progress import reader, watch
 from pages.parts.frame.shell import or_show_error
 from pages.parts.picture.tiles import Board, paragraph
@@ -127,14 +128,15 @@ def _choices() -> Any:
 
 
 def _pick(label: str, options: Sequence[int], first: int, key: str) -> int:
-    chosen = st.segmented_control(label, options, default=first, required=True, key=key, bind="query-params")
-    return chosen if chosen in options else first
+    return option_row(label, options, key, first=first)
 
 
 def seed_of(first: int) -> int:
     """The seed that the link says, also after Back and from another part; else the first one of this part."""
     said = state.params().get("seed", "")
     known = re.fullmatch(r"[0-9]{1,10}", said) and int(said) <= LAST
+    if said and not known:
+        say(f"Unknown seed {quoted(said)} in the link. Showing “{first}”.", "notice")
     st.session_state["seed"] = int(said) if known else first
     return int(st.number_input("Seed", 0, LAST, key="seed", on_change=_keep_seed, args=(first,), width=130))
 
@@ -147,6 +149,9 @@ def _keep_seed(first: int) -> None:
 
 
 def _limit(options: Sequence[int], first: int, key: str) -> int:
+    if is_loose(key, options):
+        say_unknown(key, options, first)
+        return loose(st.selectbox, "Max steps", options, key, first, index=None, width=130, format_func=str)
     chosen = st.selectbox(
         "Max steps",
         options,
@@ -170,18 +175,20 @@ def _trained(choice: Choice) -> list[Report]:
 def training(
     kind: str, settings: Mapping[str, Any], takes: str, draw: Callable[[Course], None]
 ) -> Job[Course] | None:
-    """The button, then how far a training is, and its pictures; None where nobody has let it begin."""
+    """The button, then how far a training is, and its pictures; None where this user has neither begun nor opened it:
+    what others have run is only offered."""
     TRAININGS.worker.warm()
-    job = TRAININGS.begun(kind, settings)
+    job = TRAININGS.begun(kind, settings, reader())
+    others = job if job is not None and reader() not in job.looks else None
+    job = None if others else job
     with st.container(key="training-progress"):
         if job is None or job.problem:
-            st.button(
-                "Start",
-                key="training-start",
-                type="primary",
-                on_click=TRAININGS.start,
-                args=(kind, settings, reader()),
-            )
+            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                start = (kind, settings, reader())
+                st.button("Start", key="training-start", type="primary", on_click=TRAININGS.start, args=start)
+                if others and others.finished and not others.problem:
+                    show = (others, reader())
+                    st.button("Show a finished run", key="training-show", on_click=TRAININGS.show, args=show)
             say(takes, "label")
         if job is not None:
             found = job

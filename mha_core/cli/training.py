@@ -1,0 +1,140 @@
+"""`python -m mha_core learn ...`: train small models, and report what their heads learned.
+
+In: arguments. Out: curve, head scores and ablations of an attention-only model; or of the toy model its folder, or how
+many held-out pairs one head passes. Reports are a table or JSON.
+"""
+
+import argparse
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from mha_core.cli.arguments import output_options
+from mha_core.cli.output import CommandOutput, is_terminal, write_output
+from mha_core.device import use_one_thread
+from mha_core.errors import InputError
+from mha_core.export import model_of
+from mha_core.heads.cluster_stats import wilson
+from mha_core.load import load_model
+from mha_core.model_list import CLASSROOM_FOLDERS
+from mha_core.training import report
+from mha_core.training.tasks import TASKS
+from mha_core.training.toy.evaluation import MAX_WRONG, MIN_RIGHT, evaluate
+from mha_core.training.toy.pairs import N_PAIRS
+from mha_core.training.toy.recipe import CLASSROOM, CONTROL_RECIPE
+from mha_core.training.toy.shipped import save_model
+from mha_core.training.toy.shipping import ship, trained
+from mha_core.training.train import Snapshot, TrainingSetup
+from mha_core.wording import counted, percent
+
+
+def add_learn_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add `learn` with a verb a task, `train` and `evaluate`."""
+    learn = subparsers.add_parser("learn", help="train a small model and see what its heads learn")
+    verbs = learn.add_subparsers(dest="verb", required=True)
+    for name, task in TASKS.items():
+        parser = verbs.add_parser(
+            name, help=task.help, description=f"Train a small model: {task.help}.", parents=[output_options()]
+        )
+        parser.add_argument("--layers", type=int, default=task.layers, help="layers (%(default)s)")
+        parser.add_argument("--heads", type=int, default=4, help="heads per layer (%(default)s)")
+        parser.add_argument("--seed", type=int, default=0, help="random seed (%(default)s)")
+        parser.add_argument(
+            "--steps", type=int, default=task.steps, help="maximum number of steps (%(default)s)"
+        )
+        parser.set_defaults(run=run_task, task=name)
+    train = verbs.add_parser("train", help="train the toy model and save it")
+    train.add_argument("model", choices=("classroom",), help="model to train")
+    train.add_argument("--seed", type=int, help="random seed (1)")
+    train.add_argument("--twin", action="store_true", help="train the control model: no window in layer 1")
+    train.add_argument("--steps", type=int, help="number of steps (default: the recipe's)")
+    train.add_argument("--ship", action="store_true", help="train all models that ship, with five seeds")
+    train.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write")
+    train.set_defaults(run=run_train)
+    evaluation = verbs.add_parser(
+        "evaluate", help="count the pairs in which one head follows the meaning", parents=[output_options()]
+    )
+    evaluation.add_argument(
+        "model", metavar="MODEL", help=f"{', '.join(CLASSROOM_FOLDERS)}, or the folder of a toy model"
+    )
+    evaluation.add_argument("--untrained", action="store_true", help="use random weights in the same shape")
+    evaluation.add_argument("--pairs", type=int, default=N_PAIRS, help="number of pairs (%(default)s)")
+    evaluation.set_defaults(run=run_evaluate)
+
+
+def run_task(options: argparse.Namespace) -> int:
+    """Train on a task and write the report: its rows are the curve, and the table shows the heads."""
+    setup = TrainingSetup(options.task, options.layers, options.heads, options.seed, options.steps)
+    use_one_thread()
+    results = report.trained(setup, _tell_snapshot if is_terminal() else None)
+    if is_terminal():
+        sys.stderr.write("\n")
+    write_output(options, _task_output(results))
+    return 0
+
+
+def _task_output(results: dict[str, Any]) -> CommandOutput:
+    import pandas as pd
+
+    curve = [report.flatten(row) for row in results["curve"]]
+    last = curve[-1]
+    text = (
+        f"After {counted(last['step'], 'step')}: accuracy {percent(last['accuracy'])}, loss {last['loss']:.3f} nats "
+        f"(n = {results['answers']:,} answers, on texts held out).\n"
+    )
+    heads = pd.DataFrame([report.flatten(row) for row in results["heads"]]).drop(columns=["layer", "number"])
+    without = [row["accuracy"] for row in results["without"]]
+    about = {name: value for name, value in results.items() if name != "curve"}
+    return CommandOutput(pd.DataFrame(curve), about, text, heads.assign(**{"accuracy without it": without}))
+
+
+def run_train(options: argparse.Namespace) -> int:
+    """Train the toy model on one thread, and save it."""
+    if options.ship and (options.twin or options.seed is not None or options.steps is not None):
+        raise InputError("--ship trains what the project ships, with its own seeds and steps; give it alone.")
+    if options.steps is not None and options.steps < 1:
+        raise InputError(f"steps must be 1 or more, not {options.steps}.")
+    use_one_thread()
+    try:
+        options.out.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise InputError(f"'{options.out}' cannot be written: {problem.strerror}.") from None
+    if options.ship:
+        ship(options.out, _tell)
+    else:
+        recipe = CONTROL_RECIPE if options.twin else CLASSROOM
+        recipe = recipe if options.steps is None else replace(recipe, steps=options.steps)
+        save_model(trained(1 if options.seed is None else options.seed, recipe, _tell), options.out)
+    sys.stderr.write("\n")
+    return 0
+
+
+def run_evaluate(options: argparse.Namespace) -> int:
+    """Evaluate a toy model, and write its report card."""
+    import pandas as pd
+
+    use_one_thread()
+    model = load_model(options.model, trained=not options.untrained, device="cpu")
+    if model.config.model_type != "classroom":
+        raise InputError(f"{model.title} is not a toy model. Choose one that `learn train` made.")
+    card = evaluate(model.encoder, options.pairs)
+    n, passed = card["pairs"], card["pass"]
+    low, high = (percent(float(end)) for end in wilson(passed * n, n))
+    frame = pd.json_normalize(card, sep=" ")  # one row
+    text = (
+        f"{card['head']} passes {percent(passed)} of {n} pairs (95 %: {low} to {high}): in both texts at "
+        f"least {percent(MIN_RIGHT)} on the right noun and at most {percent(MAX_WRONG)} on the other.\n"
+    )
+    table = frame.select_dtypes("float").T.rename_axis("measure").rename(columns={0: "share"})
+    write_output(options, CommandOutput(frame, {"model": model_of(model.info)}, text, table))
+    return 0
+
+
+def _tell_snapshot(snapshot: Snapshot) -> None:
+    _tell(f"{counted(snapshot.step, 'step')}, accuracy {percent(snapshot.accuracy)}")
+
+
+def _tell(line: str) -> None:
+    sys.stderr.write(f"\r{line:<60}")
+    sys.stderr.flush()

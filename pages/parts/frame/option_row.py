@@ -1,0 +1,67 @@
+"""A row of options that the address owns; an option that does not exist is said and stays in the address.
+
+Streamlit takes an unknown value out of the address when a bound control is drawn, so the control is then not
+bound: it follows the address, and nothing is chosen until the user chooses.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+import streamlit as st
+
+from pages.parts.frame import state
+from pages.parts.frame.page_text import quoted, say
+
+T = TypeVar("T", str, int)
+
+
+def unknown_option(key: str, options: Sequence[object]) -> str:
+    """Return what the address asks for where that is none of the options; else empty."""
+    asked = state.own(key, "")
+    return "" if asked in map(str, options) else asked
+
+
+def say_unknown(key: str, options: Sequence[object], first: object, kind: str = "notice") -> None:
+    """Say that the address asks for an option that does not exist, and what is shown instead."""
+    if asked := unknown_option(key, options):
+        say(f"Unknown {key} {quoted(asked)} in the link. Showing “{first}”.", kind)
+
+
+def option_row(
+    label: str, options: Sequence[T], key: str, *, first: T | None = None, quiet: bool = False, **look: Any
+) -> T:
+    """Draw a row of options and return the chosen one, at first `first`; `quiet`: the page says what is unknown."""
+    standard = options[0] if first is None else first
+    if not is_loose(key, options):
+        chosen = st.segmented_control(
+            label, options, default=standard, required=True, key=key, bind="query-params", **look
+        )
+        return chosen if chosen in options else standard
+    if not quiet:
+        say_unknown(key, options, standard)
+    return loose(st.segmented_control, label, options, key, standard, **look)
+
+
+def is_loose(key: str, options: Sequence[object]) -> bool:
+    """Return whether the control is not bound: the address asks for no option, or did so before in this session, which
+    Streamlit would go back to."""
+    if unknown_option(key, options):
+        st.session_state[f"{key}{state.LOOSE}"] = True
+    return f"{key}{state.LOOSE}" in st.session_state
+
+
+def loose(
+    control: Callable[..., Any], label: str, options: Sequence[T], key: str, standard: T, **look: Any
+) -> T:
+    """Draw a control that follows the address and changes it; nothing is chosen where it asks for no option."""
+    asked = state.own(key, "")
+    value = next((option for option in options if str(option) == asked), None if asked else standard)
+    st.session_state[f"{key}-chosen"] = value
+    control(label, options, key=f"{key}-chosen", on_change=partial(_settle, key), **look)
+    return standard if value is None else value
+
+
+def _settle(key: str) -> None:
+    if chosen := st.session_state[f"{key}-chosen"]:
+        st.query_params[key] = str(chosen)
