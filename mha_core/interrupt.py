@@ -1,9 +1,9 @@
-"""Long work that its caller can break off: the engine asks between two layers and between two rows whether to go on.
+"""Interruption of long work by its caller: the engine calls a check between two layers and between two rows.
 
 with breaking_off(check):
-    trace(text, model)  # calls `check` on its way; what that raises ends the work
+    trace(text, model)  # an error that `check` raises ends the work
 
-Nothing is left half done: what was computed so far is dropped.
+Partial results are dropped.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,21 +13,21 @@ from contextvars import ContextVar
 Check = Callable[[], object]
 
 
-def _nobody_asks() -> None:
-    """Go on."""
+def _no_check() -> None:
+    """Let the work go on."""
 
 
-_CHECK: ContextVar[Check] = ContextVar("check", default=_nobody_asks)
+_CHECK: ContextVar[Check] = ContextVar("check", default=_no_check)
 
 
-def checkpoint() -> None:
-    """A place where work may end. Raises what the caller's check raises."""
+def check_interrupt() -> None:
+    """Call the caller's check, which raises to end the work here."""
     _CHECK.get()()
 
 
 @contextmanager
 def breaking_off(check: Check) -> Iterator[None]:
-    """Call `check` at every checkpoint on the way."""
+    """Call `check` wherever the work calls `check_interrupt`."""
     token = _CHECK.set(check)
     try:
         yield

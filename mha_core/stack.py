@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from mha_core.errors import SizeError
-from mha_core.interrupt import checkpoint
+from mha_core.interrupt import check_interrupt
 from mha_core.multihead import AttentionDetails, HeadChange, KeyValueStore, MultiHeadAttention
 from mha_core.rotary import Rotary
 from mha_core.torch_modes import is_transformed
@@ -327,7 +327,7 @@ class Stack(nn.Module):
             is_causal, mask = False, may_look if mask is None else mask & may_look
         rotation = None if self.rotary is None else self.rotary.at(before, n, x)
         for index in range(start, self.config.n_layers):
-            checkpoint()
+            check_interrupt()
             block = self.layer(index)
             read = block.attention_input(x)
             attended, seen = block.attention(

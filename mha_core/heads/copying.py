@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from mha_core.errors import InputError
 from mha_core.experiments.outcomes import SCORES_AT_ONCE, token_of
-from mha_core.interrupt import checkpoint
+from mha_core.interrupt import check_interrupt
 from mha_core.model import Model
 from mha_core.residual_parts import exact, next_matrix, norm_before
 from mha_core.torch_modes import plain_numbers
@@ -74,7 +74,7 @@ def copies(
         own = torch.searchsorted(there, torch.tensor(ids, device=model.device)).repeat(model.n_heads)
         states = _after_layer_1(ids, token_of(first, model), model)
     for layer, outputs in enumerate(order.view(model.n_layers, -1).tolist()):
-        checkpoint()
+        check_interrupt()
         with torch.inference_mode(), plain_numbers():
             read, written = model.encoder.layer(layer).attention_input(states), list[Tensor]()
             for head, output in enumerate(outputs):

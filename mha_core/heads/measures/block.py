@@ -11,7 +11,7 @@ import numpy as np
 
 from mha_core.heads.measures.base import Measure, shares
 from mha_core.heads.word_weights import FloatArray
-from mha_core.interrupt import checkpoint
+from mha_core.interrupt import check_interrupt
 from mha_core.layer_run import LayerRun
 from mha_core.model import Model
 from mha_core.stack import Block, PreNormBlock
@@ -29,7 +29,7 @@ def block_norms(run: LayerRun, block: Block) -> FloatArray:
     values = _values(run)
     rows = []
     for query in range(len(run.x)):
-        checkpoint()
+        check_interrupt()
         rows.append(np.linalg.norm(_parts(run, values, block, query), axis=-1))
     return np.stack(rows)
 
