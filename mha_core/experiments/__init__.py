@@ -35,25 +35,12 @@ from mha_core.experiments.outcomes import (
 from mha_core.experiments.parts import Part, last
 from mha_core.experiments.prompt_sweep import METHODS, Method, PromptEffects, sweep_prompts
 from mha_core.experiments.prompts import Prompt, Prompts, prompts, read_prompts, with_other_names
-from mha_core.experiments.pruning import (
-    Curve,
-    order_by_effect,
-    order_by_gradient,
-    order_greedy,
-    order_random,
-    prune_curve,
-    pruning_texts,
-)
-from mha_core.experiments.selective import Selectivity, selective, selectivity_frame
 from mha_core.experiments.shipped_sweep import read_sweep
 from mha_core.experiments.sweep import Effects, Place, every_head, patch_heads, patch_states
-from mha_core.experiments.tasks import TASKS, Task
 
 __all__ = [
     "METHODS",
-    "TASKS",
     "Cosine",
-    "Curve",
     "Effects",
     "Factor",
     "Intervention",
@@ -69,9 +56,7 @@ __all__ = [
     "PromptEffects",
     "Prompts",
     "Rows",
-    "Selectivity",
     "State",
-    "Task",
     "Word",
     "ablate",
     "bind",
@@ -85,20 +70,12 @@ __all__ = [
     "measure",
     "moved_heads",
     "next_words",
-    "order_by_effect",
-    "order_by_gradient",
-    "order_greedy",
-    "order_random",
     "patch",
     "patch_heads",
     "patch_states",
     "prompts",
-    "prune_curve",
-    "pruning_texts",
     "read_prompts",
     "read_sweep",
-    "selective",
-    "selectivity_frame",
     "spaced",
     "state_cosines",
     "sweep_prompts",
