@@ -17,7 +17,6 @@ from pages.parts.frame.links import link_to
 from pages.parts.frame.page_text import heading, markup, say
 from pages.parts.frame.progress import reader
 from pages.parts.frame.selection import parse_head
-from pages.parts.picture.tiles import Board, paragraph
 from pages.parts.serve.jobs import MODEL
 from pages.parts.serve.store import STORE
 from pages.parts.training import boards, export
@@ -48,9 +47,7 @@ def take_away(choice: Choice, reports: Sequence[Report]) -> None:
     gone = [found for found in map(parse_head, picked or ()) if found]
     if gone:
         _gone(choice, report, gone)
-    board = Board()
-    board.add(paragraph(free_said(report)))
-    board.show("training-away-board")
+    boards.show_text("training-away-board", free_said(report))
     table = boards.scores(choice, report)
     st.dataframe(
         table,
@@ -59,23 +56,15 @@ def take_away(choice: Choice, reports: Sequence[Report]) -> None:
         key="training-scores",
         alt=f"Heads of the model with {name}: where they look, and accuracy with each ablated",
     )
-    board = Board()
-    board.add(
-        paragraph(
-            f"Mean attention, and accuracy with that head ablated (n = {report['answers']:,}{per_task}, held out).",
-            "quiet",
-        )
-    )
-    board.show("training-away-note")
+    note = f"Mean attention, and accuracy with that head ablated (n = {report['answers']:,}{per_task}, held out)."
+    boards.show_text("training-away-note", note, style="quiet")
 
 
 def _gone(choice: Choice, report: Report, gone: Sequence[Head]) -> None:
     """Say and list what is left without these heads, all at once."""
     names = ", ".join(head_name(head) for head in gone)
     left = _left(choice, gone)
-    board = Board()
-    board.add(paragraph(_suffered(report, left, names, jobs=choice.task == "jobs"), "verdict"))
-    board.show("training-gone")
+    boards.show_text("training-gone", _drop(report, left, names), style="verdict")
     st.dataframe(
         without(report, left, gone),
         hide_index=True,
@@ -89,10 +78,12 @@ def _gone(choice: Choice, report: Report, gone: Sequence[Head]) -> None:
     )
 
 
-def _suffered(report: Report, left: Report, names: str, *, jobs: bool) -> str:
-    if not jobs:
-        now, whole = percent(left["accuracy"]), percent(report["curve"][-1]["accuracy"])
-        return f"Without {names}, accuracy drops from {whole} to {now}."
+def _drop(report: Report, left: Report, names: str) -> str:
+    """Say what ablating these heads costs."""
+    last = report["curve"][-1]
+    if "jobs" not in last:
+        accuracy = percent(last["accuracy"])
+        return f"Without {names}, accuracy drops from {accuracy} to {percent(left['accuracy'])}."
     worst, cost = lost_most(report, left)
     if cost < SEEN:
         return f"Without {names}, no task gets worse."
@@ -144,20 +135,11 @@ def downloads(choice: Choice, reports: Sequence[Report]) -> None:
     stem = f"headscope-{choice.task}-seed-{choice.setups[0].seed}"
     with box:
         with st.container(horizontal=True, key="training-files"):
-            st.download_button(
-                "Curves (CSV)",
-                export.as_csv(choice, course.rows),
-                f"{stem}.csv",
-                "text/csv",
-                on_click="ignore",
-            )
-            st.download_button(
-                "Everything (JSON)",
-                export.as_json(reports),
-                f"{stem}.json",
-                "application/json",
-                on_click="ignore",
-            )
+            for label, text, ending, mime in (
+                ("Curves (CSV)", export.as_csv(choice, course.rows), "csv", "text/csv"),
+                ("Everything (JSON)", export.as_json(reports), "json", "application/json"),
+            ):
+                st.download_button(label, text, f"{stem}.{ending}", mime, on_click="ignore")
         say("Link")
         said = {key: state.params().get(key, "") for key in ("guess", "expect", "without")}
         st.code(export.link_of(st.context.url or "", choice, said), language=None, wrap_lines=True)

@@ -1,6 +1,6 @@
-"""What a training looks like: curves of loss and accuracy, and every head's picture on a fixed example.
+"""Pictures of a training: curves of loss and accuracy, and every head's weights on a fixed example.
 
-In: a choice and what the trainer knows of it. Out: boards and charts on the page, and a table.
+In: a choice and the progress of its training. Out: boards and charts on the page, and a table.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from mha_core.heads.words import FloatArray
 from mha_core.training.tasks import JOBS, TEXT
 from mha_core.wording import head_name
 from pages.parts.picture.course import course
@@ -20,8 +21,23 @@ from pages.parts.training.parts import Choice, Report, curve_of
 SIDE = {1: 128, 2: 112, 4: 104, 8: 54}
 
 
+def show_text(key: str, *sentences: str, style: str = "") -> None:
+    """Draw sentences, each a paragraph, the first one in a style."""
+    board = Board()
+    board.add(*(paragraph(text, style if i == 0 else "") for i, text in enumerate(sentences)))
+    board.show(key)
+
+
+def head_sheets(board: Board, weights: FloatArray, labels: Sequence[str], line: int, side: int) -> Block:
+    """Draw weights (..., query, key) as small pictures with a label each, `line` in a row, `side` pixels wide."""
+    stack = weights.reshape(-1, *weights.shape[-2:])
+    return board.sheets(
+        "weights", stack, labels=labels, ramp="weight", top=1, line=line, wide=side, high=side
+    )
+
+
 def live(choice: Choice, training: Course) -> None:
-    """Draw everything that changes while it is learnt."""
+    """Draw everything that changes during training."""
     names = choice.names()
     rows = {name: curve_of(training.rows, run) for run, name in enumerate(names)}
     for run, place in enumerate(st.columns(2, gap="large")):
@@ -38,15 +54,13 @@ def live(choice: Choice, training: Course) -> None:
     if choice.task != "jobs":
         with next(places):
             _compared("Accuracy on the second half", "accuracy", rows, share=True)
-    board = Board()
-    board.add(paragraph(LEGENDS[choice.task], "quiet"))
-    board.show("training-explained")
+    show_text("training-explained", LEGENDS[choice.task], style="quiet")
 
 
 def _compared(
     title: str, value: str, rows: Mapping[str, Sequence[Mapping[str, Any]]], *, share: bool = False
 ) -> None:
-    lines = {name: [(r["step"], r[value]) for r in found] for name, found in rows.items()}
+    lines = {name: [(r["step"], r[value]) for r in curve] for name, curve in rows.items()}
     course(title, lines, key=f"training-{value}", share=share)
 
 
@@ -59,7 +73,7 @@ LEGENDS = {
 
 
 def pictures(board: Board, choice: Choice, run: int, state: Mapping[str, Any]) -> Block:
-    """Every head of one model on the example; for the three jobs on each of them, the rows that ask alone."""
+    """Draw every head of one model on the example; for the three jobs only the rows that copy, a job after another."""
     setup, name = choice.setups[run], choice.names()[run]
     if not state:
         return paragraph(f"**{name}**: starting …")
@@ -70,29 +84,21 @@ def pictures(board: Board, choice: Choice, run: int, state: Mapping[str, Any]) -
         labels = [f"{head} {job}" for job in JOBS for head in heads]
     else:
         shown, labels = weights, heads
-    sheets = board.sheets(
-        "weights",
-        shown.reshape(-1, *shown.shape[-2:]),
-        labels=labels,
-        ramp="weight",
-        top=1,
-        line=setup.heads if setup.heads > 1 else len(labels),
-        wide=SIDE[setup.heads],
-        high=SIDE[setup.heads],
-    )
+    line = setup.heads if setup.heads > 1 else len(labels)
+    sheets = head_sheets(board, shown, labels, line, SIDE[setup.heads])
     return column(paragraph(f"**{name}**, step {state['step']:,} of {setup.steps:,}"), sheets)
 
 
 def scores(choice: Choice, report: Report) -> pd.DataFrame:
-    """A row a head: where its mass lies, its role, and the share of right answers without it."""
+    """Return a row a head: its masses, its role, and the accuracy with it ablated."""
     jobs = choice.task == "jobs"
     masses = ["previous", "first", *JOBS] if jobs else ["previous", "first", "duplicate", "induction"]
     lines = []
     for head, without in zip(report["heads"], report["without"], strict=True):
-        there = {TITLES.get(name, name): (head.get("jobs", {}) | head)[name] for name in masses}
+        mass = {TITLES.get(name, name): (head.get("jobs", {}) | head)[name] for name in masses}
         after = without["jobs"] if jobs else {"right": without["accuracy"]}
         left = {f"ablated: {name}": share for name, share in after.items()}
-        lines.append({"head": head["head"], **there, "role": head["role"] or "no role", **left})
+        lines.append({"head": head["head"], **mass, "role": head["role"] or "no role", **left})
     return pd.DataFrame(lines)
 
 

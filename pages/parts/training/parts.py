@@ -1,6 +1,6 @@
-"""The parts of the training page: what each trains, and its results in sentences. No Streamlit here.
+"""The parts of the training page: their settings, and their results in sentences. No Streamlit here.
 
-In: the reader's choices, and the numbers of a training. Out: settings, and sentences made of those numbers.
+In: the user's choices, and the numbers of a training. Out: settings, and sentences with those numbers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from mha_core.heads.questions.base import KIND_OF
 from mha_core.training.head_scores import NAMED_BY
 from mha_core.training.tasks import JOBS
 from mha_core.training.train import TrainingSetup
-from mha_core.wording import percent
+from mha_core.wording import counted, percent
 
 Report = Mapping[str, Any]
 # The parts of the page by what is trained there.
@@ -62,41 +62,34 @@ class Choice:
         }
 
     def names(self) -> tuple[str, str]:
-        """What the two models are called on the page: by what tells them apart."""
-        what = "heads" if self.task == "jobs" else "layers"
-        left, right = (_count(getattr(setup, what), what) for setup in self.setups)
+        """Return the names of the two models: their heads or layers, whichever the page varies."""
+        size = "head" if self.task == "jobs" else "layer"
+        left, right = (counted(getattr(setup, f"{size}s"), size) for setup in self.setups)
         return (left, right) if left != right else (f"{left} (A)", f"{right} (B)")
 
 
 def jobs_choice(left: int, right: int, seed: int, limit: int) -> Choice:
-    """One layer with so many heads, left and right."""
-    return Choice(
-        "jobs", (TrainingSetup("jobs", 1, left, seed, limit), TrainingSetup("jobs", 1, right, seed, limit))
-    )
+    """Return two models of one layer, with so many heads left and right."""
+    return _choice("jobs", (1, left), (1, right), seed, limit)
 
 
 def induction_choice(shallow: int, deep: int, heads: int, seed: int, limit: int) -> Choice:
-    """So many layers, left and right, with the same number of heads each."""
-    return Choice(
-        "induction",
-        (
-            TrainingSetup("induction", shallow, heads, seed, limit),
-            TrainingSetup("induction", deep, heads, seed, limit),
-        ),
-    )
+    """Return two models of so many layers left and right, with the same number of heads each."""
+    return _choice("induction", (shallow, heads), (deep, heads), seed, limit)
 
 
-def _count(n: int, what: str) -> str:
-    return f"{n} {what if n != 1 else what.removesuffix('s')}"
+def _choice(task: str, left: tuple[int, int], right: tuple[int, int], seed: int, limit: int) -> Choice:
+    """Return the choice of two models by their layers and heads. Raises InputError for sizes that cannot be."""
+    return Choice(task, (TrainingSetup(task, *left, seed, limit), TrainingSetup(task, *right, seed, limit)))
 
 
 def curve_of(rows: Sequence[Mapping[str, Any]], run: int) -> list[Mapping[str, Any]]:
-    """The lines of one of the two models."""
+    """Return the rows of one of the two models."""
     return [row for row in rows if row["run"] == run]
 
 
 def jobs_said(name: str, report: Report) -> str:
-    """Where one model ended in the three jobs."""
+    """Say where one model ended in the three jobs."""
     last = report["curve"][-1]
     shares = ", ".join(f"{percent(last['jobs'][job])} ({job})" for job in JOBS)
     return (
@@ -106,24 +99,24 @@ def jobs_said(name: str, report: Report) -> str:
 
 
 def jobs_guess_said(guess: str | None, name: str, report: Report) -> str:
-    """What came of the reader's guess about the left model."""
+    """Say whether the guess about the left model was right; "" without a guess."""
     if guess not in GUESSES:
         return ""
     low, high = GUESSES[guess]
-    found = report["curve"][-1]["accuracy"]
-    judged = "Right" if low <= found < high else "Not so"
-    return f"You guessed “{guess}” for {name}. {judged}: {percent(found)} over the three tasks."
+    accuracy = report["curve"][-1]["accuracy"]
+    answer = "Right" if low <= accuracy < high else "Not so"
+    return f"You guessed “{guess}” for {name}. {answer}: {percent(accuracy)} over the three tasks."
 
 
 def jobs_why(choice: Choice, reports: Sequence[Report]) -> str:
-    """Why it came out so, if it came out as it should; else what is missing."""
+    """Explain the result of the three jobs, or say what to try where the larger model did not learn them."""
     ends = [report["curve"][-1]["accuracy"] for report in reports]
     heads = [setup.heads for setup in choice.setups]
     many, few = (1, 0) if heads[1] >= heads[0] else (0, 1)
     if ends[many] < LEARNT:
         name, setup = choice.names()[many], choice.setups[many]
         more = {"more steps": setup.steps < LIMITS[-1], "more heads": setup.heads < HEADS[-1]}
-        return _not_learnt(name, [way for way, there_is in more.items() if there_is])
+        return _not_learnt(name, [option for option, is_left in more.items() if is_left])
     if heads[few] > 1 or ends[few] >= LEARNT:
         return "Compare the pictures: which head looks where, and for which task?"
     return (
@@ -132,14 +125,14 @@ def jobs_why(choice: Choice, reports: Sequence[Report]) -> str:
     )
 
 
-def _not_learnt(name: str, ways: Sequence[str]) -> str:
-    """What may yet help a model, of what can be had here."""
-    more = f"{', '.join(ways)} or " if ways else ""
+def _not_learnt(name: str, options: Sequence[str]) -> str:
+    """Say what may still help a model."""
+    more = f"{', '.join(options)} or " if options else ""
     return f"{name} did not reach {percent(LEARNT)}: try {more}another seed."
 
 
 def induction_why(choice: Choice, reports: Sequence[Report]) -> str:
-    """The same for induction."""
+    """Explain the result of induction, or say what to try where the deeper model did not learn it."""
     learnt = [report["curve"][-1]["accuracy"] >= LEARNT for report in reports]
     layers = [setup.layers for setup in choice.setups]
     deep, shallow = (1, 0) if layers[1] >= layers[0] else (0, 1)
@@ -155,10 +148,10 @@ def induction_why(choice: Choice, reports: Sequence[Report]) -> str:
 
 
 def induction_said(name: str, report: Report) -> str:
-    """Where one model ended, and where its curve fell off the cliff."""
+    """Say where one model ended, and at which step it passed 50 %."""
     last = report["curve"][-1]
-    fell = next((row["step"] for row in report["curve"] if row["accuracy"] >= CLIFF), None)
-    when = "It never passed 50%" if fell is None else f"It passed 50% at step {fell:,}"
+    passed = next((row["step"] for row in report["curve"] if row["accuracy"] >= CLIFF), None)
+    when = "It never passed 50%" if passed is None else f"It passed 50% at step {passed:,}"
     return (
         f"**{name}**: {percent(last['accuracy'])} after {last['step']:,} steps (n = {report['answers']:,}; chance "
         f"{percent(CHANCE['induction'])}). {when}."
@@ -169,23 +162,22 @@ EXPECTED = ("first", "second", "both", "neither")
 
 
 def expected_words(names: Sequence[str]) -> dict[str, str]:
-    """What the reader may expect, in words."""
+    """Return the words of each possible guess."""
     return {"first": f"only {names[0]}", "second": f"only {names[1]}", "both": "both", "neither": "neither"}
 
 
 def induction_guess_said(guess: str | None, names: Sequence[str], reports: Sequence[Report]) -> str:
-    """What came of the reader's guess about who learns it."""
+    """Say whether the guess about who learns it was right; "" without a guess."""
     if guess not in EXPECTED:
         return ""
-    learnt = [report["curve"][-1]["accuracy"] >= LEARNT for report in reports]
-    found = {(True, False): "first", (False, True): "second", (True, True): "both", (False, False): "neither"}
-    came, words = found[learnt[0], learnt[1]], expected_words(names)
-    judged = "Right" if came == guess else "Not so"
-    return f"You guessed that “{words[guess]}” would reach {percent(LEARNT)}. {judged}: {words[came]}."
+    first, second = (report["curve"][-1]["accuracy"] >= LEARNT for report in reports)
+    result = ("both" if second else "first") if first else ("second" if second else "neither")
+    words, answer = expected_words(names), "Right" if result == guess else "Not so"
+    return f"You guessed that “{words[guess]}” would reach {percent(LEARNT)}. {answer}: {words[result]}."
 
 
 def roles_said(name: str, report: Report) -> str:
-    """Which heads have a role now, by the thresholds that hold for real models."""
+    """Name the heads with a role, by the thresholds for real models."""
     mass = {KIND_OF[kind].name: kind for kind in NAMED_BY}
     named = [
         f"{head['head']} {head['role']} ({percent(head[mass[head['role']]])} of its attention)"
@@ -212,7 +204,7 @@ def free_said(report: Report) -> str:
 
 
 def lost_most(report: Report, without: Mapping[str, Any]) -> tuple[str, float]:
-    """The job that loses most, and how much."""
+    """Return the job that loses most, and how much."""
     last = report["curve"][-1]
     before = last["jobs"] if "jobs" in last else {"induction": last["accuracy"]}
     after = without["jobs"] if "jobs" in last else {"induction": without["accuracy"]}
@@ -222,5 +214,5 @@ def lost_most(report: Report, without: Mapping[str, Any]) -> tuple[str, float]:
 
 
 def points(share: float) -> str:
-    """A difference of two shares in percentage points, without a unit."""
+    """Return a difference of two shares in percentage points, without a unit."""
     return f"{100 * share:.1f}".replace("-", "−")

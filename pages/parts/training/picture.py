@@ -12,7 +12,7 @@ from mha_core.model_list import CLASSROOM, TWIN
 from pages.parts.frame.links import link_to
 from pages.parts.frame.page_text import heading, markup, say
 from pages.parts.frame.request import models
-from pages.parts.picture.tiles import Board, paragraph
+from pages.parts.training.boards import show_text
 from pages.parts.training.live import Course, course_of
 from pages.parts.training.picture_board import PAIR, live, verdict
 from pages.parts.training.view import seed_of, training
@@ -31,9 +31,7 @@ REWARDED = (
 
 def picture_part() -> None:
     """Start it, watch it, and see what came out."""
-    board = Board()
-    board.add(paragraph(QUESTION, "big"))
-    board.show("training-question")
+    show_text("training-question", QUESTION, style="big")
     with st.container(key="training-choices", horizontal=True, vertical_alignment="bottom", gap="medium"):
         window = st.segmented_control(
             "Layer 1 window",

@@ -1,6 +1,6 @@
-"""What the classroom's training looks like: arcs from `it` in both texts, curves, every head, and what came out.
+"""Pictures of the toy model's training: arcs from `it` in both texts, curves, every head, and the results.
 
-In: the rows of a training and what it shows now. Out: boards, charts and a table on the page.
+In: the rows and the state of a training. Out: boards, charts and a table on the page.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,6 +18,7 @@ from mha_core.wording import head_name, percent
 from pages.parts.frame.selection import parse_head
 from pages.parts.picture.course import course
 from pages.parts.picture.tiles import Block, Board, column, paragraph, row
+from pages.parts.training.boards import head_sheets, show_text
 
 PAIR = FAMOUS["street"]
 ASKED = {  # what each task of the grammar asks
@@ -30,12 +31,12 @@ ASKED = {  # what each task of the grammar asks
 SIDE = 76  # of a head's picture
 
 
-def live(rows: Sequence[Mapping[str, Any]], now: Mapping[str, Any]) -> None:
+def live(rows: Sequence[Mapping[str, Any]], state: Mapping[str, Any]) -> None:
     """Draw what `it` looks at in both texts, how many pairs one head passes, the loss, and all heads."""
-    board, last, weights = Board(), rows[-1], now["weights"]
+    board, last, weights = Board(), rows[-1], state["weights"]
     board.add(
         paragraph(
-            f"Step {now['step']:,}. Best head **{last['head']}** solves {percent(last['pass'])} of {WATCHED} unseen "
+            f"Step {state['step']:,}. Best head **{last['head']}** solves {percent(last['pass'])} of {WATCHED} unseen "
             f"pairs: from `it`, {percent(last['right'])} on the right noun, {percent(last['wrong'])} on the other."
         ),
         *(arcs(board, weights, last["head"], text) for text in (0, 1)),
@@ -44,30 +45,27 @@ def live(rows: Sequence[Mapping[str, Any]], now: Mapping[str, Any]) -> None:
     left, right = st.columns(2, gap="large")
     with left:
         named = {"solved": "pass", "on the right noun": "right", "on the other": "wrong"}
-        lines = {label: [(one["step"], one[key]) for one in rows] for label, key in named.items()}
+        lines = {label: [(r["step"], r[key]) for r in rows] for label, key in named.items()}
         course(f"Best head, {WATCHED} pairs", lines, key="training-pairs", share=True)
     with right:
-        loss = [(one["step"], one["loss"]) for one in rows if one["loss"] is not None]
+        loss = [(r["step"], r["loss"]) for r in rows if r["loss"] is not None]
         course("Loss", {"loss": loss}, key="training-loss")
     board = Board()
     board.add(
         row(*(column(_rows_of_it(board, weights, text), size="half") for text in (0, 1))),
         row(*(column(_heads(board, weights, text), size="half") for text in (0, 1))),
-        paragraph(
-            "Each small picture is one head: row looks at column.",
-            "quiet",
-        ),
+        paragraph("Each small picture is one head: row looks at column.", "quiet"),
     )
     board.show("training-heads")
 
 
-def arcs(board: Board, weights: FloatArray, head: str, text: int, said: str = "") -> Block:
-    """One head's attention from `it` in one of the two texts; weights (text, layer, head, query, key)."""
+def arcs(board: Board, weights: FloatArray, head: str, text: int, name: str = "") -> Block:
+    """Draw one head's attention from `it` in one of the two texts; weights (text, layer, head, query, key)."""
     where = parse_head(head) or (0, 0)
     return {
         "type": "arcs",
-        "id": f"arcs-{text}{said}",
-        "name": f"{said or head}: where “it” looks when the {PAIR.nouns[text]} is too {PAIR.words[text][-2]}",
+        "id": f"arcs-{text}{name}",
+        "name": f"{name or head}: where “it” looks when the {PAIR.nouns[text]} is too {PAIR.words[text][-2]}",
         "words": list(PAIR.words[text]),
         "from": PAIR.slot,
         "meant": PAIR.places[text],
@@ -80,7 +78,7 @@ def _names(weights: FloatArray) -> list[str]:
 
 
 def _rows_of_it(board: Board, weights: FloatArray, text: int) -> Block:
-    """Where `it` looks in every head, a row each."""
+    """Draw the attention from `it`, a row a head."""
     heads, words = _names(weights), PAIR.words[text]
     return board.matrix(
         f"“… {words[-2]}”: attention from “it”, one row per head",
@@ -96,28 +94,16 @@ def _rows_of_it(board: Board, weights: FloatArray, text: int) -> Block:
 
 
 def _heads(board: Board, weights: FloatArray, text: int) -> Block:
-    """Every head's whole picture of one text, a layer a line."""
-    whole = weights[text].reshape(-1, *weights.shape[-2:])
-    return board.sheets(
-        "weights",
-        whole,
-        labels=_names(weights),
-        ramp="weight",
-        top=1,
-        line=weights.shape[2],
-        wide=SIDE,
-        high=SIDE,
-    )
+    """Draw every head's weights in one text, a layer a line."""
+    return head_sheets(board, weights[text], _names(weights), weights.shape[2], SIDE)
 
 
-def verdict(now: Mapping[str, Any], guess: str | None = None) -> None:
+def verdict(state: Mapping[str, Any], guess: str | None = None) -> None:
     """Draw what was learned, by which head, and accuracy without it, task by task; untrained beside it."""
-    card, untrained = now["report"], now["untrained"]
-    board = Board()
-    board.add(paragraph(passed(card, untrained["report"]), "verdict"), *map(paragraph, said(card)))
-    if guess:
-        board.add(paragraph(f"You guessed “{guess}”."))
-    board.show("training-verdict")
+    card, untrained = state["report"], state["untrained"]
+    guesses = [f"You guessed “{guess}”."] if guess else []
+    sentences = passed(card, untrained["report"]), *answered(card), *guesses
+    show_text("training-verdict", *sentences, style="verdict")
     table = by_task(card, untrained["report"])
     shares = {name: st.column_config.NumberColumn(format="percent") for name in table.columns[1:]}
     alt = "Accuracy at a masked word, by task"
@@ -131,7 +117,7 @@ def verdict(now: Mapping[str, Any], guess: str | None = None) -> None:
 
 
 def by_task(card: Mapping[str, Any], untrained: Mapping[str, Any]) -> pd.DataFrame:
-    """Shares of right answers, a row a task: all heads, without the one, untrained."""
+    """Return a row a task: accuracy with all heads, with the best one ablated, and untrained."""
     without, before = card["without_head"]["tasks"], untrained["tasks"]
     return pd.DataFrame(
         {
@@ -153,21 +139,15 @@ def passed(card: Mapping[str, Any], untrained: Mapping[str, Any]) -> str:
     )
 
 
-def said(card: Mapping[str, Any]) -> tuple[str, ...]:
-    """What a model answers, and what is left without the head that passes the pairs."""
+def answered(card: Mapping[str, Any]) -> tuple[str, ...]:
+    """Say what the model answers, with all heads and with those ablated that pass the pairs or point."""
     answers, without, pointing = card["answers"], card["without_head"], card["pointing"]
-    return (
+    left = card["without_pointing"]
+    sentences = (
         f"With `it` masked, the model restores the noun in {percent(answers['exact'])} of pairs. It prefers the right "
         f"one of the two in {percent(answers['better'])}. With {card['head']} ablated: {percent(without['exact'])} and "
         f"{percent(without['better'])}.",
-        *([_all_of_them(card)] if len(pointing) > 1 else []),
+        f"Heads {listed(pointing)} all look mostly at the right noun. With all of them ablated: "
+        f"{percent(left['exact'])} and {percent(left['better'])}.",
     )
-
-
-def _all_of_them(card: Mapping[str, Any]) -> str:
-    """What is left without every head that points."""
-    left = card["without_pointing"]
-    return (
-        f"Heads {listed(card['pointing'])} all look mostly at the right noun. With all of them ablated: "
-        f"{percent(left['exact'])} and {percent(left['better'])}."
-    )
+    return sentences if len(pointing) > 1 else sentences[:1]

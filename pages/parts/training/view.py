@@ -19,7 +19,6 @@ from pages.parts.frame.option_row import is_loose, loose, option_row, say_unknow
 from pages.parts.frame.page_text import heading, quoted, say
 from pages.parts.frame.progress import reader, watch
 from pages.parts.frame.shell import or_show_error
-from pages.parts.picture.tiles import Board, paragraph
 from pages.parts.serve.jobs import Job
 from pages.parts.training import after, boards
 from pages.parts.training.live import TRAININGS, Course, course_of
@@ -118,9 +117,7 @@ def induction_part() -> None:
 
 
 def _said(text: str) -> None:
-    board = Board()
-    board.add(paragraph(text, "big"))
-    board.show("training-question")
+    boards.show_text("training-question", text, style="big")
 
 
 def _choices() -> Any:
@@ -215,8 +212,4 @@ def _how_far(job: Job[Course]) -> str:
 
 def _verdict(*sentences: str) -> None:
     heading("Results")
-    board = Board()
-    board.add(
-        *(paragraph(text, "verdict" if i == 0 else "") for i, text in enumerate(filter(None, sentences)))
-    )
-    board.show("training-verdict")
+    boards.show_text("training-verdict", *filter(None, sentences), style="verdict")
