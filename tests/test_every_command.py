@@ -100,8 +100,8 @@ def weights_answer(model, text, layer=None, head=None, words=False, **more):
     return frame[[place in heads for place in zip(frame.layer, frame["head"], strict=True)]], beside, shown
 
 
-def rank_answer(model, text, query, key):
-    rows = trace(text, model).grid().rank(query, key)[:10]  # by tokens
+def rank_answer(model, text, query, key=None, top=10):
+    rows = trace(text, model).grid().rank(query, key)[:top]  # by tokens
     return rows, {"from": query, "to": key, "text": text}, [*rows[:5].itertuples(index=False)]
 
 
@@ -113,10 +113,10 @@ def next_answer(model, text, top):
     return rows, {"text": text}, [(row["probability"], repr(row["token"])) for row in rows]
 
 
-def why_answer(model, text, **link):
+def why_answer(model, text, top=10, **link):
     frame = why(text, model, **link)
     rows, beside = frame[["side", "part", "layer", "head", "score"]], {"head": link["head"], **frame.attrs}
-    largest = rows.groupby("side", sort=True).head(2).sort_values("side", kind="stable")
+    largest = rows.groupby("side", sort=True).head(top).sort_values("side", kind="stable")
     beside = {name: beside[name] for name in ("head", "weight", "score")}
     return rows, beside, [*largest[["side", "part", "score"]].itertuples(index=False)]
 
@@ -167,20 +167,20 @@ def roles_answer(model, trained=True, **keep):
     return rows, beside, [*rows[columns].itertuples(index=False)]
 
 
-def similarity_answer(model):
+def similarity_answer(model, *texts):
     """Jensen and Shannon's divergence by SciPy, meaned over rows and then over texts."""
     names = [f"{la + 1}-{h + 1}" for la, h in np.ndindex(model.n_layers, model.n_heads)]
     total = np.zeros((len(names),) * 2)
-    for text in (LINE, LONG):
+    for text in texts:
         rows = trace(text, model).weights.astype(float)
         rows = rows.reshape(len(names), *rows.shape[2:])
         total += [[np.mean(jensenshannon(a, b, axis=1) ** 2) for b in rows] for a in rows]
-    rows = pd.DataFrame(total / 2, columns=names)
+    rows = pd.DataFrame(total / len(texts), columns=names)
     apart = rows.to_numpy() + np.diag([np.inf] * len(names))
     nearest = [names[i] for i in apart.argmin(1)]
     return (
         rows.assign(head=names, nearest=nearest, nats=apart.min(1)),
-        {"n_texts": 2, "model": model.name},
+        {"n_texts": len(texts), "model": model.name},
         [],
     )
 
@@ -199,8 +199,8 @@ def atlas_answer(model, head=None, shipped=False):
     return of_head.to_frame(), {"descriptions": of_head.description_rows()}, shown
 
 
-def learning_answer(_, task, layers):
-    result = report.trained(Setup(task, layers, 4, 0, 2))
+def learning_answer(_, task, *sizes):
+    result = report.trained(Setup(task, *sizes))
     pairs = zip(result["heads"], result["without"], strict=True)
     beside = {name: result[name] for name in ("setup", "parameters", "answers", "heads", "without")}
     return (
@@ -243,6 +243,8 @@ CASES = {
         ("trace --file FILE.txt --model BERT --layer 4 --head 2", FILE, weights_answer, "BERT", TEXTS, 4, 2),
         ("trace - --model BERT", FILE, weights_answer, "BERT", TEXTS),
         ("trace LINE --model BERT --from tired --to slept", "", rank_answer, "BERT", LINE, "tired", "slept"),
+        ("trace LONG --model BERT --from rained#2 --top 3", "", rank_answer, "BERT", LONG, "rained#2", None, 3),
+        ("trace LINE --model BERT --from [CLS] --top 0", "", rank_answer, "BERT", LINE, "[CLS]", None, 12),
     ],
     "next": [
         ("next TEXT --model DECODER --top 3", "", next_answer, "DECODER", TEXT, 3),
@@ -251,6 +253,8 @@ CASES = {
     "why": [
         ("why TEXT --model DECODER --head 2-3 --from it --to '#1'", "", why_answer, "DECODER", TEXT,
          {"head": "2-3", "query": "it", "key": "#1"}),
+        ("why TEXT --model DECODER --head 3-1 --from '#9' --to '#2' --top 1", "", why_answer, "DECODER", TEXT, 1,
+         {"head": "3-1", "query": "#9", "key": "#2"}),
     ],
     "models": [("models", "", models_answer, "minilm")],
     "ablate": [
@@ -270,14 +274,20 @@ CASES = {
         ("roles --untrained --head 4-2", "", roles_answer, "minilm", {"trained": False, "layer": 4, "head": 2}),
         ("roles --question det --head 6-1", "", roles_answer, "minilm", {"question": "det", "layer": 6, "head": 1}),
     ],
-    "similarity": [("similarity FILE.txt --model BERT", FILE, similarity_answer, "BERT")],
+    "similarity": [
+        ("similarity FILE.txt --model BERT", FILE, similarity_answer, "BERT", LINE, LONG),
+        ("similarity FILE.txt --model BERT --limit 1", FILE, similarity_answer, "BERT", LINE),
+    ],
     "atlas": [
         ("atlas --head 5-3", "", atlas_answer, "minilm", {"head": (4, 2), "shipped": True}),
         ("atlas FILE.txt --model BERT --head 4-2", FILE, atlas_answer, "BERT", {"head": (3, 1)}),
     ],
     "merge": [("merge PARTS", FILE, atlas_answer, "classroom")],
-    "learn jobs": [("learn jobs --steps 2", "", learning_answer, "minilm", "jobs", 1)],
-    "learn induction": [("learn induction --steps 2", "", learning_answer, "minilm", "induction", 2)],
+    "learn jobs": [
+        ("learn jobs --steps 2", "", learning_answer, "minilm", "jobs", 1, 4, 0, 2),
+        ("learn jobs --steps 1 --layers 2 --heads 2 --seed 3", "", learning_answer, "minilm", "jobs", 2, 2, 3, 1),
+    ],
+    "learn induction": [("learn induction --steps 2", "", learning_answer, "minilm", "induction", 2, 4, 0, 2)],
     "learn evaluate": [
         ("learn evaluate classroom --pairs 2", "", evaluation_answer, "classroom"),
         ("learn evaluate classroom --pairs 2 --untrained", "", evaluation_answer, "classroom-untrained"),
@@ -331,7 +341,13 @@ def run(home, capsys, monkeypatch, tmp_path):
             file.write_text(content, encoding="utf-8")
             if word != "PARTS":
                 return str(file)
-            compute_part("atlas", {"model": "classroom"}, [str(file)], 1, 1, tmp_path / "parts")
+            shards = [tmp_path / f"{i}.txt" for i in range(2)]
+            for shard, line in zip(shards, content.split("\n\n"), strict=True):
+                shard.write_text(line, encoding="utf-8")
+            for part in (1, 2):
+                compute_part(
+                    "atlas", {"model": "classroom"}, list(map(str, shards)), part, 2, tmp_path / "parts"
+                )
             return str(tmp_path / "parts")
         return word
 
@@ -349,8 +365,14 @@ def long_work_is_done_once(monkeypatch):
     from mha_core.learning import classroom_cli
 
     def once(real):
-        kept = []
-        return lambda *given, **options: kept[0] if kept else kept.append(real(*given, **options)) or kept[0]
+        results = {}
+
+        def call(*given):
+            if repr(given) not in results:
+                results[repr(given)] = real(*given)
+            return results[repr(given)]
+
+        return call
 
     monkeypatch.setattr(report, "trained", once(report.trained))
     monkeypatch.setattr(classroom_cli, "evaluate", once(classroom_cli.evaluate))
@@ -445,3 +467,18 @@ def test_its_numbers_and_words_are_the_librarys_in_every_format(
         check_rows(stream, rows)
         for one, answer in zip(data, answers, strict=True):
             check_rows(one["rows"], rows_of(answer))
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("trace - --model BERT --pair LINE", "--pair"),
+        ("trace - --model BERT --from cats", "Text 2: "),
+        ("next LINE --file FILE.txt --model DECODER", "--file"),
+        ("patch - - --model DECODER --every heads", "once"),
+    ],
+)
+def test_what_many_texts_do_not_allow_is_one_sentence(run, line, says):
+    code, out, err = run(line, FILE, "--format", "csv")
+    assert (code, says in err.splitlines()[-1]) == (2, True)
+    assert LONG not in out

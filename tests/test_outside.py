@@ -106,6 +106,7 @@ def test_a_layer_that_was_not_kept_keeps_its_number():
     with pytest.raises(InputError, match="1-1"):
         record["1-1"]
     assert set(record.rank("a", "b")["layer"]) == {2}
+    assert json.loads(export.weights_json(record, record.grid()))["layers_without_attention"] == [1, 3, 4]
     assert [int(line.split(",")[0]) for line in weights_csv_rows(record)] == [2] * 3 * 16
 
 
@@ -118,23 +119,26 @@ def weights_csv_rows(record):
 
 def test_layers_with_different_counts_of_heads_are_taken_as_they_are():
     first, second = rows(1, 4, 3, 3), rows(1, 3, 3, 3, seed=1)
-    record = record_of([first, second], ["a", "b", "c"])
+    record = record_of([first, second, rows(1, 2, 3, 3)], ["a", "b", "c"])
     np.testing.assert_array_equal(record["2-3"].weights, second[0, 2].numpy())
     with pytest.raises(InputError):
         record["2-4"]
-    assert len(record.rank("a", "b")) == 7
-    assert json.loads(export.weights_json(record, record.grid()))["heads_without_weights"] == ["2-4"]
+    assert len(record.rank("a", "b")) == 9
+    assert json.loads(export.weights_json(record, record.grid()))["heads_without_weights"] == [
+        "2-4", "3-3", "3-4",
+    ]  # fmt: skip
 
 
 def test_a_learned_sink_is_taken_only_where_it_is_said():
-    weights = 0.75 * rows(2, 2, 3, 3)
+    weights = rows(2, 2, 3, 3) * torch.tensor([[0.75, 0.5], [0.25, 0.625]])[..., None, None]
     with pytest.raises(InputError, match="sinks=True"):
         record_of(weights, ["a", "b", "c"])
     record = record_of(weights, ["a", "b", "c"], sinks=True)
-    np.testing.assert_allclose(record.sink, 0.25, atol=1e-6)
-    assert json.loads(export.weights_json(record, record.grid()))["sink"][1][0] == pytest.approx(
-        [0.25] * 3, abs=1e-6
-    )
+    np.testing.assert_allclose(record.sink[..., 0], [[0.25, 0.5], [0.75, 0.375]], atol=1e-6)
+    for layers, heads in ((slice(None), slice(None)), (slice(1, 2), slice(0, 1)), (slice(0, 1), slice(1, 2))):
+        content = json.loads(export.weights_json(record, record.grid(), layers, heads))
+        for name, values in (("sink", record.sink), ("weights", record.weights)):
+            np.testing.assert_allclose(content[name], values[layers, heads], atol=1e-6)
     assert (
         sum(",-1,a,(sink)," in line for line in export.weights_csv(record.grid(), [(0, 0)]).splitlines()) == 1
     )
