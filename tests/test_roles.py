@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 
 from mha_core.heads import stats
 from mha_core.heads.conclude import conclude
@@ -10,6 +11,7 @@ from mha_core.heads.questions.base import Baseline, Measured, Question, binary_b
 from mha_core.heads.questions.places import PlaceLog
 from mha_core.heads.questions.pronouns import ChoiceCase, ChoiceLog, choice_case, held_out_choices
 from mha_core.heads.questions.syntax import SIBLINGS, Looks, LooksLog, Tree, measure, questions
+from mha_core.heads.similarity import SimilarityLog
 from mha_core.heads.survey import TextItem
 from mha_core.heads.table import Corpus, RoleTable, read_table, write_roles
 from mha_core.heads.words import entropy
@@ -314,3 +316,18 @@ def test_the_best_of_many_is_scored_on_the_half_it_was_not_chosen_on():
     found = stats.choose(right[:, None] * halves[..., None], halves)
     assert (found.picked, found.where_chosen, found.held_out) == ((0, 1), 1.0, 0.0)
     assert stats.choose(right[:2, None] * halves[:2, :, None], halves[:2]) is None
+
+
+def test_heads_that_are_alike_share_a_cluster_and_the_plane_keeps_their_distances():
+    """Eight groups on a plane, of which every distance is known."""
+    rng = np.random.default_rng(2)
+    groups = np.repeat(np.arange(8), [1, 2, 3, 1, 2, 3, 1, 2])
+    points = np.stack([groups % 3 * 7.0, groups // 3 * 11.0], 1) + rng.random((15, 2))
+    log = SimilarityLog(3, 5)
+    log.total, log.n_texts = 4 * cdist(points, points), 4
+    frame = log.to_frame()
+    np.testing.assert_allclose(cdist(frame[["x", "y"]], frame[["x", "y"]]), log.distance(), atol=0.5)
+    same = np.equal.outer(groups, groups)
+    np.testing.assert_array_equal(
+        np.equal.outer(frame["cluster"].to_numpy(), frame["cluster"].to_numpy()), same
+    )
