@@ -73,7 +73,6 @@ def test_an_encoder_decoder_is_switched_between_its_three(attention, folders):
     [
         ("T5", {"attention": "cross", "pair": "it slept all day", "unit": "words"}),
         ("T5", {"attention": "decoder", "pair": "it slept all day"}),
-        ("T5", {"attention": "encoder"}),
         ("Albert", {"pair": "it slept all day", "specials": "hidden"}),
     ],
 )

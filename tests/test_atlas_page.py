@@ -50,6 +50,7 @@ def test_the_chosen_head_has_its_description_and_examples(name, n_heads, chosen)
     ]
     for asked, one in zip(links, entry.top, strict=False):
         assert asked["text"] == [found.passages[one.passage].text]
+        assert asked.get("model", ["minilm"]) == [name]
         assert (asked["head"], asked["pin"], asked["to"]) == ([chosen], [str(one.query)], [str(one.key)])
     assert len(links) == 5
     assert typical.count("<li>") == 5

@@ -5,7 +5,6 @@ import json
 
 import pytest
 
-from mha_core.cli import main
 from mha_core.heads.atlas.passages import attention_and_norms, own_digest, own_passages, passage_tokens
 from mha_core.heads.atlas.shipped import read_shipped, shipped_file
 from mha_core.model_list import DECODER_DIGEST, EMBEDDED_DIGESTS
@@ -70,15 +69,3 @@ def test_examples_of_minilm_come_out_again(model):
         weight = float(weights[one.query, one.key])
         assert one.weight == pytest.approx(weight, rel=1e-3, abs=1e-5)
         assert one.output_norm == pytest.approx(weight * float(norms[one.key]), rel=1e-3, abs=1e-5)
-
-
-def test_the_command_line_gives_the_table_of_one_head(capsys):
-    assert main(["atlas", "--head", "3-9", "--format", "json"]) == 0
-    data = json.loads(capsys.readouterr().out)
-    assert data["model"]["title"] == "MiniLM"
-    names = ["layer", "head", "sink", "feature", "share", "low", "high", "baseline", "lift", "n"]
-    assert all(list(row) == names for row in data["descriptions"])
-    assert {(row["layer"], row["head"]) for row in data["rows"]} == {(3, 9)}
-    norms = [row["output_norm"] for row in data["rows"] if row["kind"] == "top"]
-    assert norms == sorted(norms, reverse=True)
-    assert main(["atlas", "--head", "9-9"]) == 2

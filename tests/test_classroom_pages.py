@@ -1,17 +1,14 @@
 """The classroom's models on the pages: unknown words, the moments of the training, what stands beside a comparison."""
 
-from contextlib import nullcontext
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
+from visit import open_page
 
 from mha_core import load_model, trace
 from mha_core.heads.notices import unread
 from mha_core.training.toy.shipped import CHECKPOINT_STEPS
 from pages.parts.explore import moments
 from pages.parts.explore.moments import said as moment_said
-from pages.parts.frame import controls
 from pages.parts.frame.request import Request, model_allowed
 from pages.parts.picture.tiles import Board
 from pages.parts.training.picture_board import arcs
@@ -37,13 +34,12 @@ def test_what_it_does_not_know_is_said_and_what_it_knows_is_offered(model):
     assert not set(known) & {"[PAD]", "[UNK]", "[MASK]"}
 
 
-def test_the_words_that_a_model_knows_are_counted_and_offered_once(monkeypatch):
-    offered, said = [], []
-    monkeypatch.setattr(controls.st, "popover", lambda label, **_: offered.append(label) or nullcontext())
-    monkeypatch.setattr(controls, "say", said.append)
-    few = SimpleNamespace(known_words=("a", "dog", "ran"))
-    controls._known_words([few, few, SimpleNamespace(known_words=None)])
-    assert (offered, said) == (["The 3 words it knows"], ["a dog ran"])
+def test_the_words_that_a_model_knows_are_counted_and_offered_once(model):
+    at = open_page("pages/compare.py", model="classroom", model2="classroom-twin", against="model")
+    offered = [
+        each.proto.popover.label for each in at.get("popover") if "it knows" in each.proto.popover.label
+    ]
+    assert offered == [f"The {len(model.tokenizer.known_words)} words it knows"]
 
 
 def test_a_moment_says_how_far_it_is_and_only_moments_of_the_classroom_are_models():

@@ -67,6 +67,8 @@ def test_a_cell_that_would_start_a_formula_is_text(start):
         ("trace", "x", "--model", "no such model"),
         ("trace", "x", "--model", "/etc"),
         ("trace", "x", "--device", "tpu"),
+        ("atlas", "--head", "9-9"),
+        ("next", "x", "--model", "classroom", "--sha256", "0" * 64),
         ("trace", "x", "--precision", "int8"),
         ("trace", "x", "--format", "xml"),
         ("trace", "x", "--layer", "four"),
@@ -87,10 +89,18 @@ def test_bad_input_is_one_sentence_on_stderr_and_exit_code_2(arguments, run, mod
 
 @pytest.fixture
 def text(tmp_path):
-    """Work for a minute."""
-    file = tmp_path / "text.txt"
-    file.write_text("".join(f"The dog{' ran' * (i % 9)} home {i} times.\n" for i in range(30_000)))
-    return file
+    """Work for a minute, twice."""
+    lines = [f"The dog{' ran' * (i % 9)} home {i} times.\n" for i in range(30_000)]
+    for name, content in (("text.txt", lines), ("other.txt", lines[::-1])):
+        (tmp_path / name).write_text("".join(content))
+    return tmp_path / "text.txt"
+
+
+def test_a_file_of_texts_that_is_too_large_is_refused_before_it_is_read(run, tmp_path):
+    with (tmp_path / "large.txt").open("wb") as file:
+        file.truncate(10_000_001)
+    code, _, err = run("trace", "--file", str(tmp_path / "large.txt"))
+    assert (code, err) == (2, f"'{tmp_path / 'large.txt'}' has more than 10,000,000 bytes.\n")
 
 
 @pytest.mark.slow
@@ -100,25 +110,27 @@ def text(tmp_path):
         ("learn", "jobs"),
         ("trace", "--file", "TEXT", "--model", "classroom", "--out", "OUT"),
         ("roles", "TEXT", "--model", "classroom"),
-        ("roles", "TEXT", "--model", "classroom", "--part", "1/2", "--out", "OUT"),
+        ("roles", "TEXT", "OTHER", "--model", "classroom", "--part", "2/2", "--out", "OUT"),
         ("similarity", "TEXT", "--model", "classroom"),
         ("atlas", "TEXT", "--model", "classroom"),
         ("atlas", "TEXT", "--model", "classroom", "--part", "1/1", "--out", "OUT"),
     ],
 )
 def test_what_is_interrupted_ends_with_130_and_leaves_no_file(run, text, tmp_path, arguments):
-    before = signal.getsignal(signal.SIGINT)
-    places = {"TEXT": str(text), "OUT": str(tmp_path / "out")}
+    # What was started in the background, such as a whole run of the tests, may ignore Ctrl-C.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    places = {"TEXT": str(text), "OTHER": str(text.with_name("other.txt")), "OUT": str(tmp_path / "out")}
     stop = threading.Timer(1.5, os.kill, (os.getpid(), signal.SIGINT))
     stop.start()
     try:
         code, _, err = run(*(places.get(word, word) for word in arguments))
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
         stop.cancel()
+        signal.signal(signal.SIGINT, before)
     assert code == 130
     assert "Traceback" not in err
-    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [text]
-    assert signal.getsignal(signal.SIGINT) == before
+    assert {path.name for path in tmp_path.rglob("*") if path.is_file()} == {"text.txt", "other.txt"}
 
 
 @pytest.mark.parametrize(

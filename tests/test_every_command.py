@@ -42,6 +42,7 @@ from mha_core.heads.atlas.table import atlas
 from mha_core.heads.table import read_roles
 from mha_core.model_list import listed_models
 from mha_core.parts import compute_part
+from mha_core.ranked_links import strongest_links
 from mha_core.training import report
 from mha_core.training.toy.evaluation import evaluate
 from mha_core.training.train import TrainingSetup
@@ -55,131 +56,114 @@ SILENT = {
     "learn train": "writes a model's folder, and always says how far it is",
 }
 BOM = "\ufeff"
-# Uneven in every way: lengths, pieces a word, a word that stands twice, a line left empty, one with a blank.
+# Uneven in every way: lengths, pieces a word, a word that stands twice, an empty line, one that begins with a space; of
+# the decoder every token is a byte or two.
 LINE, LONG = "Unbelievably tired cats slept.", "It rained, and then a xylophone rained everywhere."
-LINES = f"{BOM}{LINE}\n\n {LONG}\n"
-SHORT, TEXT, OTHER = "it was", "the cat it is", "the dog it is"  # to the decoder, whose tokens are bytes
-TEXTS = f"{BOM}{TEXT}\n\n{SHORT}\n"
-WORD = Word(" the", " it")
-TARGET = "--target ' the' --against ' it'"
-T5_TARGET = "it slept all day"
+TEXT, OTHER, SHORT, TARGET = "the cat it is", "the dog it is", "it was", "it slept all day"
+TEXTS, PROMPTS = (LINE, f" {LONG}"), (TEXT, SHORT)
+FILE, PROMPT_FILE = f"{BOM}{LINE}\n\n {LONG}\n", f"{BOM}{TEXT}\n\n{SHORT}\n"
+WORDS = {
+    "LINE": LINE, "LONG": LONG, "LONGER": 5 * LONG, "TEXT": TEXT, "OTHER": OTHER, "TARGET": TARGET, "THE": " the",
+    "IT": " it",
+}  # fmt: skip
+OUTCOME = Word(" the", " it")
+LISTED = ("name", "title", "embedded", "description")
 
 
-# ---- what the library says: rows by their columns, what stands beside them, and what a person reads
+# ---- what the library says: rows by their columns, what stands beside them in JSON, and lines for people
 
 
-def links(grid, *heads):
-    """A row a link of these heads (layer, head from 1), of all where none is named."""
-    frame = grid.to_frame()
-    keep = [not heads or place in heads for place in zip(frame.layer, frame["head"], strict=True)]
-    of = [
-        grid.weights[la - 1, h - 1, q, k]
-        for la, h, q, k in frame[["layer", "head", "query", "key"]].to_numpy()[:, :4]
-    ]
-    np.testing.assert_array_equal(frame.weight, of)
-    return frame[keep]
-
-
-def strongest(grid):
-    """A line a head: where its largest weight is; a decoder's first row is left out."""
-    first = int(grid.is_causal)
-    for layer, head in np.ndindex(*grid.weights.shape[:2]):
-        rows = grid.weights[layer, head, first:]
-        q, k = np.unravel_index(rows.argmax(), rows.shape)
-        yield layer + 1, head + 1, grid.labels[q + first], grid.key_labels[k], rows[q, k]
-
-
-def of_trace(load, text, layer=None, head=None, words=False, **more):
+def weights_answer(model, text, layer=None, head=None, words=False, **more):
     """`layer` and `head` from 1."""
-    record = trace(text, load, **more)
-    grid = record.grid(words=words)
+    record = trace(text, model, **more)
+    grid, tokens = record.grid(words=words), record.tokens
+    frame = grid.to_frame()
+    for row in frame.itertuples():
+        assert row.weight == grid.weights[row.layer - 1, row.head - 1, row.query, row.key]
     heads = [(la + 1, h + 1) for la, h in np.ndindex(*grid.weights.shape[:2])]
     heads = [(la, h) for la, h in heads if layer in (None, la) and head in (None, h)]
-    at = slice(layer and layer - 1, layer), slice(head and head - 1, head)
     beside = {
-        "model": load.name, "text": record.tokens.text, "pair": record.tokens.pair, "units": list(grid.labels),
-        "tokens": [piece.text for piece in record.tokens.pieces], "n_cut": record.tokens.n_cut, "trained": load.trained,
-        "word_of_token": [piece.word for piece in record.tokens.pieces], "segments": list(record.tokens.segments),
-        "layers": sorted({la for la, _ in heads}), "heads": sorted({h for _, h in heads}), "weights": grid.weights[at],
-        "causal": grid.is_causal, "unit": "words" if words else "pieces",
+        "model": model.name, "text": tokens.text, "pair": tokens.pair, "units": list(grid.labels),
+        "tokens": [piece.text for piece in tokens.pieces], "segments": list(tokens.segments), "n_cut": tokens.n_cut,
+        "word_of_token": [piece.word for piece in tokens.pieces], "unit": "words" if words else "pieces",
+        "trained": model.trained,
+        "layers": sorted({la for la, _ in heads}), "heads": sorted({h for _, h in heads}), "causal": grid.is_causal,
+        "weights": grid.weights[layer and layer - 1 : layer, head and head - 1 : head],
     }  # fmt: skip
-    shown = [row for row in strongest(grid) if row[:2] in heads]
     if head:
         visible = np.ones(grid.weights.shape[2:]) if grid.visible is None else grid.visible[layer - 1]
         matrix = np.where(visible, grid.weights[layer - 1, head - 1], np.nan)
         shown = [(label, *row) for label, row in zip(grid.labels, matrix, strict=True)]
-    return links(grid, *heads), beside, shown
+    else:
+        rows = strongest_links(grid).itertuples(index=False)
+        shown = [row for row in rows if (row.layer, row.head) in heads]
+    return frame[[place in heads for place in zip(frame.layer, frame["head"], strict=True)]], beside, shown
 
 
-def of_rank(load, text, query, key):
-    record = trace(text, load)
-    (q,), (k,) = record.grid().find(query), record.grid().find(key)
-    weights = record.weights[:, :, q, k]
-    order = np.argsort(-weights, axis=None, kind="stable")
-    rows = [
-        {"rank": n, "name": f"{la + 1}-{h + 1}", "layer": la + 1, "head": h + 1, "weight": weights[la, h], "key": k,
-         "key_text": record.grid().labels[k]}
-        for n, (la, h) in enumerate(zip(*np.unravel_index(order, weights.shape), strict=True), 1)
-    ][:10]  # fmt: skip
-    return rows, {"from": query, "to": key, "text": text}, [tuple(row.values()) for row in rows[:5]]
+def rank_answer(model, text, query, key=None, top=10):
+    rows = trace(text, model).grid().rank(query, key)[:top]  # by tokens
+    return rows, {"from": query, "to": key, "text": text}, [*rows[:5].itertuples(index=False)]
 
 
-def of_next(load, text, top):
-    found = predict_next(load.tokenizer.encode(text), load, k=top)
-    rows = [
-        {"text": text, "rank": n, "token": one.text, "id": one.id, "probability": one.probability, "logit": one.logit}
-        for n, one in enumerate(found, 1)
-    ]  # fmt: skip
-    return rows, {"text": text}, [(one.probability, repr(one.text)) for one in found]
+def next_answer(model, text, top):
+    tokens = predict_next(model.tokenizer.encode(text), model, k=top)
+    names = {"token": "text", "id": "id", "probability": "probability", "logit": "logit"}
+    values = [{name: getattr(token, of) for name, of in names.items()} for token in tokens]
+    rows = [{"text": text, "rank": n} | each for n, each in enumerate(values, 1)]
+    return rows, {"text": text}, [(row["probability"], repr(row["token"])) for row in rows]
 
 
-def of_why(load, text, **link):
-    frame = why(text, load, **link)
-    rows = frame[["side", "part", "layer", "head", "score"]]
-    beside = {"weight": frame.attrs["weight"], "score": frame.attrs["score"], "head": link["head"]}
-    shown = [
-        (row.side, row.part, row.score) for _, side in rows.groupby("side") for row in side[:2].itertuples()
-    ]
-    return rows, beside, shown
+def why_answer(model, text, top=10, **link):
+    frame = why(text, model, **link)
+    rows, beside = frame[["side", "part", "layer", "head", "score"]], {"head": link["head"], **frame.attrs}
+    largest = rows.groupby("side", sort=True).head(top).sort_values("side", kind="stable")
+    beside = {name: beside[name] for name in ("head", "weight", "score")}
+    return rows, beside, [*largest[["side", "part", "score"]].itertuples(index=False)]
 
 
-def of_run(load, text, chosen, top=5):
-    """One run without and with interventions."""
-    tokens = load.tokenizer.encode(text)
+def run_answer(model, text, *interventions):
+    """One run without and with them."""
+    tokens, rows, numbers, likely = model.tokenizer.encode(text), [], {}, {}
     names = ("logit difference", "probability of ' the'", "probability of ' it'")
-    found, beside, rows = {}, {}, []
-    for run, each in (("before", ()), ("after", chosen)):
-        likely = next_words(tokens, load, each, top)
-        numbers = dict(zip(names, measure(tokens, load, WORD, each), strict=True))
-        numbers |= {f"probability of {word.text!r}": word.probability for word in likely}
-        rows += [{"run": run, "what": what, "value": value} for what, value in numbers.items()]
-        found[run] = numbers
-        beside[run] = [{"token": w.text, "probability": w.probability, "logit": w.logit} for w in likely]
-    effect = found["after"][names[0]] - found["before"][names[0]]
-    shown = [(what, *(found[run].get(what, "") for run in found)) for what in names]
-    return rows, {"effect": effect, "next": beside, "text": text, "target": " the", "against": " it"}, shown
+    for run, chosen in (("before", ()), ("after", interventions)):
+        words = next_words(tokens, model, chosen, 5)
+        numbers[run] = dict(zip(names, measure(tokens, model, OUTCOME, chosen), strict=True))
+        values = numbers[run] | {f"probability of {word.text!r}": word.probability for word in words}
+        rows += [{"run": run, "what": what, "value": value} for what, value in values.items()]
+        likely[run] = [{"token": w.text, "probability": w.probability, "logit": w.logit} for w in words]
+    effect = numbers["after"][names[0]] - numbers["before"][names[0]]
+    shown = [(what, numbers["before"][what], numbers["after"][what]) for what in names]
+    return rows, {"effect": effect, "next": likely, "text": text, "target": " the", "against": " it"}, shown
 
 
-def of_sweep(load, text, found, labels=None):
+def sweep_answer(model, text, sweep, *source, **options):
     """One change at a time: places, and the outcome before and after each."""
-    rows = found.to_frame()
-    if labels:
+    texts = [model.tokenizer.encode(each) for each in (*source, text)]
+    effects = last(sweep(*texts, model, OUTCOME, **options))
+    rows, beside = (
+        effects.to_frame(),
+        {"before": dict(zip(effects.names, effects.before, strict=True)), "text": text},
+    )
+    if sweep is patch_states:
+        labels = [texts[-1].label(piece) for piece in texts[-1].pieces]
         rows.insert(2, "token_text", [labels[token] for token in rows["token"]])
-    np.testing.assert_array_equal(rows.effect, (found.numbers[..., 0] - found.before[0]).ravel())
+    if source:
+        beside |= {
+            "source": source[0],
+            "source_outcome": dict(zip(effects.names, effects.source, strict=True)),
+        }
+    np.testing.assert_array_equal(rows.effect, (effects.numbers[..., 0] - effects.before[0]).ravel())
     largest = rows.iloc[np.argsort(-np.abs(rows.effect), kind="stable")[:5]]
-    beside = {"before": dict(zip(found.names, found.before, strict=True)), "text": text}
-    if found.source:
-        beside["source_outcome"] = dict(zip(found.names, found.source, strict=True))
     return rows, beside, [tuple(row.values()) for row in largest.to_dict("records")]
 
 
-def of_roles(_, trained=True, **keep):
+def roles_answer(model, trained=True, **keep):
     table = read_roles("minilm") if trained else read_roles("minilm").untrained
     rows = table.to_frame() if keep else table.questions()
     for name, value in keep.items():
         rows = rows[rows[name] == value]
     beside = {
-        "model": "minilm",
+        "model": model.name,
         "digest": table.digest,
         "left_out": 0,
         "unused": 0,
@@ -189,143 +173,125 @@ def of_roles(_, trained=True, **keep):
     return rows, beside, [*rows[columns].itertuples(index=False)]
 
 
-def of_similarity(load, texts):
+def similarity_answer(model, *texts):
     """Jensen and Shannon's divergence by SciPy, meaned over rows and then over texts."""
-    n = load.n_layers * load.n_heads
-    total = np.zeros((n, n))
+    names = [f"{la + 1}-{h + 1}" for la, h in np.ndindex(model.n_layers, model.n_heads)]
+    total = np.zeros((len(names),) * 2)
     for text in texts:
-        rows = trace(text, load).weights.reshape(n, -1, 1)
-        side = int(rows.shape[1] ** 0.5)
-        rows = rows.reshape(n, side, side).astype(float)
+        rows = trace(text, model).weights.astype(float)
+        rows = rows.reshape(len(names), *rows.shape[2:])
         total += [[np.mean(jensenshannon(a, b, axis=1) ** 2) for b in rows] for a in rows]
-    distance = total / len(texts)
-    names = [f"{la + 1}-{h + 1}" for la, h in np.ndindex(load.n_layers, load.n_heads)]
-    apart = distance + np.diag([np.inf] * n)
-    rows = pd.DataFrame(distance, columns=names)
-    rows.insert(0, "head", names)
-    rows.insert(1, "nearest", [names[i] for i in apart.argmin(1)])
-    rows.insert(2, "nats", apart.min(1))
-    return rows, {"n_texts": len(texts), "model": load.name}, []
+    rows = pd.DataFrame(total / len(texts), columns=names)
+    apart = rows.to_numpy() + np.diag([np.inf] * len(names))
+    nearest = [names[i] for i in apart.argmin(1)]
+    return (
+        rows.assign(head=names, nearest=nearest, nats=apart.min(1)),
+        {"n_texts": len(texts), "model": model.name},
+        [],
+    )
 
 
-def of_atlas(found, head=None):
-    if head:
-        rows, (entry,) = found.only(head).to_frame(), found.only(head).heads
-        top = [(one.weight, one.output_norm, one.passage) for one in entry.top[:3]]
-        return rows, {"descriptions": found.only(head).description_rows()}, top
-    return found.descriptions(), {"n_passages": found.n_passages, "n_tokens": found.n_tokens}, []
-
-
-def made_atlas(load, text):
-    kept = Collection(load.n_layers, load.n_heads, load.is_causal)
-    for batch in read_passages(text.removeprefix(BOM).splitlines(), load):
+def atlas_answer(model, head=None, shipped=False):
+    """`head` from 0."""
+    collection = Collection(model.n_layers, model.n_heads, model.is_causal)
+    for batch in () if shipped else read_passages([LINE, "", LONG], model):
         for passage in batch:
-            kept.add(*passage)
-    return atlas(kept)
+            collection.add(*passage)
+    result = read_shipped(model.name).atlas if shipped else atlas(collection)
+    if head is None:
+        return result.descriptions(), {"n_passages": result.n_passages, "n_tokens": result.n_tokens}, []
+    of_head, top = result.only(head), result.entry(head).top[:3]
+    shown = [(example.weight, example.output_norm, example.passage) for example in top]
+    return of_head.to_frame(), {"descriptions": of_head.description_rows()}, shown
 
 
-def of_learning(task, layers):
-    found = report.trained(TrainingSetup(task, layers, 4, 0, 2))
-    beside = {name: found[name] for name in ("setup", "parameters", "answers", "heads", "without")}
-    shown = [
-        (one["head"], other["accuracy"]) for one, other in zip(found["heads"], found["without"], strict=True)
-    ]
-    return [report.flatten(row) for row in found["curve"]], beside, shown
+def learning_answer(_, task, *sizes):
+    result = report.trained(TrainingSetup(task, *sizes))
+    pairs = zip(result["heads"], result["without"], strict=True)
+    beside = {name: result[name] for name in ("setup", "parameters", "answers", "heads", "without")}
+    return (
+        [report.flatten(row) for row in result["curve"]],
+        beside,
+        [(h["head"], w["accuracy"]) for h, w in pairs],
+    )
 
 
-def of_evaluation(**options):
-    found = evaluate(load_model("classroom", device="cpu", **options).encoder, 2)
-    row = {name: found[name] for name in ("pairs", "pass", "animate", "inanimate", "head", "right", "wrong")}
-    row |= {
-        "answers exact": found["answers"]["exact"],
-        "without_head better": found["without_head"]["better"],
-    }
-    return [row], {}, [("animate", found["animate"]), ("right", found["right"])]
+def evaluation_answer(model):
+    card = evaluate(model.encoder, 2)
+    row = {name: card[name] for name in ("pairs", "pass", "animate", "inanimate", "head", "right", "wrong")}
+    row |= {"answers exact": card["answers"]["exact"], "without_head better": card["without_head"]["better"]}
+    return [row], {}, [("animate", card["animate"]), ("right", card["right"])]
 
 
-def every(load, text, **options):
-    return of_sweep(load, text, last(every_head(load.tokenizer.encode(text), load, WORD, **options)))
+def models_answer(_):
+    rows = [{key: getattr(entry, key) for key in LISTED} for entry in listed_models()]
+    return rows, {}, [tuple(row.values()) for row in rows]
 
 
-def patched(load, sweep):
-    source, into = (load.tokenizer.encode(text) for text in (OTHER, TEXT))
-    labels = [into.label(piece) for piece in into.pieces] if sweep is patch_states else None
-    return of_sweep(load, TEXT, last(sweep(source, into, load, WORD)), labels)
-
-
-LISTED = ("name", "title", "embedded", "description")
-
-# A call, what it reads (put into FILE.x, or piped), and the library's answer; of many texts a list of answers.
-BERT, DECODER, T5 = "--model BERT", "--model DECODER", "--model T5"
+# A call, what it reads (in FILE.x, or piped), and the library's answer of a model, of one text or of each of some.
+ABLATE = "--model DECODER --target THE --against IT"
 CASES = {
     "trace": [
-        (f"trace '{LINE}' {BERT}", "", lambda load: of_trace(load("BERT"), LINE)),
-        (f"trace '{LINE}' {BERT} --layer 4 --head 2", "", lambda load: of_trace(load("BERT"), LINE, 4, 2)),
-        (f"trace '{LINE}' {BERT} --layer 3 --words --pair '{LONG}'", "",
-         lambda load: of_trace(load("BERT"), LINE, 3, words=True, pair=LONG)),
-        (f"trace '{LINE}' {BERT} --layer 2 --head 3 --untrained", "",
-         lambda load: of_trace(load("BERT", trained=False), LINE, 2, 3)),
-        (f"trace '{LONG * 5}' {BERT} --layer 1 --head 3", "", lambda load: of_trace(load("BERT"), LONG * 5, 1, 3)),
-        (f"trace '{TEXT}' {DECODER} --head 5 --layer 2", "", lambda load: of_trace(load("DECODER"), TEXT, 2, 5)),
-        (f"trace '{LINE}' {T5} --attention cross --pair '{T5_TARGET}' --layer 3 --head 1", "",
-         lambda load: of_trace(load("T5"), LINE, 3, 1, target=T5_TARGET, part="cross")),
-        (f"trace --file FILE.txt {BERT} --layer 4 --head 2", LINES,
-         lambda load: [of_trace(load("BERT"), text, 4, 2) for text in (LINE, f" {LONG}")]),
-        (f"trace - {BERT}", LINES, lambda load: [of_trace(load("BERT"), text) for text in (LINE, f" {LONG}")]),
-        (f"trace '{LINE}' {BERT} --from tired --to slept", "",
-         lambda load: of_rank(load("BERT"), LINE, "tired", "slept")),
+        ("trace LINE --model BERT", "", weights_answer, "BERT", LINE),
+        ("trace LINE --model BERT --layer 4 --head 2", "", weights_answer, "BERT", LINE, 4, 2),
+        ("trace LINE --model BERT --layer 3 --words --pair LONG", "", weights_answer, "BERT", LINE, 3,
+         {"words": True, "pair": LONG}),
+        ("trace LINE --model BERT --layer 2 --head 3 --untrained", "", weights_answer, "BERT-untrained", LINE, 2, 3),
+        ("trace LONGER --model BERT --layer 1 --head 3", "", weights_answer, "BERT", 5 * LONG, 1, 3),
+        ("trace TEXT --model DECODER --head 5 --layer 2", "", weights_answer, "DECODER", TEXT, 2, 5),
+        ("trace LINE --model T5 --attention cross --pair TARGET --layer 3 --head 1", "", weights_answer, "T5", LINE,
+         3, 1, {"target": TARGET, "part": "cross"}),
+        ("trace --file FILE.txt --model BERT --layer 4 --head 2", FILE, weights_answer, "BERT", TEXTS, 4, 2),
+        ("trace - --model BERT", FILE, weights_answer, "BERT", TEXTS),
+        ("trace LINE --model BERT --from tired --to slept", "", rank_answer, "BERT", LINE, "tired", "slept"),
+        ("trace LONG --model BERT --from rained#2 --top 3", "", rank_answer, "BERT", LONG, "rained#2", None, 3),
+        ("trace LINE --model BERT --from [CLS] --top 0", "", rank_answer, "BERT", LINE, "[CLS]", None, 12),
     ],
     "next": [
-        (f"next '{TEXT}' {DECODER} --top 3", "", lambda load: of_next(load("DECODER"), TEXT, 3)),
-        (f"next - {DECODER} --top 4", TEXTS,
-         lambda load: [of_next(load("DECODER"), text, 4) for text in (TEXT, SHORT)]),
+        ("next TEXT --model DECODER --top 3", "", next_answer, "DECODER", TEXT, 3),
+        ("next - --model DECODER --top 4", PROMPT_FILE, next_answer, "DECODER", PROMPTS, 4),
     ],
     "why": [
-        (f"why '{TEXT}' {DECODER} --head 2-3 --from it --to '#1'", "",
-         lambda load: of_why(load("DECODER"), TEXT, head="2-3", query="it", key="#1")),
+        ("why TEXT --model DECODER --head 2-3 --from it --to '#1'", "", why_answer, "DECODER", TEXT,
+         {"head": "2-3", "query": "it", "key": "#1"}),
+        ("why TEXT --model DECODER --head 3-1 --from '#9' --to '#2' --top 1", "", why_answer, "DECODER", TEXT, 1,
+         {"head": "3-1", "query": "#9", "key": "#2"}),
     ],
-    "models": [
-        ("models", "", lambda _: (
-            [{key: getattr(one, key) for key in LISTED} for one in listed_models()], {},
-            [[getattr(one, key) for key in LISTED] for one in listed_models()],
-        )),
-    ],
+    "models": [("models", "", models_answer, "minilm")],
     "ablate": [
-        (f"ablate '{TEXT}' {DECODER} {TARGET} --heads 3-2,1-5", "",
-         lambda load: of_run(load("DECODER"), TEXT, (Factor(((0, 4), (2, 1)), 0.0),))),
-        (f"ablate '{TEXT}' {DECODER} {TARGET} --heads 2-4 --factor 2.5", "",
-         lambda load: of_run(load("DECODER"), TEXT, (Factor(((1, 3),), 2.5),))),
-        (f"ablate '{TEXT}' {DECODER} {TARGET} --heads 2-4 --mean", "",
-         lambda load: of_run(load("DECODER"), TEXT, (MeanAblation(((1, 3),)),))),
-        (f"ablate '{TEXT}' {DECODER} {TARGET} --every --factor 2", "",
-         lambda load: every(load("DECODER"), TEXT, factor=2.0)),
-        (f"ablate --file FILE.txt {DECODER} {TARGET} --every", TEXTS,
-         lambda load: [every(load("DECODER"), text) for text in (TEXT, SHORT)]),
+        (f"ablate TEXT {ABLATE} --heads 3-2,1-5", "", run_answer, "DECODER", TEXT, Factor(((0, 4), (2, 1)), 0.0)),
+        (f"ablate TEXT {ABLATE} --heads 2-4 --factor 2.5", "", run_answer, "DECODER", TEXT, Factor(((1, 3),), 2.5)),
+        (f"ablate TEXT {ABLATE} --heads 2-4 --mean", "", run_answer, "DECODER", TEXT, MeanAblation(((1, 3),))),
+        (f"ablate TEXT {ABLATE} --every --factor 2", "", sweep_answer, "DECODER", TEXT, every_head, {"factor": 2.0}),
+        (f"ablate --file FILE.txt {ABLATE} --every", PROMPT_FILE, sweep_answer, "DECODER", PROMPTS, every_head),
     ],
     "patch": [
-        (f"patch '{OTHER}' '{TEXT}' {DECODER} {TARGET} --heads 1-2", "",
-         lambda load: of_run(load("DECODER"), TEXT, (PatchHeads(((0, 1),), OTHER),))),
-        (f"patch - '{TEXT}' {DECODER} {TARGET} --every heads", BOM + OTHER,
-         lambda load: patched(load("DECODER"), patch_heads)),
-        (f"patch '{OTHER}' - {DECODER} {TARGET} --every layers", BOM + TEXT,
-         lambda load: patched(load("DECODER"), patch_states)),
+        (f"patch OTHER TEXT {ABLATE} --heads 1-2", "", run_answer, "DECODER", TEXT, PatchHeads(((0, 1),), OTHER)),
+        (f"patch - TEXT {ABLATE} --every heads", BOM + OTHER, sweep_answer, "DECODER", TEXT, patch_heads, OTHER),
+        (f"patch OTHER - {ABLATE} --every layers", BOM + TEXT, sweep_answer, "DECODER", TEXT, patch_states, OTHER),
     ],
     "roles": [
-        ("roles", "", of_roles),
-        ("roles --untrained --head 4-2", "", lambda load: of_roles(load, trained=False, layer=4, head=2)),
-        ("roles --question det --head 6-1", "", lambda load: of_roles(load, question="det", layer=6, head=1)),
+        ("roles", "", roles_answer, "minilm"),
+        ("roles --untrained --head 4-2", "", roles_answer, "minilm", {"trained": False, "layer": 4, "head": 2}),
+        ("roles --question det --head 6-1", "", roles_answer, "minilm", {"question": "det", "layer": 6, "head": 1}),
     ],
-    "similarity": [(f"similarity FILE.txt {BERT}", LINES, lambda load: of_similarity(load("BERT"), (LINE, LONG)))],
+    "similarity": [
+        ("similarity FILE.txt --model BERT", FILE, similarity_answer, "BERT", LINE, LONG),
+        ("similarity FILE.txt --model BERT --limit 1", FILE, similarity_answer, "BERT", LINE),
+    ],
     "atlas": [
-        ("atlas --head 5-3", "", lambda _: of_atlas(read_shipped("minilm").atlas, (4, 2))),
-        (f"atlas FILE.txt {BERT} --head 4-2", LINES, lambda load: of_atlas(made_atlas(load("BERT"), LINES), (3, 1))),
+        ("atlas --head 5-3", "", atlas_answer, "minilm", {"head": (4, 2), "shipped": True}),
+        ("atlas FILE.txt --model BERT --head 4-2", FILE, atlas_answer, "BERT", {"head": (3, 1)}),
     ],
-    "merge": [("merge PARTS", LINES, lambda load: of_atlas(made_atlas(load("classroom"), LINES)))],
-    "learn jobs": [("learn jobs --steps 2", "", lambda _: of_learning("jobs", 1))],
-    "learn induction": [("learn induction --steps 2", "", lambda _: of_learning("induction", 2))],
+    "merge": [("merge PARTS", FILE, atlas_answer, "classroom")],
+    "learn jobs": [
+        ("learn jobs --steps 2", "", learning_answer, "minilm", "jobs", 1, 4, 0, 2),
+        ("learn jobs --steps 1 --layers 2 --heads 2 --seed 3", "", learning_answer, "minilm", "jobs", 2, 2, 3, 1),
+    ],
+    "learn induction": [("learn induction --steps 2", "", learning_answer, "minilm", "induction", 2, 4, 0, 2)],
     "learn evaluate": [
-        ("learn evaluate classroom --pairs 2", "", lambda _: of_evaluation()),
-        ("learn evaluate classroom --pairs 2 --untrained", "", lambda _: of_evaluation(trained=False)),
+        ("learn evaluate classroom --pairs 2", "", evaluation_answer, "classroom"),
+        ("learn evaluate classroom --pairs 2 --untrained", "", evaluation_answer, "classroom-untrained"),
     ],
 }  # fmt: skip
 
@@ -369,14 +335,20 @@ def home(tmp_path_factory):
 @pytest.fixture
 def run(home, capsys, monkeypatch, tmp_path):
     def put(word, content):
-        if (home / word).is_dir():
-            return str(home / word)
+        if word in WORDS or (home / word).is_dir():
+            return WORDS.get(word, str(home / word))
         if word == "PARTS" or word.startswith("FILE."):
             file = tmp_path / word.replace("PARTS", "text.txt")
             file.write_text(content, encoding="utf-8")
             if word != "PARTS":
                 return str(file)
-            compute_part("atlas", {"model": "classroom"}, [str(file)], 1, 1, tmp_path / "parts")
+            shards = [tmp_path / f"{i}.txt" for i in range(2)]
+            for shard, line in zip(shards, content.split("\n\n"), strict=True):
+                shard.write_text(line, encoding="utf-8")
+            for part in (1, 2):
+                compute_part(
+                    "atlas", {"model": "classroom"}, list(map(str, shards)), part, 2, tmp_path / "parts"
+                )
             return str(tmp_path / "parts")
         return word
 
@@ -395,8 +367,14 @@ def long_work_is_done_once(monkeypatch):
     from mha_core.training import report
 
     def once(real):
-        kept = []
-        return lambda *given, **options: kept[0] if kept else kept.append(real(*given, **options)) or kept[0]
+        results = {}
+
+        def call(*given):
+            if repr(given) not in results:
+                results[repr(given)] = real(*given)
+            return results[repr(given)]
+
+        return call
 
     monkeypatch.setattr(report, "trained", once(report.trained))
     monkeypatch.setattr(training, "evaluate", once(training.evaluate))
@@ -440,18 +418,21 @@ def seen(cell):
 
 
 @pytest.mark.parametrize(
-    ("line", "piped", "expected"),
-    [pytest.param(*case, id=case[0]) for cases in CASES.values() for case in cases],
+    "case", [case for cases in CASES.values() for case in cases], ids=lambda case: case[0]
 )
 def test_its_numbers_and_words_are_the_librarys_in_every_format(
-    run, home, long_work_is_done_once, line, piped, expected, tmp_path
+    run, home, long_work_is_done_once, case, tmp_path
 ):
-    def load(name, **options):
-        return load_model(str(home / name) if (home / name).is_dir() else name, device="cpu", **options)
-
-    answers = expected(load)
-    many = answers if isinstance(answers, list) else None
-    answers = many or [answers]
+    line, piped, answer_of, name, *given = case
+    options = given.pop() if given and isinstance(given[-1], dict) else {}
+    name, _, untrained = name.partition("-")
+    name = str(home / name) if (home / name).is_dir() else name
+    model = load_model(name, device="cpu", trained=not untrained)
+    many = bool(given) and isinstance(given[0], tuple)
+    texts = given[0] if many else given[:1]
+    answers = [answer_of(model, text, *given[1:], **options) for text in texts] or [
+        answer_of(model, **options)
+    ]
     code, table, _ = run(line, piped, "--format", "table")
     assert code == 0
     lines = [" ".join(one.split()) for one in table.splitlines()]
@@ -488,3 +469,18 @@ def test_its_numbers_and_words_are_the_librarys_in_every_format(
         check_rows(stream, rows)
         for one, answer in zip(data, answers, strict=True):
             check_rows(one["rows"], rows_of(answer))
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("trace - --model BERT --pair LINE", "--pair"),
+        ("trace - --model BERT --from cats", "Text 2: "),
+        ("next LINE --file FILE.txt --model DECODER", "--file"),
+        ("patch - - --model DECODER --every heads", "once"),
+    ],
+)
+def test_what_many_texts_do_not_allow_is_one_sentence(run, line, says):
+    code, out, err = run(line, FILE, "--format", "csv")
+    assert (code, says in err.splitlines()[-1]) == (2, True)
+    assert LONG not in out

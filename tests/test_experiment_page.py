@@ -226,6 +226,10 @@ def test_undo_takes_back_one_change_after_the_other(monkeypatch):
         seen.append((link.get("off"), link.get("set"), link.get("word")))
     forward = [("1-1", None, None), (None, None, None), (None, "2", None), (None, "2", " John")]
     assert seen == [*forward, *forward[2::-1], ("6-6", None, None), ("6-6", None, None)]
+    monkeypatch.setattr(switch, "UNDO_AT_MOST", 2)
+    for heads in ("1-1", "1-2", "1-3"):
+        switch._change({"off": heads})
+    assert [(switch._undo(), link["off"])[1] for _ in range(3)] == ["1-2", "1-1", "1-1"], "the last two"
 
 
 def test_all_heads_of_a_large_model_can_be_switched_and_a_longer_link_is_refused_whole():

@@ -221,12 +221,24 @@ def test_the_command_sweeps_a_file_of_prompts_by_three_methods(decoder, tmp_path
     asked = ("ablate", "--file", str(file), "--every", "--model", folder)
     assert main([*asked, "--format", "json"]) == 0
     data = json.loads(capsys.readouterr().out)
-    assert [prompt["target"] for prompt in data["prompts"]] == [" the", " the"]
+    read = [(prompt["text"], prompt["target"], prompt["against"]) for prompt in data["prompts"]]
+    assert read == [(text, " the", " it") for text in TEXTS]
     lines = [f"{text}\tthe\tit" for text in TEXTS]
+    by_method = {}
     for method in ("resample", "mean", "zero"):
         found = last(sweep_prompts(read_prompts(lines, model), model, method))
         effects = [row["effect"] for row in data["rows"] if row["method"] == method]
         np.testing.assert_allclose(effects, found.mean.ravel(), atol=1e-4)
+        by_method[method] = found.mean
+    outcomes = [measure(model.tokenizer.encode(text), model, Word(" the", " it"))[0] for text in TEXTS]
+    assert data["before"] == pytest.approx(np.mean(outcomes), abs=1e-4)
+    assert main([*asked]) == 0
+    heading, first = (line.split() for line in capsys.readouterr().out.splitlines()[2:4])
+    shown = dict(zip(heading, first, strict=True))
+    place = int(shown["layer"]) - 1, int(shown["head"]) - 1
+    assert np.abs(by_method["resample"]).max() == np.abs(by_method["resample"][place])
+    for method, mean in by_method.items():
+        assert float(shown[method]) == pytest.approx(mean[place], abs=6e-4)
     file.write_text("the cat it\tthe\n")
     assert main([*asked]) != 0
     capsys.readouterr()

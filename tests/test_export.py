@@ -81,6 +81,9 @@ def test_the_json_has_all_that_is_needed_to_get_it_again(record, model):
     request = Request(TEXT)
     content = json.loads(export.json_of(record, record.grid(), request, VIEW, [(3, 1)]))
     assert content["model_details"]["digest"] == model.digest
+    n_parameters = sum(parameter.numel() for parameter in model.encoder.parameters())
+    assert content["model_details"]["parameters"] == n_parameters
+    assert [content["model_details"][name] for name in ("layers", "heads", "trained")] == [6, 12, True]
     assert (content["unit"], content["units"][1], content["measure"]) == ("pieces", "The", "raw")
     assert content["text"] == TEXT
     assert content["versions"]["torch"]
@@ -111,6 +114,7 @@ def test_the_python_lines_run_and_reach_the_same_grid(request_, model, capsys):
     wanted = grid_of(traced, drawn, request_.words, request_.specials)
     lines = export.python_of(wanted, request_, Selection((3, 1), (1,)), "http://h/?x", "bars", 12.0)
     exec(compile(lines, "shown", "exec"), space)  # noqa: S102
+    assert ("untrained" in lines.splitlines()[1]) == (not request_.trained)
     assert np.array_equal(space["grid"].weights, wanted.weights)
     np.testing.assert_array_equal(space["picture"].data[0].x, wanted.weights[3, 1, 1])
     assert wanted.labels[1] in capsys.readouterr().out

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from dataclasses import replace
 from functools import cache
+from urllib.parse import parse_qs
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from mha_core.heads.table import RoleTable, read_roles
 from mha_core.picture.payload import record_payload
 from mha_core.wording import head_name, percent
 from pages.parts.explore import evidence
+from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
 
 KNOWN = (
@@ -161,6 +163,21 @@ def test_no_head_is_shown_with_a_role_that_no_verdict_gives_it(name):
         earned = {(role.name, KIND_OF[role.kind].word) for role in roles_held(table, head)}
         assert (head_name(head) in shown) == bool(earned), head
         assert not earned or shown[head_name(head)] in earned
+
+
+@pytest.mark.parametrize("asked", [{"model": "smollm2"}, {"trained": False}, {}])
+def test_the_test_of_a_link_is_on_roles_under_its_own_model_and_weights(asked):
+    request = Request(TEXTS[0], **asked)
+    table, (record, _) = shipped(request.model)
+    grid, chosen = record.grid(), Selection((1, 4), (2,), 1)
+    answer = evidence.asked(table if request.trained else table.untrained, record, grid, chosen)
+    shown = evidence.of_choice(request, record, grid, chosen)["evidence"]
+    page, _, query = shown["href"].partition("?")
+    expected = {"head": ["2-5"], "question": [answer.key]}
+    expected |= {} if request.model == "minilm" else {"model": [request.model]}
+    expected |= {} if request.trained else {"weights": ["untrained"]}
+    assert (page, parse_qs(query)) == ("./roles", expected)
+    assert shown["said"] == evidence.tested(answer, (1, 4))
 
 
 def test_a_sink_is_asked_by_the_special_token_that_is_looked_at():

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from bert_folders import embedded_folder, random_bert
+from test_any_model import SEQUENCES, random_model
 
 from mha_core import (
     AttentionRecord,
@@ -23,21 +24,6 @@ from mha_core import (
 
 transformers = pytest.importorskip("transformers")
 TEXT, TARGET = "The animal didn't sit.", "It slept in tiredness"
-SMALL = {"vocab_size": 30522, "attn_implementation": "eager"}
-SEQUENCES = {
-    "T5ForConditionalGeneration": transformers.T5Config(
-        d_model=15, d_kv=4, num_heads=5, d_ff=19, num_layers=2, num_decoder_layers=3, decoder_start_token_id=0, **SMALL
-    ),
-    "BartForConditionalGeneration": transformers.BartConfig(
-        d_model=18, encoder_layers=2, decoder_layers=3, encoder_attention_heads=3, decoder_attention_heads=3,
-        encoder_ffn_dim=11, decoder_ffn_dim=11, max_position_embeddings=33, decoder_start_token_id=102, **SMALL,
-    ),
-    "MarianMTModel": transformers.MarianConfig(
-        d_model=22, encoder_layers=1, decoder_layers=2, encoder_attention_heads=11, decoder_attention_heads=11,
-        encoder_ffn_dim=7, decoder_ffn_dim=7, max_position_embeddings=29, pad_token_id=0, decoder_start_token_id=0,
-        **SMALL,
-    ),
-}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -120,6 +106,7 @@ def test_a_layer_that_was_not_kept_keeps_its_number():
     with pytest.raises(InputError, match="1-1"):
         record["1-1"]
     assert set(record.rank("a", "b")["layer"]) == {2}
+    assert json.loads(export.weights_json(record, record.grid()))["layers_without_attention"] == [1, 3, 4]
     assert [int(line.split(",")[0]) for line in weights_csv_rows(record)] == [2] * 3 * 16
 
 
@@ -132,23 +119,26 @@ def weights_csv_rows(record):
 
 def test_layers_with_different_counts_of_heads_are_taken_as_they_are():
     first, second = rows(1, 4, 3, 3), rows(1, 3, 3, 3, seed=1)
-    record = record_of([first, second], ["a", "b", "c"])
+    record = record_of([first, second, rows(1, 2, 3, 3)], ["a", "b", "c"])
     np.testing.assert_array_equal(record["2-3"].weights, second[0, 2].numpy())
     with pytest.raises(InputError):
         record["2-4"]
-    assert len(record.rank("a", "b")) == 7
-    assert json.loads(export.weights_json(record, record.grid()))["heads_without_weights"] == ["2-4"]
+    assert len(record.rank("a", "b")) == 9
+    assert json.loads(export.weights_json(record, record.grid()))["heads_without_weights"] == [
+        "2-4", "3-3", "3-4",
+    ]  # fmt: skip
 
 
 def test_a_learned_sink_is_taken_only_where_it_is_said():
-    weights = 0.75 * rows(2, 2, 3, 3)
+    weights = rows(2, 2, 3, 3) * torch.tensor([[0.75, 0.5], [0.25, 0.625]])[..., None, None]
     with pytest.raises(InputError, match="sinks=True"):
         record_of(weights, ["a", "b", "c"])
     record = record_of(weights, ["a", "b", "c"], sinks=True)
-    np.testing.assert_allclose(record.sink, 0.25, atol=1e-6)
-    assert json.loads(export.weights_json(record, record.grid()))["sink"][1][0] == pytest.approx(
-        [0.25] * 3, abs=1e-6
-    )
+    np.testing.assert_allclose(record.sink[..., 0], [[0.25, 0.5], [0.75, 0.375]], atol=1e-6)
+    for layers, heads in ((slice(None), slice(None)), (slice(1, 2), slice(0, 1)), (slice(0, 1), slice(1, 2))):
+        content = json.loads(export.weights_json(record, record.grid(), layers, heads))
+        for name, values in (("sink", record.sink), ("weights", record.weights)):
+            np.testing.assert_allclose(content[name], values[layers, heads], atol=1e-6)
     assert (
         sum(",-1,a,(sink)," in line for line in export.weights_csv(record.grid(), [(0, 0)]).splitlines()) == 1
     )
@@ -250,8 +240,7 @@ def test_an_encoder_gives_its_attentions_with_the_readers_own_words(tokenizer):
 
 @pytest.mark.parametrize("kind", SEQUENCES)
 def test_an_encoder_decoder_gives_three_records_and_the_cross_one_between_two_lines(kind, tokenizer):
-    torch.manual_seed(0)
-    theirs = getattr(transformers, kind)(SEQUENCES[kind]).eval()
+    theirs = random_model(kind, SEQUENCES[kind], sequence=True)
     found = from_transformers(theirs, tokenizer)(TEXT, target=TARGET)
     source = tokenizer(TEXT, return_tensors="pt")
     labels = tokenizer(text_target=TARGET, return_tensors="pt").input_ids
@@ -261,8 +250,9 @@ def test_an_encoder_decoder_gives_three_records_and_the_cross_one_between_two_li
         expected = torch.cat(output[f"{name}_attentions"])
         np.testing.assert_allclose(record.weights, expected.numpy(), atol=1e-6)
     assert (found.encoder.model.is_causal, found.decoder.model.is_causal) == (False, True)
-    width = {"T5ForConditionalGeneration": 4, "BartForConditionalGeneration": 6, "MarianMTModel": 2}[kind]
-    assert {record.model.d_k for record in (found.encoder, found.decoder, found.cross)} == {width}
+    n_heads = [record.weights.shape[1] for record in (found.encoder, found.decoder, found.cross)]
+    d_k = [record.model.d_k for record in (found.encoder, found.decoder, found.cross)]
+    assert d_k == [32 // n for n in n_heads]
     start = tokenizer.convert_ids_to_tokens(theirs.config.decoder_start_token_id)
     assert found.cross.grid(words=True).labels == (start, "[CLS]", *TARGET.split())
     assert found.cross.grid(words=True).key_labels[3] == "didn't"
@@ -273,18 +263,17 @@ def test_an_encoder_decoder_gives_three_records_and_the_cross_one_between_two_li
 
 
 def test_a_cross_record_is_written_read_shown_and_pickled(tokenizer):
-    kind = "T5ForConditionalGeneration"
-    theirs = getattr(transformers, kind)(SEQUENCES[kind]).eval()
+    theirs = random_model("T5", SEQUENCES["T5"], sequence=True)
     cross = from_transformers(theirs, tokenizer)(TEXT, target=TARGET).cross
     grid = cross.grid(words=True)
-    table = list(csv.DictReader(io.StringIO(export.weights_csv(grid, [(2, 4)]))))
+    table = list(csv.DictReader(io.StringIO(export.weights_csv(grid, [(2, 3)]))))
     n = len(grid.key_labels)
     assert len(table) == len(grid) * n
     assert (table[n + 3]["query_text"], table[n + 3]["key_text"]) == ("[CLS]", "didn't")
-    assert np.float32(table[n + 3]["weight"]) == grid.weights[2, 4, 1, 3]
+    assert np.float32(table[n + 3]["weight"]) == grid.weights[2, 3, 1, 3]
     content = json.loads(export.weights_json(cross, grid))
     assert (content["text"], content["key_text"], content["key_units"][3]) == (TARGET, TEXT, "didn't")
-    frame = cross["3-5"].to_frame()
+    frame = cross["3-4"].to_frame()
     assert frame.shape == cross.weights.shape[2:]
     assert list(frame.columns) == list(cross.grid().key_labels)
     assert len(repr(cross).splitlines()) == 5

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 
 from mha_core.heads import cluster_stats as stats
 from mha_core.heads.baselines import fit_first, fit_most_mentioned, fit_nearest
@@ -14,6 +15,7 @@ from mha_core.heads.questions.places import PlaceQuestions
 from mha_core.heads.questions.pronouns import ANTECEDENT, ChoiceQuestions
 from mha_core.heads.questions.question_set import FrameCollector
 from mha_core.heads.questions.syntax import SIBLINGS, RelationQuestions, Tree
+from mha_core.heads.similarity import SimilarityCollector
 from mha_core.heads.surface import fold_weights
 from mha_core.heads.survey import TextItem
 from mha_core.heads.word_weights import entropy
@@ -283,3 +285,18 @@ def test_the_best_of_many_is_scored_on_the_half_it_was_not_chosen_on():
     found = stats.choose(right[:, None] * halves[..., None], halves)
     assert (found.picked, found.where_chosen, found.held_out) == ((0, 1), 1.0, 0.0)
     assert stats.choose(right[:2, None] * halves[:2, :, None], halves[:2]) is None
+
+
+def test_heads_that_are_alike_share_a_cluster_and_the_plane_keeps_their_distances():
+    """Eight groups on a plane, of which every distance is known."""
+    rng = np.random.default_rng(2)
+    groups = np.repeat(np.arange(8), [1, 2, 3, 1, 2, 3, 1, 2])
+    points = np.stack([groups % 3 * 7.0, groups // 3 * 11.0], 1) + rng.random((15, 2))
+    log = SimilarityCollector(3, 5)
+    log.total, log.n_texts = 4 * cdist(points, points), 4
+    frame = log.to_frame()
+    np.testing.assert_allclose(cdist(frame[["x", "y"]], frame[["x", "y"]]), log.distance(), atol=0.5)
+    same = np.equal.outer(groups, groups)
+    np.testing.assert_array_equal(
+        np.equal.outer(frame["cluster"].to_numpy(), frame["cluster"].to_numpy()), same
+    )

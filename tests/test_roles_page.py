@@ -239,6 +239,10 @@ def test_random_weights_show_their_own_numbers():
     assert not known.trained
     shown, _ = choice.choice(known, {"role": "previous"})
     assert visit.said(at, "role-finding") == [choice.finding(shown)]
+    (first, _), names = choice.choice(known, {}), body(open_page(weights="untrained"))
+    assert f"<h2>Head {head_name(first.head)} " in names, (
+        "not the head that Explore opens for trained weights"
+    )
     assert not choice.counts(known)["previous"], "random weights have no previous-token head"
 
 

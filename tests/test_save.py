@@ -121,6 +121,28 @@ def test_the_offline_page_holds_all_heads_and_says_what_they_are(model):
     assert (content["view"]["link"], content["view"]["selection"]["pins"]) == ("http://h/?x", [IT])
 
 
+@pytest.mark.parametrize(("page", "n"), [("app.py", 4), (COMPARE, 3)])
+@pytest.mark.parametrize("weights", ["trained", "untrained"])
+def test_every_file_of_a_page_is_of_its_sentence_head_and_weights(page, n, weights, monkeypatch):
+    files = {}
+    monkeypatch.setattr(
+        save.st, "download_button", lambda label, make, name, *_, **__: files.update({name: make()})
+    )
+    with_boxes(page, text="The dog ran home.", text2="The dog sat down.", weights=weights)
+    record = trace("The dog ran home.", load_model(trained=weights == "trained"))
+    assert len(files) == n
+    for name, content in files.items():
+        assert ("untrained" in name) == (weights == "untrained")
+        assert "The dog ran home." in content
+        assert page != COMPARE or "The dog sat down." in content
+        if name.endswith(".json"):
+            written = json.loads(content)
+            written = written if page != COMPARE else written["A"]
+            expected = record.weights if page != COMPARE else record.weights[HEAD]
+            np.testing.assert_allclose(np.reshape(written["weights"], expected.shape), expected, atol=1e-6)
+            assert written["trained"] == (weights == "trained")
+
+
 @pytest.mark.parametrize("trained", [True, False])
 def test_the_offline_page_names_the_roles_of_its_own_weights(trained):
     record, request = trace(TIRED, load_model(trained=trained)), Request(TIRED, trained=trained)

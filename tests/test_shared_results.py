@@ -156,7 +156,9 @@ def test_an_untrained_folder_whose_configuration_has_changed_is_read_anew(monkey
     for layers in (2, 3):
         write(written, random_bert(**{**SIZE, "num_hidden_layers": layers}))
         request = Request("the cat sat", model=str(written), trained=False)
-        shapes.append(cache.record_of(request.run, load_model(str(written), trained=False)).weights.shape[:2])
+        used = load_model(str(written), trained=False)
+        shapes.append(cache.record_of(request.run, used).weights.shape[:2])
+        assert cache.of_model(used, "layers", lambda: layers) == layers  # noqa: B023 - called at once
     assert shapes == [(2, 3), (3, 3)]
 
 

@@ -195,6 +195,23 @@ def graph(site, tmp_path):
 
 
 @pytest.mark.slow
+def test_the_page_says_of_each_model_what_it_weighs_and_takes(site, models):
+    page = (site / "index.html").read_text()
+    told = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])["models"]
+    listed = json.loads((site / "models.json").read_text())
+    for key, model in models.items():
+        files = [site / file["name"] for file in listed[key]["files"]]
+        assert [file["size"] for file in listed[key]["files"]] == [file.stat().st_size for file in files]
+        weight = sum(file.stat().st_size for file in files)
+        facts = told[model.name]
+        assert (facts["megabytes"], listed[key]["bytes"]) == (
+            0 if key == "toy" else round(weight / 1e6),
+            weight,
+        )
+        assert (facts["most"], listed[key]["limit"]) == (model.max_tokens, model.max_tokens)
+        assert facts["digest"] == model.digest[:12]
+
+
 def test_the_kept_page_has_another_name_where_any_of_its_files_is_another(tmp_path):
     """Or a browser would go on with the files that it keeps."""
     files = {"index.html": b"page", "worker.js": b"work", "models.json": b"list"}

@@ -1,6 +1,6 @@
-"""The library and the command line against golden.json, whose numbers make_golden.py found without them.
+"""The library and the command line against golden.json, whose numbers benchmarks/golden.py found without them.
 
-A name there is a question; make_golden.py says how it is read. HEADSCOPE_UD_EWT and HEADSCOPE_GAP name the files of the
+A name there is a question; that file says how it is read. HEADSCOPE_UD_EWT and HEADSCOPE_GAP name the files of the
 corpora, if they do not lie beside the project.
 """
 

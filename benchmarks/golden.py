@@ -4,7 +4,7 @@ Attention and probabilities are transformers', the classroom's those of plain to
 of corpora are counted in loops. Nothing of mha_core is imported; only the files of the models are the same.
 
     pip install gguf accelerate    # with which transformers reads the decoder's file
-    PYTHONPATH=tests python tests/acceptance/make_golden.py FOLDER    # of en_ewt-ud-dev.conllu, gap-validation.tsv
+    PYTHONPATH=tests python benchmarks/golden.py FOLDER    # of en_ewt-ud-dev.conllu, gap-validation.tsv
 
 A name in golden.json is a question: "tired 4-2 it>animal" asks head 2 of layer 4 (from 1) for the weight from "it" to
 "animal" in the text "tired"; "the#2" is the second "the". To ask for more, add names and run this again.
@@ -21,8 +21,9 @@ import torch
 import transformers
 from plain_classroom import Plain
 
-GOLDEN = Path(__file__).with_name("golden.json")
-CLASSROOM = GOLDEN.parents[2] / "assets" / "classroom" / "seed-1"
+ROOT = Path(__file__).parents[1]
+GOLDEN = ROOT / "tests" / "acceptance" / "golden.json"
+CLASSROOM = ROOT / "assets" / "classroom" / "seed-1"
 PLAN = json.loads(GOLDEN.read_text(encoding="utf-8"))
 TEXTS = PLAN["texts"]
 
