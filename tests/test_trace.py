@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mha_core import InputError, SizeError, layer_details, trace, trace_many, trace_tokens
-from mha_core.heads.survey import Options, TextItem, survey
+from mha_core.heads.survey import Options, TextItem, stream_corpus
 
 TIRED = "The animal didn't cross the street because it was too tired."
 WIDE = "The animal didn't cross the street because it was too wide."
@@ -51,7 +51,7 @@ def test_a_survey_feeds_each_text_its_own_weights_once_and_counts_those_that_wer
     items, fed = [TextItem(model.tokenizer.encode(text)) for text in texts], []
     log = SimpleNamespace(add=lambda weights, item: fed.append((weights, item)))
     options = Options(batch_size, limit, stop=lambda: len(fed) == stop_after)
-    done = survey(iter(items), model, [log], options)
+    done = stream_corpus(iter(items), model, [log], options)
     assert done.n_texts == len(fed) == len({id(item) for _, item in fed}) == (stop_after or limit or 6)
     assert done.stopped == (stop_after is not None)
     assert done.n_cut == sum(item.tokens.n_cut > 0 for _, item in fed)
