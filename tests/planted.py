@@ -86,7 +86,7 @@ def looks_of(trees: list[Sentence], planted: dict[int, Head], seed: int = 0, n_h
         at = rng.integers(0, n, (2, n_heads, n))
         for head, looks in planted.items():
             at[:, head] = [looks(one, word, rng) for word in range(n)]
-        found.append(Looks(one, at.astype(np.int16)))
+        found.append(Looks(one, at.astype(np.int16), np.full((2, n), n - 1)))
     return found
 
 

@@ -73,8 +73,10 @@ def test_every_case_its_control_and_its_other_dependents_are_those_of_a_slow_cou
         trees.append(Sentence(words, tuple(heads), tuple(names), " ".join(words), number, ("X",) * n))
     looks = []
     for one in trees:
-        other = chance.integers(1, len(one.words), (2, 3, len(one.words)))
-        looks.append(Looks(one, (np.arange(len(one.words)) + other) % len(one.words)))  # nobody at itself
+        n = len(one.words)
+        other = chance.integers(1, n, (2, 3, n))
+        candidates = np.stack([np.arange(n) if is_causal else np.full(n, n - 1)] * 2)
+        looks.append(Looks(one, (np.arange(n) + other) % n, candidates))  # nobody at itself
     measured = {one.question.key: measure(one, looks) for one in questions(looks, "t", is_causal)}
 
     def share(hits):

@@ -203,7 +203,7 @@ def _similarity(args: argparse.Namespace, stop: Stop) -> int:
         items: Iterable[HasTokens] = [TextItem(model.tokenizer.encode(one.text)) for one in read_builtin()]
     else:
         items = kind_of(args.file).read(Lines(args.file), reading, model)
-    log = SimilarityLog(model.n_layers, model.n_heads, model.info.is_causal)
+    log = SimilarityLog(model.n_layers, model.n_heads, model.info.visibility)
     options = Options(limit=args.limit, stop=stop, progress=_report if _shows(args) else None)
     done = survey(items, model, [log], options)
     if not done.n_texts:

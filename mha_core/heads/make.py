@@ -29,7 +29,7 @@ from mha_core.heads.survey import HasTokens, Log, Options, survey
 from mha_core.heads.table import Corpus, RoleTable, Row
 from mha_core.heads.tally import Tally, tally
 from mha_core.model import Model
-from mha_core.parts import Part, about_run, write_part
+from mha_core.parts import Part, about_run, visibility_of, write_part
 from mha_core.resources import asset
 from mha_core.wording import counted
 
@@ -76,7 +76,7 @@ class RoleStatistics(Statistics):
     model: Model  # of those that were started here
 
     def __init__(self, about: Row) -> None:
-        super().__init__(about["is_causal"])
+        super().__init__(visibility_of(about))
         self.about, self.read = about, dict[int, Row]()
         self.lines: dict[int, Lines] = {}
         self.started = time.monotonic()
@@ -155,7 +155,7 @@ class RoleStatistics(Statistics):
 
     def load(self, part: Part) -> None:
         """Add those of a part file, whose blocks stay there until they are read."""
-        found = Statistics(self.is_causal)
+        found = Statistics(self.visibility)
         add_up(found.places, (unpack_tally(part.member(name)) for name in part.names if name[:6] == "places"))
         found.builtin = tuple(unpack_tally(part.member(name)) for name in part.names if name[:7] == "builtin")
         for name in part.names:
@@ -274,21 +274,21 @@ def _of_names(model: Model, options: Options, say: Say) -> list[Measured]:
 
 def _of_builtin(model: Model, known: set[str], options: Options) -> Iterator[Measured]:
     """What the built-in sentences answer of kinds that are not `known`."""
-    sentences, causal = read_builtin()[: options.limit], model.info.is_causal
+    sentences, visibility = read_builtin()[: options.limit], model.info.visibility
 
     def run(items: Iterable[HasTokens], *logs: Log) -> None:
         survey(items, model, logs, Options(stop=options.stop, progress=options.progress))
 
     if not known >= OF_TREES:
-        logs = Logs("treebank", causal)
+        logs = Logs("treebank", visibility)
         run((tree_of(one, model.tokenizer) for one in sentences), logs)
         yield from logs.measured(BUILT_IN)
     if "coreference" not in known:
-        logs = Logs("pronouns", causal)
-        run((choice_case(one, model.tokenizer) for one in choices_of(sentences, causal)), logs)
+        logs = Logs("pronouns", visibility)
+        run((choice_case(one, model.tokenizer) for one in choices_of(sentences, visibility.is_causal)), logs)
         yield from logs.measured(BUILT_IN)
     yield from measure_agreement(model, BUILT_IN, options)
-    rare, repeated = RareLog(causal), RepeatedLog(causal)
+    rare, repeated = RareLog(visibility), RepeatedLog(visibility)
     run((RareWord(one, model.tokenizer.encode(one.text)) for one in sentences if one.role == "rare"), rare)
     yield from rare.measured(BUILT_IN)
     run(repeated_texts(model), repeated)

@@ -13,7 +13,7 @@ from mha_core.heads.questions.places import SPECIAL, STEPS, is_mark
 from mha_core.heads.roles import Role
 from mha_core.heads.verdict import BROAD, HALF
 from mha_core.heads.wordlists import is_content
-from mha_core.heads.words import entropy, seen
+from mha_core.heads.words import entropy
 from mha_core.record import AttentionRecord
 from mha_core.wording import Head, counted
 
@@ -85,7 +85,8 @@ def _sink(record: AttentionRecord, head: Head, role: Role) -> str:
 
 def _diffuse(record: AttentionRecord, head: Head, role: Role) -> str:
     del role
-    can = seen(len(record.tokens), False) if record.visible is None else record.visible[head[0]]
+    every = np.broadcast_to(np.True_, record.weights.shape[2:])
+    can = every if record.visible is None else record.visible[head[0]]
     rows = _own(record) & (can.sum(-1) > 1)
     if not rows.any():
         return ""

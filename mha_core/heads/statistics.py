@@ -18,6 +18,7 @@ from mha_core.heads.questions.syntax import Asked, Looks, LooksLog, Relations, a
 from mha_core.heads.survey import Log
 from mha_core.heads.tally import Tally, tally
 from mha_core.heads.words import FloatArray
+from mha_core.visibility import Visibility
 
 BLOCK = 2048  # texts
 Place = tuple[int, int]  # a shard's number, and the number of a block of it
@@ -47,10 +48,11 @@ class Block:
 class Logs:
     """A log of everything that texts of one kind can answer: treebank, pronouns or texts."""
 
-    def __init__(self, kind: str, is_causal: bool, known: Callable[[], Meanings] = meanings) -> None:
-        self.is_causal, self.n = is_causal, 0
-        self.places, self.looks, self.choices = PlaceLog(is_causal), LooksLog(is_causal), ChoiceLog(is_causal)
-        self.related = RelatedLog(known(), is_causal) if kind == "treebank" else None
+    def __init__(self, kind: str, visibility: Visibility, known: Callable[[], Meanings] = meanings) -> None:
+        self.is_causal, self.n = visibility.is_causal, 0
+        self.places, self.looks = PlaceLog(visibility), LooksLog(visibility)
+        self.choices = ChoiceLog(visibility)
+        self.related = RelatedLog(known(), visibility) if kind == "treebank" else None
         trees: list[Log] = [] if self.related is None else [self.looks, self.related]
         self.logs: list[Log] = [self.choices] if kind == "pronouns" else [*trees, self.places]
 
@@ -78,7 +80,7 @@ class ShardLog:
 
     def __init__(self, kept: "Statistics", kind: str, number: int) -> None:
         self.kept, self.kind, self.number, self.n_blocks = kept, kind, number, 0
-        self.logs = Logs(kind, kept.is_causal, lambda: kept.known)
+        self.logs = Logs(kind, kept.visibility, lambda: kept.known)
 
     def add(self, weights: FloatArray, item: Any) -> None:
         """Take in one text; weights (layer, head, query, key) over its tokens."""
@@ -89,7 +91,7 @@ class ShardLog:
     def fold(self) -> None:
         """Hand over."""
         self.kept.keep(self.logs, self.kind, (self.number, self.n_blocks))
-        self.logs = Logs(self.kind, self.kept.is_causal, lambda: self.kept.known)
+        self.logs = Logs(self.kind, self.kept.visibility, lambda: self.kept.known)
         self.n_blocks += 1
 
 
@@ -121,8 +123,8 @@ class Statistics:
     """What is kept of texts: `places` by corpus and question, `blocks` by their place, each read when called, and
     what the built-in sentences answer."""
 
-    def __init__(self, is_causal: bool) -> None:
-        self.is_causal = is_causal
+    def __init__(self, visibility: Visibility) -> None:
+        self.visibility = visibility
         self.places: dict[tuple[str, str], Tally] = {}
         self.builtin: tuple[Tally, ...] = ()
         self.blocks: dict[Place, Callable[[], Block]] = {}
@@ -147,7 +149,7 @@ class Statistics:
 
     def tallies(self, corpora: Iterable[str]) -> Iterator[Tally]:
         """Yield every question of the corpora with all its cases, what was learnt first."""
-        learnt: dict[str, Learnt] = {corpus: Learnt(self.is_causal) for corpus in corpora}
+        learnt: dict[str, Learnt] = {corpus: Learnt(self.visibility.is_causal) for corpus in corpora}
         for block in self._joined():
             learnt[block.corpus].read(block)
         found: dict[tuple[str, str], Tally] = {}

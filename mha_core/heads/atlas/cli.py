@@ -89,7 +89,7 @@ def _found(args: argparse.Namespace, model: Model, stop: Stop) -> tuple[Atlas, b
 
 
 def _own(model: Model, stop: Stop) -> Collection:
-    kept = Collection(model.n_layers, model.n_heads, model.is_causal)
+    kept = Collection(model.n_layers, model.n_heads, model.info.visibility)
     for batch in read_passages(own_passages(), model):
         for passage in batch:
             kept.add(*passage)

@@ -11,9 +11,10 @@ from itertools import groupby
 
 import numpy as np
 
-from mha_core.heads.atlas.collect import allowed
+from mha_core.heads.atlas.collect import candidates
 from mha_core.heads.words import BoolArray, FloatArray, IntArray
 from mha_core.tokens import Tokens
+from mha_core.visibility import Visibility
 
 # A form of the same word: so many letters at the beginning are the same, and so large a part of the longer one.
 SAME_LETTERS, SAME_PART = 4, 0.6
@@ -113,7 +114,7 @@ def features(is_causal: bool) -> tuple[Feature, ...]:
 class PairFeatures:
     """One passage's. `of` (feature, query, key); `pairs` (distance,) and `counts` (feature, distance): how many
     pairs there are at each distance and of how many each feature is true, distances from 1 - n to n - 1 back;
-    `rows` (feature, query): the share of the keys that a query may look at of which it is true."""
+    `rows` (layer, feature, query): the share of the keys that a query may look at of which it is true."""
 
     of: BoolArray
     pairs: IntArray
@@ -121,10 +122,11 @@ class PairFeatures:
     rows: FloatArray
 
 
-def pair_features(tokens: Tokens, is_causal: bool) -> PairFeatures:
-    """Return every feature of every pair of one passage."""
-    n = len(tokens)
-    can = allowed(tokens, is_causal)
+def pair_features(tokens: Tokens, visibility: Visibility) -> PairFeatures:
+    """Return every feature of every pair of one passage, pairs that are in sight in any layer."""
+    n, is_causal = len(tokens), visibility.is_causal
+    by_layer = candidates(tokens, visibility)
+    can = by_layer.any(0)
     back = np.subtract.outer(np.arange(n), np.arange(n))
     links = _links(tokens, back, is_causal)
     found = []
@@ -139,7 +141,7 @@ def pair_features(tokens: Tokens, is_causal: bool) -> PairFeatures:
     of = np.stack(found) & can
     places = (back + n - 1)[can]
     counts = np.stack([np.bincount(places, one[can], 2 * n - 1) for one in of]).astype(np.int32)
-    rows = of.sum(-1) / np.maximum(can.sum(-1), 1)
+    rows = np.stack([(of & each).sum(-1) / np.maximum(each.sum(-1), 1) for each in by_layer])
     return PairFeatures(of, np.bincount(places, minlength=2 * n - 1), counts, rows)
 
 

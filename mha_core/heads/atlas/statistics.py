@@ -16,7 +16,7 @@ from mha_core.heads.corpora import Lines, Reading, read_json_lines
 from mha_core.heads.corpora.reading import OnError
 from mha_core.heads.survey import Options, Progress
 from mha_core.model import Model
-from mha_core.parts import Part, about_run, pack, unpack, write_part
+from mha_core.parts import Part, about_run, pack, unpack, visibility_of, write_part
 from mha_core.tokens import Piece, Tokens, Word
 
 SHARD = 1 << 32  # passages are numbered within their shard until all are known
@@ -80,7 +80,7 @@ class AtlasStatistics:
 
     def _nothing(self) -> Collection:
         layers, heads = self.about["shape"]
-        return Collection(layers, heads, self.about["is_causal"])
+        return Collection(layers, heads, visibility_of(self.about))
 
     def finish(self, *, options: Options | None = None) -> None:
         """An atlas is of the shards alone."""

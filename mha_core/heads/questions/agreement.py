@@ -77,7 +77,7 @@ def measure_agreement(model: Model, corpus: str, options: Options | None = None)
 
 def _rights(choices: Mapping[str, PronounCase], model: Model, options: Options) -> Rights:
     """By the sentence's id: right (direction, head) from the word that looks, and from the other rows; the rules."""
-    log, items = ChoiceLog(model.info.is_causal), dict[str, ChoiceCase]()
+    log, items = ChoiceLog(model.info.visibility), dict[str, ChoiceCase]()
     for name, choice in choices.items():
         try:
             items[name] = choice_case(choice, model.tokenizer)

@@ -24,10 +24,11 @@ from mha_core.heads.corpora import Sentence
 from mha_core.heads.questions.base import Baseline, Measured, Question
 from mha_core.heads.questions.syntax import Tree
 from mha_core.heads.stats import digests_of, half_of
-from mha_core.heads.words import BoolArray, FloatArray, IntArray, merge_words, word_bounds
+from mha_core.heads.words import BoolArray, FloatArray, IntArray, merge_words, visible_words, word_bounds
 from mha_core.load import load_model
 from mha_core.model_list import EMBEDDED
 from mha_core.tokens import Tokenizer
+from mha_core.visibility import EVERYTHING, Visibility
 
 CONTENT = frozenset(("NOUN", "PROPN", "VERB", "ADJ"))
 MIN_CANDIDATES = 3
@@ -75,21 +76,27 @@ def meanings() -> Meanings:
 @dataclass(frozen=True, eq=False)
 class Kept:
     """One sentence: `places` (m,) of its content words, the most related candidate of each, `partner` (m,), those that
-    are cases, `asked` (k,), and `at` (head, m), which of them every one looks at most."""
+    are cases, `asked` (k,), and `at` (head, m), which of them every one looks at most; `visible` (layer, m, m)."""
 
     sentence: Sentence
     places: IntArray
     partner: IntArray
     asked: IntArray
     at: IntArray
-    is_causal: bool = False
+    visible: BoolArray
 
     @cached_property
-    def allowed(self) -> BoolArray:
-        """(m, m): may the column's word be what the row's looks for?"""
+    def by_layer(self) -> BoolArray:
+        """(layer, m, m): may the column's word be what the row's looks for?"""
         stems = np.array([self.sentence.words[i].lower()[:STEM] for i in self.places])
-        found: BoolArray = stems[:, None] != stems
-        return np.tril(found, -1) if self.is_causal else found
+        found: BoolArray = self.visible & (stems[:, None] != stems)
+        return found
+
+    @property
+    def allowed(self) -> BoolArray:
+        """(m, m): the same in any layer."""
+        found: BoolArray = np.logical_or.reduce(self.by_layer)
+        return found
 
     def apart(self, row: int) -> bool:
         """Are a word and its partner neither side by side nor one the other's dependent?"""
@@ -101,8 +108,8 @@ class Kept:
 class RelatedLog:
     """Remembers at which other content word every content word looks most, for every head."""
 
-    def __init__(self, known: Meanings, is_causal: bool = False) -> None:
-        self.known, self.is_causal = known, is_causal
+    def __init__(self, known: Meanings, visibility: Visibility = EVERYTHING) -> None:
+        self.known, self.visibility = known, visibility
         self.found: list[Kept] = []
 
     def add(self, weights: FloatArray, item: Tree) -> None:
@@ -115,13 +122,14 @@ class RelatedLog:
             return
         if len(places) <= MIN_CANDIDATES:
             return
-        kept = Kept(item.sentence, places, places, places, places, self.is_causal)
+        bounds = word_bounds(item.tokens)[places]
+        visible = visible_words(self.visibility.mask(len(item.tokens)), bounds)
+        kept = Kept(item.sentence, places, places, places, places, visible)
         likeness = np.where(kept.allowed, vectors @ vectors.T, np.float32(-1))
         # With enough candidates, and one that is related.
         asked = (kept.allowed.sum(-1) >= MIN_CANDIDATES) & (likeness.max(-1) >= RELATED)
-        looks = merge_words(weights, word_bounds(item.tokens)[places])
-        looks = np.where(kept.allowed, looks.reshape(-1, *looks.shape[-2:]), -1.0)
-        found = likeness.argmax(-1), np.flatnonzero(asked), looks.argmax(-1)
+        looks = np.where(kept.by_layer[:, None], merge_words(weights, bounds), -1.0)
+        found = likeness.argmax(-1), np.flatnonzero(asked), looks.argmax(-1).reshape(-1, len(places))
         partner, rows, at = (each.astype(np.int16) for each in found)
         self.found.append(replace(kept, partner=partner, asked=rows, at=at))
 
@@ -203,7 +211,7 @@ def _measured(
         halves,
         _baselines(cases, found, halves, learnt),
         control,
-        chance=np.array([1 / len(_among(found[case.number], case)) for case in cases]),
+        chance=np.array([_blind(found[case.number], case) for case in cases]),
         steps=(np.array([case.answer for case in cases]) - rows, at - rows[:, None]),
     )
 
@@ -272,6 +280,12 @@ def _hit(one: Kept, case: _Case, prefers: Prefers) -> tuple[float, FloatArray]:
     looks = one.at[:, case.row]
     same = (looks == best[0]).astype(np.float32) if len(best) == 1 else np.full(len(looks), np.nan)
     return float(case.answer in best) / len(best), same
+
+
+def _blind(one: Kept, case: _Case) -> float:
+    """How often a blind choice is right, in the layer where it is most often."""
+    candidates = one.by_layer[:, case.row]
+    return float((candidates[:, case.answer] / np.maximum(candidates.sum(-1), 1)).max())
 
 
 def _among(one: Kept, case: _Case) -> IntArray:

@@ -3,7 +3,8 @@
 In: weights (layer, head, query, key) of one text. Out: a `Measured` for each question. A case is a token, and its
 document the cluster, since the rows of one text are not independent; so long texts count as much as their tokens. Only
 the rows of the text's own tokens count, so that what [CLS] does with itself is not said of a head. A sink is told by
-the mass, not by the largest weight, which a fifth of a row can be.
+the mass, not by the largest weight, which a fifth of a row can be. Layers with windows see fewer keys: a blind choice
+is that of the layer where it is right most often.
 """
 
 from collections.abc import Iterator
@@ -15,8 +16,9 @@ from mha_core.heads.questions.base import Baseline, Measured, Question
 from mha_core.heads.stats import digests_of, half_of
 from mha_core.heads.survey import HasTokens
 from mha_core.heads.wordlists import is_content
-from mha_core.heads.words import BoolArray, FloatArray, entropy, seen
+from mha_core.heads.words import BoolArray, FloatArray, IntArray, entropy
 from mha_core.tokens import Piece, Tokens
+from mha_core.visibility import EVERYTHING, Visibility
 
 STEPS = {"previous": -1, "next": 1, "self": 0}
 MARKS = frozenset(".,;:?!")
@@ -46,8 +48,8 @@ class _Kept:
 class PlaceLog:
     """Keeps what every head does in every text."""
 
-    def __init__(self, is_causal: bool = False) -> None:
-        self.is_causal = is_causal
+    def __init__(self, visibility: Visibility = EVERYTHING) -> None:
+        self.visibility = visibility
         self.names: dict[str, str] = {}
         self.kept: dict[str, list[_Kept]] = {}
 
@@ -59,13 +61,16 @@ class PlaceLog:
         if own.sum() < 2:
             return
         self.names |= special_names(item.tokens)
-        can = seen(len(pieces), self.is_causal)
-        self._places(flat, own, can, item)
-        self._sinks(flat, own, can, item)
-        rows = own & (can.sum(-1) > 1)
-        even = (entropy(flat, can)[:, rows] / np.log(can.sum(-1))[rows]).T
+        visible = self.visibility.mask(len(pieces))
+        n_visible = visible.sum(-1)  # (layer, query)
+        own_rows = own & (n_visible > 1).any(0)
+        self._places(flat, own, n_visible, item)
+        self._sinks(flat, own, visible, item)
+        most = np.log(n_visible[:, None, own_rows])
+        even = entropy(weights, visible[:, None])[..., own_rows] / most
+        even = even.reshape(len(flat), -1).T
         self._keep("diffuse", even, even, np.zeros(len(even)), item)
-        self._copies(flat, item)
+        self._copies(weights, visible, item)
 
     def _keep(
         self, key: str, score: FloatArray, mass: FloatArray, blind: FloatArray, item: HasTokens,
@@ -79,46 +84,49 @@ class PlaceLog:
             _Kept(len(score), *means, float(blind.mean()), source, half, control)
         )
 
-    def _places(self, flat: FloatArray, own: BoolArray, can: BoolArray, item: HasTokens) -> None:
-        peak = flat.argmax(-1)
+    def _places(self, flat: FloatArray, own: BoolArray, n_visible: IntArray, item: HasTokens) -> None:
+        peak, blind = flat.argmax(-1), 1 / n_visible.min(0)
         for key, step in STEPS.items():
-            if step > 0 and self.is_causal:
+            if step > 0 and self.visibility.is_causal:
                 continue
             rows = np.flatnonzero(own)
             rows = rows[(rows + step >= 0) & (rows + step < len(own))]
-            rows = rows[own[rows + step] & (can.sum(-1)[rows] > 1)]
+            rows = rows[own[rows + step] & (n_visible[:, rows] > 1).any(0)]
             if len(rows):
                 score, mass = peak[:, rows] == rows + step, flat[:, rows, rows + step]
-                self._keep(key, score.T.astype(np.float32), mass.T, 1 / can.sum(-1)[rows], item)
+                self._keep(key, score.T.astype(np.float32), mass.T, blind[rows], item)
 
-    def _sinks(self, flat: FloatArray, own: BoolArray, can: BoolArray, item: HasTokens) -> None:
+    def _sinks(self, flat: FloatArray, own: BoolArray, visible: BoolArray, item: HasTokens) -> None:
         pieces = item.tokens.pieces
         marks, first = np.array([is_mark(piece) for piece in pieces]), np.arange(len(pieces)) == 0
         places = {key: np.array([one.role == role for one in pieces]) for key, role in SPECIAL.items()}
-        places = {"sink-first": first} if self.is_causal else places | {"sink-punctuation": marks}
+        places = {"sink-first": first} if self.visibility.is_causal else places | {"sink-punctuation": marks}
         rows = own & ~marks & ~first
         for key, place in places.items():
             if rows.any() and (place.any() or key == "sink-punctuation"):
                 mass = flat[:, rows][..., place].sum(-1).T
-                self._keep(key, mass, mass, can[rows][:, place].sum(-1) / can[rows].sum(-1), item)
+                blind = (visible[:, rows][..., place].sum(-1) / visible[:, rows].sum(-1)).max(0)
+                self._keep(key, mass, mass, blind, item)
 
-    def _copies(self, flat: FloatArray, item: HasTokens) -> None:
-        """Every content word with an earlier copy; the control are other rows that could see that copy too."""
+    def _copies(self, weights: FloatArray, visible: BoolArray, item: HasTokens) -> None:
+        """Every content word that sees an earlier copy; the control are other rows that could see that copy too."""
         own = np.array([i for i, piece in enumerate(item.tokens.pieces) if not piece.special], dtype=np.intp)
         ids = np.array([item.tokens.pieces[i].id for i in own])
         content = np.array([is_content(item.tokens.pieces[i]) for i in own])
-        same = (ids[:, None] == ids) & np.tri(len(ids), k=-1, dtype=bool)
+        earlier = visible[:, own[:, None], own] & np.tri(len(ids), k=-1, dtype=bool)  # (layer, query, key)
+        same = (ids[:, None] == ids) & earlier.any(0)
         if not (same.any(-1) & content).any():
             return
-        small = flat[:, own[:, None], own]
-        peak = np.where(np.tri(len(ids), k=-1, dtype=bool), small, -1.0).argmax(-1)
+        small = weights[..., own[:, None], own]
+        peak = np.where(earlier[:, None], small, -1.0).argmax(-1).reshape(-1, len(ids))
         for query in np.flatnonzero(same.any(-1) & content):
             copies = np.flatnonzero(same[query])
-            others = [row for row in range(int(copies[0]) + 1, len(ids)) if ids[row] != ids[query]]
+            others = np.flatnonzero(earlier[..., copies].any((0, 2)) & (ids != ids[query]))
             score = np.isin(peak[:, query], copies)[None].astype(np.float32)
-            control = np.isin(peak[:, others], copies).mean(-1) if others else np.full(len(peak), np.nan)
-            mass, blind = small[:, query, copies].sum(-1)[None], np.array([len(copies) / int(query)])
-            self._keep("copy", score, mass, blind, item, control)
+            control = np.isin(peak[:, others], copies).mean(-1) if len(others) else np.full(len(peak), np.nan)
+            mass = small[:, :, query, copies].sum(-1).reshape(1, -1)
+            blind = earlier[:, query, copies].sum(-1) / np.maximum(earlier[:, query].sum(-1), 1)
+            self._keep("copy", score, mass, blind.max(keepdims=True), item, control)
 
     def measured(self, corpus: str) -> Iterator[Measured]:
         """Yield every question that had cases."""

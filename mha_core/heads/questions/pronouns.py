@@ -26,8 +26,9 @@ from mha_core.errors import InputError
 from mha_core.heads.corpora import PronounCase, Span
 from mha_core.heads.questions.base import BACK, Baseline, Measured, Question, binary_baseline
 from mha_core.heads.stats import digests_of, group_of, half_of
-from mha_core.heads.words import FloatArray, IntArray
+from mha_core.heads.words import BoolArray, FloatArray, IntArray
 from mha_core.tokens import Tokenizer, Tokens, clean_text
+from mha_core.visibility import EVERYTHING, Visibility
 
 RULES = ("nearest", "first", "most frequent")
 SHRINK = 0.8
@@ -174,35 +175,37 @@ def mention_scores(weights: FloatArray, item: ChoiceCase) -> FloatArray:
     return np.stack([given, received])
 
 
-def looks_back(item: ChoiceCase) -> bool:
-    """Do both mentions come before the pronoun, where a decoder can see them?"""
-    return max(int(pieces[-1]) for pieces in item.candidates) < int(item.pronoun[0])
+def sees_both(item: ChoiceCase, visibility: Visibility) -> BoolArray:
+    """Return which pieces see both mentions whole, (layer, piece)."""
+    mentions = visibility.mask(len(item.tokens))[..., np.concatenate(item.candidates)]
+    visible: BoolArray = np.logical_and.reduce(mentions, axis=-1)
+    return visible
 
 
-def other_rows(item: ChoiceCase, is_causal: bool = False) -> IntArray:
-    """The pieces of the text that are neither the pronoun, nor a mention, nor inserted; in a decoder only those
-    that have seen both mentions.
-    """
-    first = max(int(pieces[-1]) for pieces in item.candidates) if is_causal else 0
+def other_rows(item: ChoiceCase) -> IntArray:
+    """The pieces of the text that are neither the pronoun, nor a mention, nor inserted."""
     taken = {int(i) for pieces in (item.pronoun, *item.candidates) for i in pieces}
-    rows = [i for i, p in enumerate(item.tokens.pieces) if not p.special and i not in taken and i >= first]
+    rows = [i for i, piece in enumerate(item.tokens.pieces) if not piece.special and i not in taken]
     return np.array(rows, dtype=np.intp)
 
 
 class ChoiceLog:
-    """Keeps for every text which mention each head prefers."""
+    """Keeps for every text which mention each head prefers: neither, in a layer that does not see both."""
 
-    def __init__(self, is_causal: bool = False) -> None:
-        self.is_causal = is_causal
+    def __init__(self, visibility: Visibility = EVERYTHING) -> None:
+        self.visibility = visibility
         self.found: list[Choice] = []
 
     def add(self, weights: FloatArray, item: ChoiceCase) -> None:
         """Keep one text; weights (layer, head, query, key) over its tokens."""
-        if self.is_causal and not looks_back(item):
+        sees = sees_both(item, self.visibility)
+        if not sees[:, item.pronoun[0]].any():
             return
-        scores = mention_scores(weights, item)
-        prefers = np.sign(scores[..., 1] - scores[..., 0])
-        rows = other_rows(item, self.is_causal)
+        scores = mention_scores(weights, item).reshape(2, *weights.shape[:3], 2)
+        prefers = np.sign(scores[..., 1] - scores[..., 0]) * sees[:, None]
+        prefers = prefers.reshape(2, -1, prefers.shape[-1])
+        rows = other_rows(item)
+        rows = rows[sees[:, rows].any(0)]
         here = prefers[:, :, rows].mean(-1) if len(rows) else np.full(prefers.shape[:2], np.nan)
         own = prefers[:, :, item.pronoun[0]].astype(np.int8)
         self.found.append(Choice(item.source, item.answer, item.rules, own, here.astype(np.float32)))

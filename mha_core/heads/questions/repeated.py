@@ -25,9 +25,10 @@ import torch
 from mha_core.heads.builtin import BuiltIn, pieces_of
 from mha_core.heads.questions.base import Baseline, Measured, Question
 from mha_core.heads.stats import half_of
-from mha_core.heads.words import FloatArray, IntArray, seen
+from mha_core.heads.words import FloatArray, IntArray
 from mha_core.model import Model
 from mha_core.tokens import Tokens
+from mha_core.visibility import EVERYTHING, Visibility
 
 N_TEXTS, N_TOKENS, SEED = 8, 40, 0
 IN_ORDER, SHUFFLED = "repeated", "shuffled"
@@ -96,8 +97,8 @@ def found_in(flat: FloatArray, rows: IntArray, targets: IntArray) -> tuple[Float
 class RepeatedLog:
     """Keeps what every head does with each token said again."""
 
-    def __init__(self, is_causal: bool = False) -> None:
-        self.is_causal = is_causal
+    def __init__(self, visibility: Visibility = EVERYTHING) -> None:
+        self.visibility = visibility
         self.right: dict[str, list[FloatArray]] = {name: [] for name in AFTER}
         self.mass: dict[str, list[FloatArray]] = {name: [] for name in AFTER}
         self.control: dict[str, list[FloatArray]] = {name: [] for name in AFTER}
@@ -117,9 +118,8 @@ class RepeatedLog:
             self.right[name].append(right)
             self.mass[name].append(mass)
         if item.role == IN_ORDER:
-            self.chance += [
-                1 / (row + 1 if self.is_causal else flat.shape[-1]) for row in where.rows.tolist()
-            ]
+            n_visible = self.visibility.mask(flat.shape[-1]).sum(-1).min(0)
+            self.chance += (1 / n_visible[where.rows]).tolist()
             self.number += [item.number] * len(where.rows)
 
     def measured(self, corpus: str) -> Iterator[Measured]:
@@ -164,8 +164,8 @@ class RareWord:
 class RareLog:
     """Keeps how many rows of a text look most at its rarest word."""
 
-    def __init__(self, is_causal: bool = False) -> None:
-        self.is_causal = is_causal
+    def __init__(self, visibility: Visibility = EVERYTHING) -> None:
+        self.visibility = visibility
         self.right: dict[str, FloatArray] = {}
         self.control: dict[str, FloatArray] = {}
         self.chance: dict[str, float] = {}
@@ -176,18 +176,18 @@ class RareLog:
         own = np.array([not piece.special for piece in pieces])
         rare = np.zeros(len(pieces), bool)
         rare[pieces_of(item.tokens, item.sentence.spans["rare"])] = True
-        rows = np.flatnonzero(own & ~rare)
-        if self.is_causal:
-            rows = rows[rows > np.flatnonzero(rare)[-1]]
+        visible = self.visibility.mask(len(pieces))
+        rows = np.flatnonzero(own & ~rare & visible[..., rare].all(-1).any(0))
         if not len(rows):
             return
-        allowed = seen(len(pieces), self.is_causal)[rows] & own
-        allowed[np.arange(len(rows)), rows] = False
-        peak = np.where(allowed, flat[:, rows], -1.0).argmax(-1)
+        allowed = visible[:, rows] & own  # (layer, row, key)
+        allowed[:, np.arange(len(rows)), rows] = False
+        peak = np.where(allowed[:, None], weights[:, :, rows], -1.0).argmax(-1).reshape(len(flat), -1)
         kept = self.right if item.sentence.kind == "unsplit" else self.control
         kept[item.sentence.cluster] = rare[peak].mean(-1).astype(np.float32)
         if item.sentence.kind == "unsplit":
-            self.chance[item.sentence.cluster] = float(((allowed & rare).sum(-1) / allowed.sum(-1)).mean())
+            blind = ((allowed & rare).sum(-1) / np.maximum(allowed.sum(-1), 1)).max(0)
+            self.chance[item.sentence.cluster] = float(blind.mean())
 
     def measured(self, corpus: str) -> Iterator[Measured]:
         """Yield the question where there are cases."""

@@ -25,8 +25,9 @@ from mha_core.heads.questions.base import BACK, Baseline, Measured, Question
 from mha_core.heads.questions.relation_names import named
 from mha_core.heads.questions.rules import LEARNERS, Cases, Rule
 from mha_core.heads.stats import digests_of, half_of
-from mha_core.heads.words import BoolArray, FloatArray, IntArray, merge_words, word_bounds
+from mha_core.heads.words import BoolArray, FloatArray, IntArray, merge_words, visible_words, word_bounds
 from mha_core.tokens import Tokens
+from mha_core.visibility import EVERYTHING, Visibility
 
 # A relation is asked for from so many cases on: with fewer, what is left of a score after correction says nothing.
 MIN_RELATION = 100
@@ -52,10 +53,11 @@ class Tree:
 @dataclass(frozen=True)
 class Looks:
     """One sentence: `at` (direction, head, word), the word that a word looks at most, and by which it is looked at
-    most."""
+    most; `candidates` (direction, word), among how many, in the layer that sees fewest."""
 
     sentence: Sentence
     at: IntArray
+    candidates: IntArray
 
     @cached_property
     def heads(self) -> IntArray:
@@ -73,8 +75,8 @@ class Looks:
 class LooksLog:
     """Keeps what every word of every sentence looks at, for every head: two bytes a head and word."""
 
-    def __init__(self, is_causal: bool = False) -> None:
-        self.is_causal = is_causal
+    def __init__(self, visibility: Visibility = EVERYTHING) -> None:
+        self.visibility = visibility
         self.found: list[Looks] = []
 
     def add(self, weights: FloatArray, item: Tree) -> None:
@@ -82,14 +84,13 @@ class LooksLog:
         whole = item.whole
         if whole < 2:
             return
-        words = merge_words(weights, word_bounds(item.tokens)[:whole])
-        flat = words.reshape(-1, whole, whole)
-        every = np.arange(whole)
-        flat[:, every, every] = -1.0
-        if self.is_causal:
-            flat[:, np.triu(np.ones((whole, whole), dtype=bool), 1)] = -1.0
-        ways = [flat.argmax(-1)] if self.is_causal else [flat.argmax(-1), flat.argmax(-2)]
-        self.found.append(Looks(item.sentence, np.array(ways, dtype=np.int16)))
+        bounds = word_bounds(item.tokens)[:whole]
+        visible = visible_words(self.visibility.mask(len(item.tokens)), bounds) & ~np.eye(whole, dtype=bool)
+        flat = np.where(visible[:, None], merge_words(weights, bounds), -1.0).reshape(-1, whole, whole)
+        axes = (-1,) if self.visibility.is_causal else (-1, -2)
+        at, candidates = ([each(axis) for axis in axes] for each in (flat.argmax, visible.sum))
+        fewest = np.array(candidates, dtype=np.int16).min(1)
+        self.found.append(Looks(item.sentence, np.array(at, dtype=np.int16), fewest))
 
 
 # A rule as it was learnt on all cases, on the first half, and on the second.
@@ -208,8 +209,7 @@ def measure(asked: Asked, looks: Sequence[Looks]) -> Measured:
     right, control, siblings = (np.array(found, dtype=np.float32) for found in zip(*answers, strict=True))
     at = np.array([looks[number].at[asked.way, :, anchor] for number, anchor, _ in _numbered(cases)])
     documents = digests_of([one.sentence.source for one in looks])
-    words = np.array([one.at.shape[-1] for one in looks])[cases.sentence]
-    candidates = cases.anchor if asked.is_causal else words - 1
+    candidates = np.array([looks[number].candidates[asked.way, a] for number, a, _ in _numbered(cases)])
     return Measured(
         asked.question,
         right,
