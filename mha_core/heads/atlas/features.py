@@ -5,6 +5,7 @@ described by these features or by none. Word lists are short on purpose.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
@@ -15,6 +16,7 @@ from mha_core.heads.atlas.collect import candidates
 from mha_core.heads.words import BoolArray, FloatArray, IntArray
 from mha_core.tokens import Tokens
 from mha_core.visibility import Visibility
+from mha_core.wordlists import AUXILIARIES, CLAUSE_OPENERS, DETERMINERS, POSSESSIVES, PREPOSITIONS, PRONOUNS
 
 # A form of the same word: so many letters at the beginning are the same, and so large a part of the longer one.
 SAME_LETTERS, SAME_PART = 4, 0.6
@@ -39,26 +41,22 @@ class Feature:
         return re.sub(r"\b(?:an?|the) ", "", short)
 
 
-def _words(listed: str) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(listed.split())})\b", re.IGNORECASE)
+def _words(listed: Iterable[str]) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(sorted(listed))})\b", re.IGNORECASE)
+
+
+OTHER_PRONOUNS = frozenset(
+    "i you we me us myself yourself mine yours someone somebody everyone everybody nobody who whom".split()  # noqa: SIM905
+)
 
 
 # key: (how it reads after "from" or "to", where it is in a text).
 TOKEN_KINDS = {
-    "determiner": ("a determiner (`the`, `my`, `this`)", _words(
-        "the a an this that these those every each another some any my your his her its our their")),
-    "preposition": ("a preposition (`of`, `in`, `to`)", _words(
-        "of in on at by for with from to into onto over under about between through against during within without "
-        "across behind above below near")),
-    "pronoun": ("a pronoun", _words(
-        "i you he she it we they me him us them myself yourself himself herself itself themselves mine yours someone "
-        "somebody everyone everybody nobody who whom")),
-    "auxiliary": ("an auxiliary (`is`, `have`, `will`)", _words(
-        "am is are was were be been being have has had having do does did will would shall should can could may might "
-        "must")),
-    "clause": ("a word that opens a clause (`if`, `that`, `when`)", _words(
-        "if that when because while who which what how where why although though since unless whether until before "
-        "after as so")),
+    "determiner": ("a determiner (`the`, `my`, `this`)", _words((DETERMINERS | POSSESSIVES) - {"no"})),
+    "preposition": ("a preposition (`of`, `in`, `to`)", _words(PREPOSITIONS | {"to"})),
+    "pronoun": ("a pronoun", _words(PRONOUNS | OTHER_PRONOUNS)),
+    "auxiliary": ("an auxiliary (`is`, `have`, `will`)", _words(AUXILIARIES)),
+    "clause": ("a word that opens a clause (`if`, `that`, `when`)", _words(CLAUSE_OPENERS)),
     "joining": ("`and`, `or`, `but` or a comma", re.compile(r"\b(?:and|or|but|nor)\b|[,&]", re.IGNORECASE)),
     "negation": ("a negation or limit (`not`, `never`, `only`)", re.compile(
         r"\w+n['’]t\b|\b(?:not|no|never|nothing|nobody|nowhere|none|neither|nor|without|cannot|hardly|barely|only|"

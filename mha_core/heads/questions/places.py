@@ -15,10 +15,10 @@ import numpy as np
 from mha_core.heads.questions.base import Baseline, Measured, Question
 from mha_core.heads.stats import digests_of, half_of
 from mha_core.heads.survey import HasTokens
-from mha_core.heads.wordlists import is_content
 from mha_core.heads.words import BoolArray, FloatArray, IntArray, entropy
 from mha_core.tokens import Piece, Tokens
 from mha_core.visibility import EVERYTHING, Visibility
+from mha_core.wordlists import is_content
 
 STEPS = {"previous": -1, "next": 1, "self": 0}
 MARKS = frozenset(".,;:?!")
@@ -53,15 +53,15 @@ class PlaceLog:
         self.names: dict[str, str] = {}
         self.kept: dict[str, list[_Kept]] = {}
 
-    def add(self, weights: FloatArray, item: HasTokens) -> None:
-        """Keep one text; weights (layer, head, query, key) over its tokens."""
+    def add(self, weights: FloatArray, item: HasTokens, visible: BoolArray | None = None) -> None:
+        """Keep one text; weights (layer, head, query, key) over its tokens; `visible`: a mask of its own."""
         flat = weights.reshape(-1, *weights.shape[-2:])
         pieces = item.tokens.pieces
         own = np.array([not piece.special for piece in pieces])
         if own.sum() < 2:
             return
         self.names |= special_names(item.tokens)
-        visible = self.visibility.mask(len(pieces))
+        visible = self.visibility.mask(len(pieces)) if visible is None else visible
         n_visible = visible.sum(-1)  # (layer, query)
         own_rows = own & (n_visible > 1).any(0)
         self._places(flat, own, n_visible, item)
