@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mha_core.console import write_file
 from mha_core.errors import InputError
 from mha_core.export import csv_of, json_of, rows_of
+from mha_core.heads.corpora import read_json_lines
 from mha_core.load import load_model
 from mha_core.model import Model
 from mha_core.wording import counted
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("table", "json", "jsonl", "csv")
 STDIN = "-"
+NO_TEXTS = (".csv", ".tsv", ".json", ".conllu", ".gz")  # a line of these is no text
 MOST_TEXTS = 10_000_000  # bytes of a file of sentences
 HELP = "table (default), json, jsonl (an object a line) or csv; without it the ending of --out decides"
 
@@ -108,19 +110,29 @@ def add_texts(parser: argparse.ArgumentParser, what: str) -> None:
         "text", metavar="TEXT", nargs="?", help=f"{what}; - reads standard input, one per line"
     )
     parser.add_argument(
-        "--file", type=Path, metavar="FILE", help="file of texts, one per line, instead of TEXT"
+        "--file", type=Path, metavar="FILE", help="file of texts, one per line (or .jsonl), instead of TEXT"
     )
 
 
-def texts_of(options: argparse.Namespace) -> list[str]:
-    """The texts that were given. Raises InputError for none, for both, and for a file that is no text."""
+def texts_of(options: argparse.Namespace, tables: Sequence[str] = ()) -> list[str]:
+    """The texts that were given; `tables`: endings of tables that the command reads line by line.
+
+    Raises InputError for none, for both, and for a file that is no text or no list of texts."""
     if (options.text is None) == (options.file is None):
         raise InputError("Give a text, or - for standard input, or --file FILE.")
     if options.file is None and options.text != STDIN:
         return [options.text]
     where = "standard input" if options.file is None else f"'{options.file}'"
+    ending = "" if options.file is None else options.file.suffix.lower()
+    if ending in NO_TEXTS and ending not in tables:
+        raise InputError(
+            f"{where} is no list of texts. Give .txt, a text a line, or .jsonl, an object with “text” a line."
+        )
     # By line ends alone: other signs that break a line, such as U+2028, stand in texts.
-    found = [line for line in _read(options.file, where).split("\n") if line.strip()]
+    lines = _read(options.file, where).split("\n")
+    found = [line for line in lines if line.strip()]
+    if ending == ".jsonl":
+        found = [text for _, text in read_json_lines(lines)]
     if not found:
         raise InputError(f"No text in {where}.")
     return found

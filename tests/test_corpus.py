@@ -38,11 +38,13 @@ PAIR = {
 
 
 def test_only_syntactic_words_are_words():
-    (sentence,) = read_conllu(DONT)
+    reading = Reading()
+    (sentence,) = read_conllu(DONT, reading)
     assert sentence.words == ("Do", "n't", "go")
     assert sentence.heads == (2, 2, -1)
     assert sentence.relations == ("aux", "advmod", "root")
     assert sentence.text == "Don't go"
+    assert [said.split()[:3] for said in reading.said()] == [["1", "multiword", "token"]]
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 def _run_ablate(options: argparse.Namespace) -> int:
     if not options.heads and not options.every:
         raise InputError(NO_HEADS)
-    texts = texts_of(options)
+    texts = texts_of(options, tables=(".tsv",))
     model = model_asked(options)
     heads = heads_from(options.heads or "", model.n_layers, model.n_heads)
     if not heads and not options.every:
