@@ -25,11 +25,11 @@ from mha_core.grid import (
     check_specials,
     distinct,
     freeze,
-    head_from,
+    head_from_name,
     seen_between,
     units_of,
 )
-from mha_core.ranked_links import unit_named
+from mha_core.links import unit_named
 from mha_core.summary import quoted, summary, summary_html
 from mha_core.tokens import Tokens
 from mha_core.visibility import Visibility
@@ -226,7 +226,8 @@ class AttentionRecord(Frozen):
         grid = self.grid(unit == "words", specials)
         chosen = [heads] if isinstance(heads, str) else heads
         pairs = [
-            head_from(head, self.n_layers, self.n_heads) if isinstance(head, str) else head for head in chosen
+            head_from_name(head, self.n_layers, self.n_heads) if isinstance(head, str) else head
+            for head in chosen
         ]
         queries = [unit_named(grid, word) for word in ([words] if isinstance(words, str) else words)]
         title = captioned(self, kind, pairs)

@@ -389,7 +389,7 @@ def _mask(
     if not window and not is_causal:
         return padding
     keys = torch.arange(before + n, device=device)
-    visible = visible_keys(keys[before:], keys, is_causal=is_causal, window=window)
+    visible: Tensor = visible_keys(keys[before:], keys, is_causal=is_causal, window=window)
     return visible if padding is None else visible & padding
 
 

@@ -21,9 +21,9 @@ from mha_core.errors import InputError
 from mha_core.export import described, weights_data
 from mha_core.grid import Grid
 from mha_core.hf_layers import PARTS
+from mha_core.links import largest_weights
 from mha_core.model import Model
 from mha_core.model_list import EMBEDDED
-from mha_core.ranked_links import strongest_links
 from mha_core.record import AttentionRecord
 from mha_core.summary import layers_without
 from mha_core.trace import trace
@@ -143,4 +143,4 @@ def _for_people(
         return f"{said}Head {options.layer}-{options.head}\n", matrix.rename_axis("looks at →", columns=None)
     without = layers_without(record)
     said += f"No attention weights: {without}.\n" if without else ""
-    return f"{said}The largest weight of every head:\n", _chosen(strongest_links(grid), options)
+    return f"{said}The largest weight of every head:\n", _chosen(largest_weights(grid), options)

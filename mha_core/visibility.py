@@ -4,28 +4,12 @@ In: positions, or how long a text is. Out: Boolean masks, True where a query may
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from torch import Tensor
-
 Mask = NDArray[np.bool_]
-Positions = NDArray[np.intp]
-
-
-@overload
-def visible_keys(
-    queries: Positions, keys: Positions, *, is_causal: bool = ..., window: int | None = ...
-) -> Mask: ...
-
-
-@overload
-def visible_keys(
-    queries: "Tensor", keys: "Tensor", *, is_causal: bool = ..., window: int | None = ...
-) -> "Tensor": ...
 
 
 def visible_keys(queries: Any, keys: Any, *, is_causal: bool = False, window: int | None = None) -> Any:
@@ -54,7 +38,8 @@ class Visibility:
     def in_layer(self, layer: int, n: int) -> Mask:
         """Return the same of one layer (from 0), (query, key)."""
         positions, window = np.arange(n), self.windows[layer] if self.windows else 0
-        return visible_keys(positions, positions, is_causal=self.is_causal, window=window)
+        visible: Mask = visible_keys(positions, positions, is_causal=self.is_causal, window=window)
+        return visible
 
 
 EVERYTHING = Visibility()

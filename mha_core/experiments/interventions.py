@@ -17,9 +17,10 @@ from typing import Literal
 import numpy as np
 
 from mha_core.errors import InputError
+from mha_core.grid import check_heads, head_from_name
 from mha_core.model import Model
 from mha_core.tokens import Tokens
-from mha_core.wording import Head, counted, head_name, size_in_words
+from mha_core.wording import Head, counted, head_name
 
 LARGEST = 100.0  # a factor beyond it says nothing that one below it does not
 
@@ -109,23 +110,8 @@ def heads_from(text: str, n_layers: int, n_heads: int) -> tuple[Head, ...]:
     """
     found: dict[Head, None] = {}
     for part in filter(None, re.split(r"[,\s]+", text)):
-        if not re.fullmatch(r"[0-9]{1,4}-[0-9]{1,4}", part):
-            raise InputError(
-                f"'{part[:40]}' is not a head. Write layer and head counted from 1, such as 4-2,6-6."
-            )
-        layer, head = (int(number) - 1 for number in part.split("-"))
-        found[layer, head] = None
-    check_heads(found, n_layers, n_heads)
+        found[head_from_name(part, n_layers, n_heads)] = None
     return tuple(found)
-
-
-def check_heads(heads: Iterable[Head], n_layers: int, n_heads: int) -> None:
-    """Raise InputError for a head that the model does not have."""
-    for layer, head in heads:
-        if not (0 <= layer < n_layers and 0 <= head < n_heads):
-            raise InputError(
-                f"Unknown head {head_name((layer, head))}. The model has {size_in_words(n_layers, n_heads)}."
-            )
 
 
 def check(interventions: Sequence[Intervention], tokens: Tokens, model: Model) -> None:

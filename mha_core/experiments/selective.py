@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mha_core.errors import InputError
-from mha_core.experiments.interventions import check_heads
 from mha_core.experiments.parts import Part
 from mha_core.experiments.tasks import Task, gates_without, ready_tasks
+from mha_core.grid import check_heads
 from mha_core.model import Model
 from mha_core.wording import Head, head_name
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from mha_core.command_io import Answer, add_format, add_model, at_terminal, give, model_asked, positive
 from mha_core.console import STOPPED, UNUSABLE
 from mha_core.errors import HeadScopeError, InputError
+from mha_core.grid import head_from_name
 from mha_core.heads.atlas.cli import add_atlas_parser, give_atlas
 from mha_core.heads.atlas.cli import run as atlas
 from mha_core.heads.builtin import read_builtin
@@ -185,12 +186,8 @@ def _chosen(args: argparse.Namespace, table: RoleTable) -> "pd.DataFrame":
             )
         frame = frame[frame.question == args.question].sort_values("score", ascending=False, kind="stable")
     if args.head:
-        layer, _, head = args.head.partition("-")
-        frame = frame[(frame.layer.astype(str) == layer) & (frame["head"].astype(str) == head)]
-        if not len(frame):
-            raise InputError(
-                f"Unknown head “{args.head[:20]}”. {table.model} has {table.shape[0]} layers of {table.shape[1]} heads."
-            )
+        layer, head = head_from_name(args.head, *table.shape)
+        frame = frame[(frame.layer == layer + 1) & (frame["head"] == head + 1)]
     return frame
 
 
@@ -209,6 +206,8 @@ def _similarity(args: argparse.Namespace, stop: Stop) -> int:
     if not done.n_texts:
         raise InputError("No text to measure. Give one or more.")
     about = {"model": model.name, "digest": model.digest, "n_texts": done.n_texts, "unit": "nats"}
+    for sentence in reading.said():
+        _say(sentence)
     frame = log.to_frame()
     give(args, Answer(frame, about, shown=frame[["head", "cluster", "nearest", "nats", "x", "y"]]))
     return STOPPED if done.stopped else 0

@@ -10,8 +10,8 @@ from typing import Any
 
 from mha_core.command_io import Answer, add_format, add_model, give, model_asked
 from mha_core.console import STOPPED
-from mha_core.errors import InputError
 from mha_core.export import model_of
+from mha_core.grid import head_from_name
 from mha_core.heads.atlas.collect import Collection
 from mha_core.heads.atlas.describe import sentences
 from mha_core.heads.atlas.passages import own_passages, read_passages
@@ -22,7 +22,7 @@ from mha_core.heads.corpora import name_of
 from mha_core.heads.survey import Options, Progress
 from mha_core.model import Model
 from mha_core.part_command import add_shards, give_part
-from mha_core.wording import Head, counted, head_name, size_in_words
+from mha_core.wording import counted, head_name
 
 SHOWN = 8  # examples of a head in the table
 Stop = Callable[[], bool]
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace, stop: Stop) -> int:
     model = model_asked(args)
     shape = (model.n_layers, model.n_heads)
     if args.head is not None:
-        _head(args.head, shape, model.title)
+        head_from_name(args.head, *shape)
     found, stopped = _found(args, model, stop)
     text = ", ".join(map(name_of, args.shards)) or "the project's own passages"
     give_atlas(args, found, model_of(model.info), text, shape, model.title)
@@ -70,7 +70,9 @@ def give_atlas(
 ) -> None:
     """Write an atlas, or one head of it. Raises InputError for a head that is not in it."""
     answer = (
-        _of_all(found, title) if args.head is None else _of_one(found.only(_head(args.head, shape, title)))
+        _of_all(found, title)
+        if args.head is None
+        else _of_one(found.only(head_from_name(args.head, shape[0], shape[1])))
     )
     give(args, answer._replace(about={"model": model, "text": text, **answer.about}))
 
@@ -100,15 +102,6 @@ def _own(model: Model, stop: Stop) -> Collection:
 
 def _progress(progress: Progress) -> None:
     _say(counted(progress.done, "passage"))
-
-
-def _head(given: str, shape: Sequence[int], title: str) -> Head:
-    layer, _, head = given.partition("-")
-    if layer.isdecimal() and head.isdecimal():
-        found = int(layer) - 1, int(head) - 1
-        if 0 <= found[0] < shape[0] and 0 <= found[1] < shape[1]:
-            return found
-    raise InputError(f"Unknown head '{given[:20]}'. {title} has {size_in_words(*shape)}.")
 
 
 def _of_all(found: Atlas, title: str) -> Answer:
