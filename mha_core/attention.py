@@ -80,9 +80,9 @@ def attend(
         wide_q, wide_k, wide_v = _wide(q), _wide(k), _wide(v)
         if in_place:
             room = out if out is not None and out.dtype == wide_q.dtype else wide_q.new_empty(shape)
+        is_plain = q.device.type == "cpu" and is_causal and mask is None and not dropout
         # On an accelerator many small products take longer than what they leave out.
-        is_long = q.device.type == "cpu" and shape[-1] == shape[-2] >= 4 * STRIP
-        if room is not None and is_long and is_causal and mask is None and not dropout:
+        if room is not None and is_plain and shape[-1] == shape[-2] >= 4 * STRIP:
             context, weights = _in_strips(wide_q, wide_k, wide_v, scale, room), room
         else:
             scores = _scores(wide_q, wide_k, scale, room)
@@ -209,6 +209,8 @@ def _fused(
 
 def _scores(q: Tensor, k: Tensor, scale: float, out: Tensor | None = None) -> Tensor:
     """q kᵀ · scale, into `out` if it is given."""
+    if torch.compiler.is_compiling():  # nothing is merged with the length, which torch.export then keeps open
+        return q @ _repeated(k, q).transpose(-1, -2) * scale
     queries, keys = _by_key_head(q, k), k.flatten(0, -3)
     room = None if out is None else out.view(*queries.shape[:2], k.shape[-2])
     none = queries.new_empty(())
@@ -218,6 +220,8 @@ def _scores(q: Tensor, k: Tensor, scale: float, out: Tensor | None = None) -> Te
 
 def _mix(weights: Tensor, v: Tensor) -> Tensor:
     """Weights times values."""
+    if torch.compiler.is_compiling():
+        return weights @ _repeated(v, weights)
     mixed = torch.bmm(_by_key_head(weights, v), v.flatten(0, -3))
     return mixed.view(*weights.shape[:-1], v.shape[-1])
 
@@ -227,6 +231,11 @@ def _by_key_head(x: Tensor, shared: Tensor) -> Tensor:
     rows, and what they share (..., h_kv, n_k, ...) is never repeated."""
     heads = math.prod(shared.shape[:-2])
     return x.reshape(heads, math.prod(x.shape[:-1]) // heads if heads else 0, x.shape[-1])
+
+
+def _repeated(shared: Tensor, x: Tensor) -> Tensor:
+    """What key heads share, once for each query head of `x`."""
+    return shared.repeat_interleave(x.shape[-3] // shared.shape[-3], dim=-3)
 
 
 def _wide(x: Tensor) -> Tensor:

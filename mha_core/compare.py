@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mha_core.errors import InputError, SizeError
-from mha_core.grid import Grid, Unit
+from mha_core.grid import Grid
 from mha_core.wording import Head
 
 # What counts as a preference: below these a change of favourite is noise (an untrained model "flips" half its heads).
@@ -108,7 +108,7 @@ def most_changed(a: Grid, b: Grid, head: Head) -> tuple[int, int] | None:
     both = [
         (i, j)
         for i, j in align(a.labels, b.labels)
-        if i is not None and j is not None and _is_word(a.units[i]) and _is_word(b.units[j])
+        if i is not None and j is not None and a.units[i].is_word and b.units[j].is_word
     ]
     if not both:
         return None
@@ -119,10 +119,6 @@ def most_changed(a: Grid, b: Grid, head: Head) -> tuple[int, int] | None:
         return None
     query, key = divmod(int(change.argmax()), len(both))
     return both[query][0], both[key][0]
-
-
-def _is_word(unit: Unit) -> bool:
-    return not unit.special and any(map(str.isalnum, unit.label))
 
 
 def head_changes(

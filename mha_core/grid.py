@@ -4,7 +4,7 @@ Axes of the weights: (layer, head, query, key), all from 0. Layers and heads kee
 no attention weights is zero and is not in `heads`; a key that a query cannot see is zero and is not in `visible`.
 """
 
-import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mha_core.errors import InputError, SizeError
-from mha_core.ranked_links import places_of, ranked_heads, unit_named
+from mha_core.links import places_of, ranked_heads, unit_named
 from mha_core.tokens import Tokens
-from mha_core.wording import Head, counted, head_name, size_in_words
+from mha_core.wording import Head, counted, head_name, parse_head, size_in_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +24,6 @@ T = TypeVar("T", bound=NDArray[Any])
 Array = NDArray[np.float32]
 Mask = NDArray[np.bool_]
 Specials = Literal["shown", "hidden", "renormalised"]
-NAME = re.compile(r"([0-9]{1,4})-([0-9]{1,4})")
 
 
 class Frozen:
@@ -59,6 +58,11 @@ class Unit:
     def bare(self) -> str:
         """The label without the mark of a piece that continues a word."""
         return self.label.removeprefix(self.mark)
+
+    @property
+    def is_word(self) -> bool:
+        """Whether it is of the text, and no mark."""
+        return not self.special and any(map(str.isalnum, self.label))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -153,7 +157,7 @@ class Grid(Frozen):
 
     def __getitem__(self, name: str) -> HeadWeights:
         """One head by its name, layer and head from 1: grid["4-2"]. Raises InputError for another name."""
-        head = head_from(name, *self.weights.shape[:2])
+        head = head_from_name(name, *self.weights.shape[:2])
         if not self.has(head):
             raise InputError(f"{name} has no attention weights in this model.")
         visible = None if self.visible is None else self.visible[head[0]]
@@ -289,18 +293,24 @@ def freeze(array: T) -> T:
     return array
 
 
-def head_from(name: object, n_layers: int, n_heads: int) -> Head:
+def head_from_name(name: object, n_layers: int, n_heads: int) -> Head:
     """A head from 0, by its name from 1. Raises InputError for what is no name, and a head that is not there."""
-    found = NAME.fullmatch(name) if isinstance(name, str) else None
-    if found is None:
+    head = parse_head(name)
+    if head is None:
         raise InputError(
-            f"{str(name)[:40]!r} is not a head. Write layer and head counted from 1, such as '4-2'."
+            f"{str(name)[:40]!r} is not a head. Write layer and head counted from 1, such as 4-2."
         )
-    layer, head = int(found[1]) - 1, int(found[2]) - 1
-    if not (0 <= layer < n_layers and 0 <= head < n_heads):
-        there = "There is" if n_layers == 1 else "There are"
-        raise InputError(f"Unknown head {name}. {there} {size_in_words(n_layers, n_heads)}.")
-    return layer, head
+    check_heads([head], n_layers, n_heads)
+    return head
+
+
+def check_heads(heads: Iterable[Head], n_layers: int, n_heads: int) -> None:
+    """Raise InputError for a head that the model does not have."""
+    for layer, head in heads:
+        if not (0 <= layer < n_layers and 0 <= head < n_heads):
+            raise InputError(
+                f"Unknown head {head_name((layer, head))}. The model has {size_in_words(n_layers, n_heads)}."
+            )
 
 
 def check_specials(specials: object) -> None:

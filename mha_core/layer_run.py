@@ -10,7 +10,7 @@ import numpy as np
 
 from mha_core.edits import Edits
 from mha_core.errors import SizeError
-from mha_core.grid import Array
+from mha_core.grid import Array, Mask
 from mha_core.rotary import Rotary
 
 NOTHING = Edits()
@@ -104,7 +104,7 @@ class LayerRun:
     k: Array
     v: Array
     scores: Array
-    allowed: Array
+    allowed: Mask
     weights: Array
     context: Array
     contributions: Array

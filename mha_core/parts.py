@@ -25,6 +25,7 @@ from mha_core.heads.corpora.reading import OnError
 from mha_core.heads.survey import Options
 from mha_core.load import load_model
 from mha_core.model import Model
+from mha_core.visibility import Visibility
 
 STATISTICS = {
     "roles": ("mha_core.heads.build_role_table", "RoleStatistics"),
@@ -78,6 +79,7 @@ class ShardStatistics:
             "seed": None if model.info.trained else seed,
             "shape": [model.n_layers, model.n_heads],
             "is_causal": bool(model.info.is_causal),
+            "windows": list(model.info.windows),
             "precision": str(model.dtype),
             "on_error": on_error,
             "shards": [name_of(file) for file in files],
@@ -176,6 +178,11 @@ def compute_part(
             return None
     statistics.save(path, part, parts)
     return path
+
+
+def visibility_of(about: Row) -> Visibility:
+    """Return who sees whom in the model of a run."""
+    return Visibility(about["is_causal"], tuple(about["windows"]))
 
 
 def _statistics(command: str) -> type[ShardStatistics]:

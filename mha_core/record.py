@@ -25,13 +25,14 @@ from mha_core.grid import (
     check_specials,
     distinct,
     freeze,
-    head_from,
+    head_from_name,
     seen_between,
     units_of,
 )
-from mha_core.ranked_links import unit_named
+from mha_core.links import unit_named
 from mha_core.summary import quoted, summary, summary_html
 from mha_core.tokens import Tokens
+from mha_core.visibility import Visibility
 from mha_core.wording import Head, head_name
 
 if TYPE_CHECKING:
@@ -82,16 +83,16 @@ class ModelInfo:
         """Whether this engine computed the numbers."""
         return self.computed_by == ENGINE
 
+    @property
+    def visibility(self) -> Visibility:
+        """Who sees whom in each layer."""
+        return Visibility(self.is_causal, self.windows)
+
     def visible(self, n: int) -> Mask | None:
         """(layer, query, key): which of n tokens each can see; None where all see all."""
         if not self.is_causal and not any(self.windows):
             return None
-        distance = np.subtract.outer(np.arange(n), np.arange(n))
-        seen = (distance >= 0) if self.is_causal else np.ones((n, n), dtype=bool)
-        if not any(self.windows):
-            return np.broadcast_to(seen, (self.n_layers, n, n))
-        near = [seen if not w else seen & (np.abs(distance) <= w) for w in self.windows]
-        return np.stack(near)
+        return np.broadcast_to(self.visibility.mask(n), (self.n_layers, n, n))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -225,7 +226,8 @@ class AttentionRecord(Frozen):
         grid = self.grid(unit == "words", specials)
         chosen = [heads] if isinstance(heads, str) else heads
         pairs = [
-            head_from(head, self.n_layers, self.n_heads) if isinstance(head, str) else head for head in chosen
+            head_from_name(head, self.n_layers, self.n_heads) if isinstance(head, str) else head
+            for head in chosen
         ]
         queries = [unit_named(grid, word) for word in ([words] if isinstance(words, str) else words)]
         title = captioned(self, kind, pairs)

@@ -20,6 +20,7 @@ from mha_core.interrupt import check_interrupt
 from mha_core.multihead import AttentionDetails, HeadChange, KeyValueStore, MultiHeadAttention
 from mha_core.rotary import Rotary
 from mha_core.torch_modes import is_transformed
+from mha_core.visibility import visible_keys
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu": F.gelu,
@@ -319,12 +320,13 @@ class Stack(nn.Module):
     ) -> Iterator[LayerStep]:
         """The loop, from layer `start` on, given its input."""
         n, before = x.shape[1], _n_before(stores)
-        mask = None if real is None or bool(real.all()) else real[:, None, None, :]
+        padding = None if real is None or bool(real.all()) else real[:, None, None, :]
         # One token sees all that came before it; several that are read after others need a mask that says so.
         is_causal = self.config.is_causal and n > 1
-        if is_causal and before:
-            may_look = torch.ones(n, before + n, dtype=torch.bool, device=x.device).tril(before)
-            is_causal, mask = False, may_look if mask is None else mask & may_look
+        masks = {
+            window: _mask(n, before, is_causal and before > 0, window, padding, x.device)
+            for window in {self.layer(index).window for index in range(start, self.config.n_layers)}
+        }
         rotation = None if self.rotary is None else self.rotary.at(before, n, x)
         for index in range(start, self.config.n_layers):
             check_interrupt()
@@ -332,8 +334,8 @@ class Stack(nn.Module):
             read = block.attention_input(x)
             attended, seen = block.attention(
                 read,
-                mask=_within(mask, block.window, n, x.device),
-                is_causal=is_causal,
+                mask=masks[block.window],
+                is_causal=is_causal and not before,
                 rotation=rotation,
                 need_weights=need_weights,
                 details=index in details_of,
@@ -380,18 +382,15 @@ def _n_before(stores: Sequence[KeyValueStore] | None) -> int:
     return 0 if stores is None else len(stores[0])
 
 
-def _within(mask: Tensor | None, window: int | None, n: int, device: torch.device) -> Tensor | None:
-    """The mask that also keeps every one of n tokens from looking further than `window` tokens to either side."""
-    if window is None:
-        return mask
-    near = near_tokens(n, window).to(device)
-    return near if mask is None else mask & near
-
-
-def near_tokens(n: int, window: int | None) -> Tensor:
-    """(n, n): True where two of n tokens are no more than `window` apart; everywhere without a window."""
-    places = torch.arange(n)
-    return (places[:, None] - places).abs() <= (n if window is None else window)
+def _mask(
+    n: int, before: int, is_causal: bool, window: int | None, padding: Tensor | None, device: torch.device
+) -> Tensor | None:
+    """Return what n tokens after `before` others may see, (n, before + n); None: all that is no padding."""
+    if not window and not is_causal:
+        return padding
+    keys = torch.arange(before + n, device=device)
+    visible: Tensor = visible_keys(keys[before:], keys, is_causal=is_causal, window=window)
+    return visible if padding is None else visible & padding
 
 
 def table(rows: int, width: int) -> nn.Embedding:

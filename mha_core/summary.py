@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mha_core.links import heads_by_link
 from mha_core.picture.text import visible
-from mha_core.ranked_links import strongest_words
 from mha_core.wording import counted, head_name, percent
 
 if TYPE_CHECKING:
@@ -88,13 +88,10 @@ def _cut(text: str) -> str:
 
 def _links(grid: "Grid") -> str:
     """The heads with the strongest link between two words, each with that link."""
-    found = list[tuple[float, str]]()
-    for head in np.ndindex(*grid.weights.shape[:2]):
-        pair = strongest_words(grid, grid.weights[head])
-        if pair is not None:
-            q, k = pair
-            weight = float(grid.weights[head][q, k])
-            link = f"{_cut(grid.labels[q])} → {_cut(grid.key_labels[k])}"
-            found.append((weight, f"{head_name(head)} {link} {percent(weight)}"))
-    found.sort(key=lambda one: -one[0])
-    return "; ".join(text for _, text in found[:STRONGEST]) or "none between two words"
+    return (
+        "; ".join(
+            f"{head_name(head)} {_cut(grid.labels[query])} → {_cut(grid.key_labels[key])} {percent(weight)}"
+            for head, (query, key), weight in heads_by_link(grid)[:STRONGEST]
+        )
+        or "none between two words"
+    )

@@ -53,7 +53,7 @@ def _bands(n: int, count: int) -> list[slice]:
     return [slice(start, stop) for start, stop in pairwise(edges)]
 
 
-def strongest(rows: Floats, kinds: NDArray[np.int_]) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
+def strongest_by_kind(rows: Floats, kinds: NDArray[np.int_]) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
     """The largest of each row (..., n) among the positions of every kind (n,): positions and weights in steps.
 
     Both (..., kinds), largest first, the first position where two are equal: the first that is of one of some kinds is
@@ -70,37 +70,3 @@ def strongest(rows: Floats, kinds: NDArray[np.int_]) -> tuple[NDArray[np.uint16]
 def toward(rows: Floats, key: int) -> NDArray[np.uint16]:
     """What every row (..., n) gives to one key, in steps."""
     return quantise(rows[..., key])
-
-
-def strongest_pair(
-    weights: Floats, special: NDArray[np.bool_], *, is_causal: bool = False
-) -> tuple[int, int] | None:
-    """The strongest link between two different words in one head (n, n): its query and its key, or None.
-
-    Special tokens are left out; in a decoder so is the first token, which every other one can rest on.
-    """
-    left_out = special.copy()
-    if is_causal:
-        left_out[:1] = True
-    between = np.where(left_out[:, None] | left_out[None, :] | np.eye(len(left_out), dtype=bool), 0, weights)
-    q, k = divmod(int(between.argmax()), len(left_out)) if between.size else (0, 0)
-    return (q, k) if between.size and between[q, k] > 0 else None
-
-
-def strongest_link(
-    weights: Floats, special: NDArray[np.bool_], *, visible: NDArray[np.bool_] | None = None
-) -> NDArray[np.uint16]:
-    """The strongest link between two words in every head: (layer, head, 3) of query, key and weight in steps.
-
-    A query that can see nothing but itself (`visible`, (layer, query, key)) has no choice, and is passed over.
-    """
-    words = ~special if not special.all() else np.ones_like(special)
-    turns = np.flatnonzero(np.diff(words, prepend=False, append=False))
-    runs = [weights[..., start:stop].max(axis=-1) for start, stop in turns.reshape(-1, 2)]
-    most = np.maximum.reduce(runs) * words
-    if visible is not None and len(words) > 1:
-        most = most * (visible.sum(axis=-1) > 1)[:, None]
-    q = most.argmax(axis=-1)
-    row = np.take_along_axis(weights, q[..., None, None], axis=-2)[..., 0, :] * words
-    best = [q.astype(np.uint16), row.argmax(axis=-1).astype(np.uint16), quantise(row.max(axis=-1))]
-    return np.stack(best, axis=-1)

@@ -23,9 +23,10 @@ from mha_core.hooks import Hook, Hooked
 from mha_core.layer_run import LayerRun, Projections
 from mha_core.model import Model
 from mha_core.record import AttentionRecord
-from mha_core.stack import LayerStep, RunChange, StackOutput, near_tokens
+from mha_core.stack import LayerStep, RunChange, StackOutput
 from mha_core.tokens import Tokens
 from mha_core.torch_modes import plain_numbers
+from mha_core.visibility import visible_keys
 from mha_core.wording import size_in_words
 
 WINDOW = 8  # batches that are sorted by length together
@@ -255,13 +256,13 @@ def _as_run(step: LayerStep, model: Model, projections: Projections) -> LayerRun
     before = (details.q_unrotated, details.k_unrotated)
     q_unrotated, k_unrotated = (None if part is None else to_numpy(part[0]) for part in before)
     computed: dict[str, Any] = {name: _cut_out(getattr(details, name)[0]) for name in COMPUTED}
-    allowed = near_tokens(details.scores.shape[-1], block.window).numpy()
+    positions = np.arange(len(x))
     return LayerRun(
         projections=projections,
         x=x,
         keys_from=x,
         **computed,
-        allowed=np.tril(allowed) if model.is_causal else allowed,
+        allowed=visible_keys(positions, positions, is_causal=model.is_causal, window=block.window),
         divisor=math.sqrt(projections.d_k),
         is_causal=model.is_causal,
         rotary=model.encoder.rotary,

@@ -20,9 +20,9 @@ from mha_core.errors import InputError
 from mha_core.experiments.interventions import Factor, MeanAblation
 from mha_core.experiments.kept import Kept, first_replaced, mean_contexts
 from mha_core.experiments.once import trace_changed
-from mha_core.grid import head_from, units_of
+from mha_core.grid import head_from_name, units_of
+from mha_core.links import place_named
 from mha_core.model import Model
-from mha_core.ranked_links import place_named
 from mha_core.residual_parts import Writer, exact, kept_rows, read_parts, writer_columns
 from mha_core.tokens import Tokens
 from mha_core.torch_modes import plain_numbers
@@ -96,7 +96,7 @@ def weight_without(
     import pandas as pd
 
     link = find_link(text, model, head, query, key)
-    sender = head_from(without, model.n_layers, model.n_heads)
+    sender = head_from_name(without, model.n_layers, model.n_heads)
     if sender[0] >= link.head[0]:
         raise InputError(f"Head {without} writes after head {head} reads; choose a head of an earlier layer.")
     rows = list[dict[str, object]]()
@@ -131,7 +131,7 @@ class Link:
 def find_link(text: str | Tokens, model: Model, head: str, query: str | int, key: str | int) -> Link:
     check_model(model)
     tokens = as_tokens(text, model)
-    place = head_from(head, model.n_layers, model.n_heads)
+    place = head_from_name(head, model.n_layers, model.n_heads)
     i, j = _position(tokens, query), _position(tokens, key)
     visible = model.info.visible(len(tokens))
     keys = range(len(tokens)) if visible is None else visible[place[0], i].nonzero()[0].tolist()

@@ -6,11 +6,11 @@ In: a record, or two. Out: a widget whose traits `head`, `query` and `key` follo
 from typing import Any
 
 from mha_core.errors import InputError, Unavailable
-from mha_core.grid import Specials, head_from
+from mha_core.grid import Specials, head_from_name
+from mha_core.links import unit_named
 from mha_core.picture.bundle import bundle, style
 from mha_core.picture.notebook import picture_of
 from mha_core.picture.standalone import portable, theme
-from mha_core.ranked_links import unit_named
 from mha_core.record import AttentionRecord
 from mha_core.wording import head_name
 
@@ -64,7 +64,7 @@ class Widget(anywidget.AnyWidget):
 
     @traitlets.validate("head")
     def _known_head(self, proposal: Any) -> str:
-        return head_name(head_from(proposal["value"], *self.grid.weights.shape[:2]))
+        return head_name(head_from_name(proposal["value"], *self.grid.weights.shape[:2]))
 
     @traitlets.validate("query", "key")
     def _index(self, proposal: Any) -> int | None:

@@ -1,10 +1,12 @@
 """How heads and shares are written for people, once for all screens, files and command lines."""
 
 import math
+import re
 from typing import Literal
 
 # (layer, head), both from 0.
 Head = tuple[int, int]
+HEAD_NAME = re.compile(r"([1-9][0-9]{0,3})-([1-9][0-9]{0,3})")
 # What a picture belongs to: one head, a layer (its heads mixed), or all layers together.
 Per = Literal["head", "layer", "model"]
 _NUMBERS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
@@ -13,6 +15,12 @@ _NUMBERS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
 def head_name(head: Head) -> str:
     """A head as people read it: layer and head, numbered from 1 ("4-2")."""
     return f"{head[0] + 1}-{head[1] + 1}"
+
+
+def parse_head(name: object) -> Head | None:
+    """The head of a name such as "4-2", from 0; None for what is no name."""
+    match = HEAD_NAME.fullmatch(name) if isinstance(name, str) else None
+    return (int(match[1]) - 1, int(match[2]) - 1) if match else None
 
 
 def place_name(head: Head, per: Per = "head") -> str:

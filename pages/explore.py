@@ -10,6 +10,7 @@ import streamlit as st
 from mha_core import AttentionRecord, Grid
 from mha_core.heads.notices import untrained
 from mha_core.heads.roles import Role
+from mha_core.links import strongest_link
 from mha_core.picture.crossed import cross_record
 from mha_core.picture.payload import Payload, record_payload
 from mha_core.wording import Head
@@ -68,7 +69,7 @@ def crossed(request: Request, record: AttentionRecord) -> None:
         return
     shell.misread([record])
     carried_selection.forget()
-    chosen = shell.selection_across(request, grid, partial(opening.strongest, grid))
+    chosen = shell.selection_across(request, grid, partial(strongest_link, grid))
     explore_view(
         grid,
         record.tokens,
@@ -105,7 +106,7 @@ def picture(request: Request, record: AttentionRecord) -> None:
     shell.misread([record])
     asked, moved = carried_selection.settle(request, grid)
     steps, asked, moved = why.settle(request, grid, asked, moved)
-    chosen = shell.selection(request, grid, partial(opening.strongest, grid), asked)
+    chosen = shell.selection(request, grid, partial(strongest_link, grid), asked)
     roles = {} if request.mixed else head_facts.roles_of(request.model, request.trained)
     kept, first = first_visit(request, grid, roles)
     answer = why.of_choice(request, record, grid, chosen, steps, asked.get("without", ""))

@@ -93,7 +93,9 @@ def looks_of(trees: list[Sentence], planted: dict[int, Head], seed: int = 0, n_h
 def frame_of_looks(trees: list[Sentence], looks: list[np.ndarray]) -> Frame:
     """What heads look at in treebank sentences, (word, direction, head) each."""
     sources = [(one.source, one.pair or one.text) for one in trees]
-    return frame_of(sources, trees, [{"looks": each} for each in looks])
+    return frame_of(
+        sources, trees, [{"looks": each, "n_candidates": np.full(len(each), len(each) - 1)} for each in looks]
+    )
 
 
 def scored(frame: Frame, *keys: str) -> list[ScoredCases]:

@@ -13,6 +13,7 @@ from mha_core.heads.atlas.features import features, pair_features
 from mha_core.heads.atlas.passages import passage_tokens, read_passages
 from mha_core.heads.atlas.table import atlas
 from mha_core.tools.atlas import shuffled
+from mha_core.visibility import EVERYTHING
 from tests.bert_folders import random_bert, write
 from tests.decoder_folders import random_decoder, write_decoder
 
@@ -79,7 +80,7 @@ def test_examples_are_those_of_transformers(pair):
     model, theirs = pair
     tokens = [passage_tokens(line, model) for line in LINES]
     expected = [by_hand(theirs, model, one) for one in tokens]
-    kept = Collection(model.n_layers, model.n_heads, model.is_causal)
+    kept = Collection(model.n_layers, model.n_heads, model.info.visibility)
     for batch in read_passages(LINES, model):
         for passage in batch:
             kept.add(*passage)
@@ -128,7 +129,7 @@ def test_a_planted_direction_raises_and_lowers_the_tokens_it_points_to_and_from(
 def true_of(model, text, key):
     tokens = model.tokenizer.encode(text)
     names = [feature.key for feature in features(model.is_causal)]
-    of = pair_features(tokens, model.is_causal).of[names.index(key)]
+    of = pair_features(tokens, model.info.visibility).of[names.index(key)]
     label = [tokens.spelling(piece) for piece in tokens.pieces]
     return {(label[q], label[k]) for q, k in zip(*np.nonzero(of), strict=True)}
 
@@ -160,7 +161,7 @@ WORDS = [
 def planted(model, look, n=80, seed=0):
     """What is kept of one head that looks where `look(tokens, query, rng)` says, on invented sentences."""
     rng = np.random.default_rng(seed)
-    kept = Collection(1, 1, is_causal=False)
+    kept = Collection(1, 1, EVERYTHING)
     for number in range(n):
         words = [*rng.choice(WORDS, 14)]
         words.insert(int(rng.integers(2, 8)), '"')

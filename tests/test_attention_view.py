@@ -15,7 +15,7 @@ from mha_core.picture.bundle import SCRIPTS
 from mha_core.picture.payload import align, compare_payload, explore_payload, record_payload
 from mha_core.picture.standalone import standalone_html
 from mha_core.picture.text import grapheme_end, visible
-from mha_core.thumbnails import changes, strongest_link, thumbnails
+from mha_core.thumbnails import changes, thumbnails
 from mha_core.tokens import Tokens
 from pages.parts.frame.selection import Selection
 from tests.in_words import sentence_in_words
@@ -111,11 +111,6 @@ def test_a_small_difference_keeps_the_sign_of_the_largest_change():
     difference = np.zeros((1, 1, 128, 128))
     difference[0, 0, 0, 0], difference[0, 0, 1, 1] = 0.2, -0.6
     assert changes(difference, 64)[0, 0, 0, 0] == -76
-
-
-def test_the_loudest_link_leaves_special_tokens_out():
-    weights = np.array([[[[0.1, 0.9, 0.0], [0.8, 0.05, 0.15], [0.7, 0.2, 0.1]]]])
-    assert strongest_link(weights, np.array([True, False, False]))[0, 0].tolist()[:2] == [2, 1]
 
 
 def test_a_selection_outside_the_text_is_clamped():

@@ -9,7 +9,7 @@ import torch
 from plain_classroom import Plain
 
 from mha_core import InputError, load_model, predict_masked, trace
-from mha_core.grid import head_from
+from mha_core.grid import head_from_name
 from mha_core.training.toy.evaluation import MAX_WRONG, MIN_RIGHT, evaluate, masses, over_seeds
 from mha_core.training.toy.grammar import first_texts
 from mha_core.training.toy.lexicon import lexicon
@@ -106,7 +106,7 @@ def plain_answers(plain, pair, without=()):
 def test_what_evaluate_says_is_what_plain_torch_finds(name):
     n, plain = 24, Plain(home() / {"classroom": "seed-1", "classroom-twin": "twin"}[name])
     card = evaluate(load_model(name, device="cpu").encoder, n)
-    best = head_from(card["head"], 2, 4)
+    best = head_from_name(card["head"], 2, 4)
     held = pairs(1, n)
     masses_of = np.array([plain_masses(plain, pair, best) for pair in held])
     passed = ((masses_of[..., 0] >= MIN_RIGHT) & (masses_of[..., 1] <= MAX_WRONG)).all(-1)
@@ -118,7 +118,7 @@ def test_what_evaluate_says_is_what_plain_torch_finds(name):
     pointing = [
         head for head, (right, wrong) in zip(heads, means, strict=True) if right > 0.5 and wrong <= 0.15
     ]
-    assert [head_from(name, 2, 4) for name in card["pointing"]] == pointing
+    assert [head_from_name(name, 2, 4) for name in card["pointing"]] == pointing
     for answers, without in (
         (card["answers"], ()), (card["without_head"], (best,)), (card["without_pointing"], pointing),
     ):  # fmt: skip

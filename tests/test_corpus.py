@@ -42,11 +42,13 @@ PAIR = {
 
 
 def test_only_syntactic_words_are_words():
-    (sentence,) = read_conllu(DONT)
+    reading = Reading()
+    (sentence,) = read_conllu(DONT, reading)
     assert sentence.words == ("Do", "n't", "go")
     assert sentence.heads == (2, 2, -1)
     assert sentence.relations == ("aux", "advmod", "root")
     assert sentence.text == "Don't go"
+    assert [said.split()[:3] for said in reading.said()] == [["1", "multiword", "token"]]
     assert sentence.tags == ("UPOS1", "UPOS2", "UPOS3")
 
 

@@ -40,9 +40,9 @@ from mha_core.heads.atlas.passages import read_passages
 from mha_core.heads.atlas.shipped import read_shipped
 from mha_core.heads.atlas.table import atlas
 from mha_core.heads.table import read_roles
+from mha_core.links import largest_weights
 from mha_core.model_list import listed_models
 from mha_core.parts import compute_part
-from mha_core.ranked_links import strongest_links
 from mha_core.training import report
 from mha_core.training.toy.evaluation import evaluate
 from mha_core.training.train import TrainingSetup
@@ -95,7 +95,7 @@ def weights_answer(model, text, layer=None, head=None, words=False, **more):
         matrix = np.where(visible, grid.weights[layer - 1, head - 1], np.nan)
         shown = [(label, *row) for label, row in zip(grid.labels, matrix, strict=True)]
     else:
-        rows = strongest_links(grid).itertuples(index=False)
+        rows = largest_weights(grid).itertuples(index=False)
         shown = [row for row in rows if (row.layer, row.head) in heads]
     return frame[[place in heads for place in zip(frame.layer, frame["head"], strict=True)]], beside, shown
 

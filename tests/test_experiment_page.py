@@ -142,7 +142,7 @@ def _tensor(array):
         ),
         (
             {"off": "<script>"},
-            "'<script>' is not a head. Write layer and head counted from 1, such as 4-2,6-6. No head is ablated.",
+            "'<script>' is not a head. Write layer and head counted from 1, such as 4-2. No head is ablated.",
         ),
         (
             {"off": "1-1", "set": "banana"},

@@ -16,12 +16,14 @@ from mha_core.experiments import (
     PatchStates,
     Rows,
     Word,
+    ablate,
     bind,
     default_outcome,
     every_head,
     last,
     measure,
     next_words,
+    patch,
     patch_heads,
     trace_changed,
 )
@@ -206,7 +208,7 @@ def test_patching_everything_gives_the_source_and_nothing_the_text_itself(decode
     np.testing.assert_allclose(
         trace_changed(into, model, both).weights, trace_tokens(source, model).weights, atol=1e-5
     )
-    for nothing in ((), (PatchHeads((), OTHER),), (PatchStates((), OTHER),), (PatchHeads(every, TEXT),)):
+    for nothing in ((), (PatchHeads(every, TEXT),)):
         assert measure(into, model, WORD, nothing) == pytest.approx(own, abs=1e-5)
 
 
@@ -228,6 +230,12 @@ def test_patching_every_head_is_patching_one_after_the_other(positions, llama):
 @pytest.mark.parametrize(
     "one",
     [
+        Factor(()),
+        MeanAblation(()),
+        Rows(()),
+        PatchHeads((), "catdog"),
+        PatchHeads(((0, 0),), "catdog", None, ()),
+        PatchStates((), "catdog"),
         Factor(((3, 0),)),
         Factor(((0, 0),), float("nan")),
         Factor(((0, 0),), 1000000000.0),
@@ -249,3 +257,9 @@ def test_patching_every_head_is_patching_one_after_the_other(positions, llama):
 def test_what_a_text_or_model_does_not_allow_gets_a_sentence(one, llama):
     with pytest.raises(InputError):
         trace_changed(llama.tokenizer.encode("catdog"), llama, (one,))
+
+
+def test_an_experiment_without_a_head_is_refused(llama):
+    for experiment in (lambda: ablate("catdog", llama, ""), lambda: patch("catdog", "dogcat", llama, " ")):
+        with pytest.raises(InputError, match="No head"):
+            experiment()

@@ -146,3 +146,16 @@ def test_inputs_that_do_not_fit_are_refused_with_their_numbers():
             layer(*arguments)
     with pytest.raises(InputError):
         layer(x, None, y)
+
+
+@pytest.mark.parametrize(("n_kv_heads", "is_causal"), [(4, False), (2, True)])
+def test_an_exported_layer_takes_texts_of_any_length(n_kv_heads, is_causal):
+    layer = MultiHeadAttention(16, 4, n_kv_heads).eval()
+    length = {"query": {1: torch.export.Dim("n")}, "is_causal": None}
+    with torch.no_grad():
+        given = {"query": torch.randn(2, 7, 16), "is_causal": is_causal}
+        exported = torch.export.export(layer, (), given, dynamic_shapes=length).module()
+        for n in (3, 300):
+            x = torch.randn(2, n, 16)
+            pairs = zip(exported(query=x, is_causal=is_causal), layer(x, is_causal=is_causal), strict=True)
+            assert all(torch.allclose(theirs, ours, atol=1e-6) for theirs, ours in pairs)

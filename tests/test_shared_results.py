@@ -291,6 +291,23 @@ def test_what_one_reader_takes_is_kept_for_nobody_and_leaves_its_room():
     assert kept.get("a", lambda: "made anew") == "made anew"
 
 
+@dataclass(frozen=True)
+class Holding:
+    """Something that a page keeps."""
+
+    parts: object
+
+
+@pytest.mark.parametrize("large", ["x" * 5_000_000, b"x" * 5_000_000, np.zeros(5_000_000, np.uint8)])
+@pytest.mark.parametrize(
+    "held",
+    [lambda it: it, lambda it: [(it,)], lambda it: {"key": [it]}, lambda it: Holding({1: Holding([it, it])})],
+)
+def test_what_is_held_counts_once_wherever_it_is_held(large, held):
+    assert store.bytes_of(held(large)) == pytest.approx(5_000_000, rel=1e-3)
+    assert store.bytes_of({"x" * 5_000_000: 1}) == pytest.approx(5_000_000, rel=1e-3)
+
+
 @pytest.mark.slow
 def test_eight_readers_at_once_get_their_own_numbers(model, monkeypatch):
     monkeypatch.setattr(store, "STORE", Store(100_000_000))

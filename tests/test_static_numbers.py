@@ -1,6 +1,7 @@
 """The page without a server computes what the engine does: in its graph, in a browser, for every token and word."""
 
 import base64
+import hashlib
 import json
 import re
 import shutil
@@ -348,7 +349,41 @@ def test_the_same_files_are_written_each_time_and_are_small_enough(site, small_s
 def test_what_cannot_be_computed_or_overwritten_is_refused_in_a_sentence(tmp_path):
     with pytest.raises(mha_core.ModelError, match="not 'Classroom, twin'"):
         mha_core.static_site(tmp_path / "site", model="classroom-twin")
-    (tmp_path / "letter.txt").write_text("Dear Ada")
-    with pytest.raises(mha_core.InputError, match="holds other files"):
-        mha_core.static_site(tmp_path)
-    assert (tmp_path / "letter.txt").read_text() == "Dear Ada"
+    (tmp_path / "file").write_text("Dear Ada")
+    with pytest.raises(mha_core.InputError, match="is a file"):
+        mha_core.static_site(tmp_path / "file", model="toy")
+
+
+def changed(folder):
+    (folder / "index.html").write_text("Dear Ada")
+
+
+@pytest.mark.parametrize(
+    ("put", "named"),
+    [
+        (lambda folder: (folder / "letter.txt").write_text("Dear Ada"), "letter.txt"),
+        (
+            lambda folder: (folder / "models" / "toy" / "notes.md").write_text("Dear Ada"),
+            "models/toy/notes.md",
+        ),
+        (lambda folder: (folder / "link").symlink_to(folder / "index.html"), "link"),
+        (changed, "index.html"),
+        (lambda folder: (folder / "written.json").unlink(), "index.html"),
+        (lambda folder: (folder / "written.json").write_text("[]"), "index.html"),
+    ],
+)
+def test_a_folder_is_written_again_unless_somebody_else_wrote_into_it(put, named, tmp_path):
+    folder = mha_core.static_site(tmp_path / "site", model="toy", texts=["The cat sees the dog."])
+    stale = folder / "old" / "gone.js"
+    stale.parent.mkdir()
+    stale.write_bytes(b"1")
+    written = json.loads((folder / "written.json").read_bytes())
+    written["old/gone.js"] = hashlib.sha256(b"1").hexdigest()
+    (folder / "written.json").write_text(json.dumps(written))
+    mha_core.static_site(folder, model="toy")
+    assert not stale.parent.exists(), "what an earlier page had and this one has not"
+    put(folder)
+    files = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    with pytest.raises(mha_core.InputError, match=named):
+        mha_core.static_site(folder, model="toy")
+    assert files == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}

@@ -6,12 +6,13 @@ In: the options of a command. Out: texts, tokens, a model.
 import argparse
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from mha_core.cli.output import FORMATS, show_progress, warn
 from mha_core.errors import InputError
+from mha_core.heads.corpora import read_json_lines
 from mha_core.load import load_model
 from mha_core.model import Model
 from mha_core.tokens import Tokens
@@ -24,6 +25,7 @@ NOTE = (
 )
 STDIN = "-"
 MAX_BYTES = 10_000_000  # of a file of texts
+NOT_TEXTS = (".csv", ".tsv", ".json", ".conllu", ".gz")  # a line of these is no text
 
 
 def add_command(
@@ -67,7 +69,7 @@ def text_options(text: str) -> argparse.ArgumentParser:
     parent = argparse.ArgumentParser(add_help=False)
     add = parent.add_argument
     add("text", metavar="TEXT", nargs="?", help=f"{text}; - reads standard input, one per line")
-    add("--file", type=Path, metavar="FILE", help="file of texts, one per line, instead of TEXT")
+    add("--file", type=Path, metavar="FILE", help="file of texts, one per line (or .jsonl), instead of TEXT")
     return parent
 
 
@@ -131,15 +133,26 @@ def warn_if_cut(tokens: Tokens, model: Model) -> None:
         )
 
 
-def read_texts(options: argparse.Namespace) -> list[str]:
-    """Return the texts of `text_options`. Raises InputError for none, for both options and for an unreadable file."""
+def read_texts(options: argparse.Namespace, tables: Sequence[str] = ()) -> list[str]:
+    """Return the texts of `text_options`; `tables`: endings of tables that the command reads line by line.
+
+    Raises InputError for none, for both options, for an unreadable file and for one that is no list of texts.
+    """
     if (options.text is None) == (options.file is None):
         raise InputError("Give a text, or - for standard input, or --file FILE.")
     if options.file is None and options.text != STDIN:
         return [options.text]
     place = "standard input" if options.file is None else f"'{options.file}'"
     # Split at line feeds alone: other signs that break a line, such as U+2028, occur in texts.
-    texts = [line for line in _read(options.file, place).split("\n") if line.strip()]
+    ending = "" if options.file is None else options.file.suffix.lower()
+    if ending in NOT_TEXTS and ending not in tables:
+        raise InputError(
+            f"{place} is no list of texts. Give .txt, a text a line, or .jsonl, an object with “text” a line."
+        )
+    lines = _read(options.file, place).split("\n")
+    texts = [line for line in lines if line.strip()]
+    if ending == ".jsonl":
+        texts = [text for _, text in read_json_lines(lines)]
     if not texts:
         raise InputError(f"No text in {place}.")
     return texts

@@ -12,7 +12,7 @@ from mha_core.cli.output import CommandOutput, warn, write_output
 from mha_core.cli.process import STOPPED, Stop, interruptible
 from mha_core.cli.shards import compute_parts, shard_options
 from mha_core.export import model_of
-from mha_core.grid import head_from
+from mha_core.grid import head_from_name
 from mha_core.heads.atlas.collect import Collection
 from mha_core.heads.atlas.describe import sentences
 from mha_core.heads.atlas.passages import own_passages, read_passages
@@ -44,7 +44,7 @@ def _run(options: argparse.Namespace, stop: Stop) -> int | None:
     if options.part or options.engine:
         return compute_parts("atlas", options, survey)
     model = load_chosen_model(options)
-    head = None if options.head is None else head_from(options.head, model.n_layers, model.n_heads)
+    head = None if options.head is None else head_from_name(options.head, model.n_layers, model.n_heads)
     result = _atlas(options, model, survey)
     is_stopped = stop()
     corpus = ", ".join(map(name_of, options.shards)) or "the project's own passages"
@@ -70,7 +70,7 @@ def _atlas(options: argparse.Namespace, model: Model, survey: Options) -> Atlas:
     shipped = read_shipped(options.model, model.digest) if model.trained else None
     if shipped is not None:
         return shipped.atlas
-    collection = Collection(model.n_layers, model.n_heads, model.is_causal)
+    collection = Collection(model.n_layers, model.n_heads, model.info.visibility)
     for batch in read_passages(own_passages(), model):
         for passage in batch:
             collection.add(*passage)
@@ -87,7 +87,7 @@ def merged_atlas_output(statistics: AtlasStatistics, head: str | None) -> Comman
     """Return the output of merged parts, of all heads or of the one with this name."""
     about = statistics.about
     origin = {"model": about, "text": ", ".join(about["shards"])}
-    chosen = None if head is None else head_from(head, *about["shape"])
+    chosen = None if head is None else head_from_name(head, *about["shape"])
     return atlas_output(statistics.result(), origin, about["model"], chosen)
 
 

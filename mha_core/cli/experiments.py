@@ -86,7 +86,7 @@ def _outcome_options() -> argparse.ArgumentParser:
 def _run_ablate(options: argparse.Namespace) -> None:
     if not options.heads and not options.every:
         raise InputError(NO_HEADS)
-    texts, model = read_texts(options), load_chosen_model(options)
+    texts, model = read_texts(options, tables=(".tsv",)), load_chosen_model(options)
     heads = heads_from(options.heads or "", model.n_layers, model.n_heads)
     if not heads and not options.every:
         raise InputError(NO_HEADS)

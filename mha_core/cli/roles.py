@@ -21,7 +21,7 @@ from mha_core.cli.output import CommandOutput, is_terminal, show_progress, warn,
 from mha_core.cli.process import STOPPED, Stop, interruptible
 from mha_core.cli.shards import compute_parts, shard_options
 from mha_core.errors import InputError
-from mha_core.grid import head_from
+from mha_core.grid import head_from_name
 from mha_core.heads.build_role_table import RoleStatistics, find_roles
 from mha_core.heads.builtin import read_builtin
 from mha_core.heads.corpora import Lines, Reading
@@ -155,7 +155,7 @@ def _computed(options: argparse.Namespace, reading: Reading, stop: Stop) -> Role
 def _roles_output(options: argparse.Namespace, table: RoleTable, left_out: int, unused: int) -> CommandOutput:
     frame = _chosen(options, table)
     if options.head:
-        warn(f"Head {options.head}. {head_text(table, head_from(options.head, *table.shape))}")
+        warn(f"Head {options.head}. {head_text(table, head_from_name(options.head, *table.shape))}")
     about: dict[str, Any] = {
         "model": table.model,
         "digest": table.digest,
@@ -180,7 +180,7 @@ def _chosen(options: argparse.Namespace, table: RoleTable) -> "pd.DataFrame":
         frame = frame[frame.question == options.question]
         frame = frame.sort_values("score", ascending=False, kind="stable")
     if options.head:
-        layer, head = head_from(options.head, *table.shape)
+        layer, head = head_from_name(options.head, *table.shape)
         frame = frame[(frame["layer"] == layer + 1) & (frame["head"] == head + 1)]
     return frame
 
@@ -204,12 +204,15 @@ def _run_similarity(options: argparse.Namespace, stop: Stop) -> int:
     model = load_chosen_model(options)
     if model.n_layers * model.n_heads == 1:
         raise InputError(f"{model.title} has only one head; comparing takes two.")
+    reading = Reading()
     if options.file is None:
         items: Iterable[HasTokens] = [TextItem(model.tokenizer.encode(text.text)) for text in read_builtin()]
     else:
-        items = format_of(options.file).read(Lines(options.file), Reading(), model)
-    log = SimilarityCollector(model.n_layers, model.n_heads, model.info.is_causal)
+        items = format_of(options.file).read(Lines(options.file), reading, model)
+    log = SimilarityCollector(model.n_layers, model.n_heads, model.info.visibility)
     summary = stream_corpus(items, model, [log], _survey(options, stop))
+    for sentence in reading.said():
+        warn(sentence)
     if not summary.n_texts:
         raise InputError("No text to measure. Give one or more.")
     about = {"model": model.name, "digest": model.digest, "n_texts": summary.n_texts, "unit": "nats"}

@@ -22,10 +22,10 @@ from mha_core.errors import InputError
 from mha_core.export import described, model_of, weights_data
 from mha_core.grid import Grid
 from mha_core.hf_layers import PARTS
+from mha_core.links import largest_weights
 from mha_core.model import Model
 from mha_core.model_list import DECODER, EMBEDDED
 from mha_core.prediction import predict_next
-from mha_core.ranked_links import strongest_links
 from mha_core.record import AttentionRecord
 from mha_core.summary import layers_without
 from mha_core.trace import trace
@@ -119,7 +119,7 @@ def _table_of_trace(
         return f"{heading}Head {name}\n", grid[name].to_frame().rename_axis("looks at →", columns=None)
     without = layers_without(record)
     heading += f"No attention weights: {without}.\n" if without else ""
-    return f"{heading}The largest weight of every head:\n", _chosen(strongest_links(grid), options)
+    return f"{heading}The largest weight of every head:\n", _chosen(largest_weights(grid), options)
 
 
 def add_next_parser(commands: Commands) -> None:

@@ -129,8 +129,8 @@ def _add(changes: Changes, one: Intervention, tokens: Tokens, model: Model) -> N
         for layer, head in one.heads:
             changes.mixed(layer).then((head, replaced), means[layer, head])
     elif isinstance(one, Rows):
-        where, values = _rows(one, len(tokens), model)
         for layer, head in one.heads:
+            where, values = _rows(one, layer, len(tokens), model)
             changes.rows(layer).then((head, where), values)
     elif isinstance(one, PatchHeads):
         _patch_heads(changes, one, tokens, model)
@@ -151,18 +151,17 @@ def _patch_heads(changes: Changes, one: PatchHeads, tokens: Tokens, model: Model
         changes.mixed(layer).then((head, at), contexts[layer][0, head, at])
 
 
-def _rows(one: Rows, n: int, model: Model) -> tuple[list[int], Tensor]:
-    """The rows that change, and what stands in them, (row, key)."""
-    seen = torch.ones(n, n, device=model.device, dtype=model.dtype)
-    seen = seen.tril() if model.is_causal else seen
+def _rows(one: Rows, layer: int, n: int, model: Model) -> tuple[list[int], Tensor]:
+    """The rows of a layer that change, and what stands in them, (row, key)."""
+    visible = torch.from_numpy(model.info.visibility.in_layer(layer, n)).to(model.device, model.dtype)
     if isinstance(one.to, tuple):
-        wanted = seen.new_tensor(one.to).expand(n, n)
+        wanted = visible.new_tensor(one.to).expand(n, n)
     elif isinstance(one.to, int):
-        wanted = torch.zeros_like(seen)
+        wanted = torch.zeros_like(visible)
         wanted[:, one.to] = 1
     else:
-        wanted = seen
-    wanted = wanted * seen
+        wanted = visible
+    wanted = wanted * visible
     sums = wanted.sum(-1, keepdim=True)
     rows = range(n) if one.query is None else (one.query,)
     where = [row for row in rows if float(sums[row]) > 0]

@@ -14,10 +14,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from mha_core.errors import InputError
+from mha_core.grid import check_heads, head_from_name
 from mha_core.model import Model
 from mha_core.tokens import Tokens
-from mha_core.wording import Head, counted, head_name, size_in_words
+from mha_core.wording import Head, counted, head_name
 
 LARGEST = 100.0  # a factor beyond it says nothing that one below it does not
 
@@ -52,8 +55,8 @@ class Rows:
     """The weights of these heads replaced, in the row of the token `query` or in all rows.
 
     `to`: "uniform" over what a token can see; the position of the one token that is looked at; or one number for
-    every token, divided by their sum over what the row can see. Among all rows, those of a decoder that can see
-    nothing of it stay as they are.
+    every token, divided by their sum over what the row can see. Among all rows, those that can see nothing of it stay
+    as they are.
     """
 
     heads: tuple[Head, ...]
@@ -107,37 +110,27 @@ def heads_from(text: str, n_layers: int, n_heads: int) -> tuple[Head, ...]:
     """
     found: dict[Head, None] = {}
     for part in filter(None, re.split(r"[,\s]+", text)):
-        if not re.fullmatch(r"[0-9]{1,4}-[0-9]{1,4}", part):
-            raise InputError(
-                f"'{part[:40]}' is not a head. Write layer and head counted from 1, such as 4-2,6-6."
-            )
-        layer, head = (int(number) - 1 for number in part.split("-"))
-        found[layer, head] = None
-    check_heads(found, n_layers, n_heads)
+        found[head_from_name(part, n_layers, n_heads)] = None
     return tuple(found)
 
 
-def check_heads(heads: Iterable[Head], n_layers: int, n_heads: int) -> None:
-    """Raise InputError for a head that the model does not have."""
-    for layer, head in heads:
-        if not (0 <= layer < n_layers and 0 <= head < n_heads):
-            raise InputError(
-                f"Unknown head {head_name((layer, head))}. The model has {size_in_words(n_layers, n_heads)}."
-            )
-
-
 def check(interventions: Sequence[Intervention], tokens: Tokens, model: Model) -> None:
-    """Raise InputError, in one sentence, for an intervention that this text and this model do not allow."""
+    """Raise InputError, in one sentence, for an intervention of nothing, or one that this text and this model do not
+    allow."""
     for one in interventions:
         if isinstance(one, PatchStates):
             _check_places(one, tokens, model)
             continue
+        if not one.heads:
+            raise InputError("No head is named. Write layer and head counted from 1, such as 4-2.")
         check_heads(one.heads, model.n_layers, model.n_heads)
         if isinstance(one, Factor):
             check_factor(one.factor)
         elif isinstance(one, Rows):
-            _check_rows(one, len(tokens), model.is_causal)
+            _check_rows(one, len(tokens), model)
         elif isinstance(one, PatchHeads):
+            if one.positions == ():
+                raise InputError("No position is named. Count tokens from 0, or leave positions out for all.")
             _check_positions(one.positions or (), len(tokens))
 
 
@@ -168,25 +161,30 @@ def _check_positions(positions: Iterable[int], n: int) -> None:
 
 
 def _check_places(one: PatchStates, tokens: Tokens, model: Model) -> None:
+    if not one.places:
+        raise InputError("No state is named. Give (state, position), both counted from 0.")
     for state, _ in one.places:
         if not 0 <= state <= model.n_layers:
             raise InputError(f"Unknown state {state}. {model.title} has {counted(model.n_layers, 'layer')}.")
     _check_positions((position for _, position in one.places), len(tokens))
 
 
-def _check_rows(one: Rows, n: int, is_causal: bool) -> None:
+def _check_rows(one: Rows, n: int, model: Model) -> None:
     _check_positions(() if one.query is None else (one.query,), n)
-    seen = n if one.query is None or not is_causal else one.query + 1
+    rows = slice(None) if one.query is None else slice(one.query, one.query + 1)
+    masks = {layer: model.info.visibility.in_layer(layer, n)[rows] for layer, _ in one.heads}
     if isinstance(one.to, tuple):
         if len(one.to) != n:
             raise InputError(
                 f"{counted(len(one.to), 'number', ('was', 'were'))} given for a row of {counted(n, 'token')}."
             )
-        if not all(math.isfinite(number) and number >= 0 for number in one.to) or not sum(one.to[:seen]) > 0:
+        in_sight = min(float((visible @ np.array(one.to)).max()) for visible in masks.values())
+        if not all(math.isfinite(number) and number >= 0 for number in one.to) or not in_sight > 0:
             raise InputError("The numbers of a row must be 0 or more, and one that the token sees above 0.")
     elif isinstance(one.to, int):
         _check_positions((one.to,), n)
-        if one.to >= seen:
-            raise InputError(f"Token {one.query} of a decoder cannot look at {one.to}, which comes later.")
+        blind = next((layer for layer, visible in masks.items() if not visible[:, one.to].any()), None)
+        if blind is not None:
+            raise InputError(f"Token {one.query} cannot see token {one.to} in layer {blind + 1}.")
     elif one.to != "uniform":
         raise InputError(f"Weights can be uniform, on one token, or numbers; '{str(one.to)[:40]}' is none.")

@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 
 from mha_core.errors import InputError
 from mha_core.figures.sheet import INCH, Floats, Sheet, text_width
+from mha_core.links import between_words
 
 LEAST, WORTH_SAYING = 0.01, 0.02  # links below are not drawn; shares below not written
 LINKS, STRONGEST = 12, 5  # links drawn at most: of a word that is looked from, and where none is
@@ -29,14 +30,8 @@ def strongest_links(sheet: Sheet, weights: Floats) -> list[Link]:
         rows = [(q, np.argsort(-np.abs(known[q]), kind="stable")[:LINKS]) for q in sheet.queries]
         found = [(q, int(k), float(known[q, k])) for q, keys in rows for k in keys]
     else:
-        grid = sheet.grid
-        special = np.array([unit.special for unit in grid.units])
-        keys = [unit.special for unit in grid.key_units or grid.units]
-        keys += [True] * (len(sheet.columns) - len(keys))  # a sink is no word
-        known[np.logical_or.outer(special, keys)] = 0
-        if grid.key_units is None:
-            np.fill_diagonal(known, 0)
-        known[np.isfinite(weights).sum(axis=1) == 1] = 0  # it has no choice
+        among = between_words(sheet.grid)
+        known = np.where(among, known[:, : among.shape[1]], 0)  # a learned sink is no word
         best = np.abs(known).argmax(axis=1)
         found = [(q, int(k), float(known[q, k])) for q, k in enumerate(best)]
         found = sorted(found, key=lambda link: -abs(link[2]))[:STRONGEST]

@@ -41,7 +41,7 @@ from mha_core.heads.questions.repeated import (
 from mha_core.heads.survey import Collector, HasTokens, Options, stream_corpus
 from mha_core.heads.table import Corpus, RoleTable, Row
 from mha_core.model import Model
-from mha_core.parts import PartFile, ShardStatistics
+from mha_core.parts import PartFile, ShardStatistics, visibility_of
 from mha_core.resources import asset
 from mha_core.wording import counted
 
@@ -81,7 +81,7 @@ class RoleStatistics(ShardStatistics):
 
     def __init__(self, about: Row) -> None:
         super().__init__(about)
-        self.counts = CorpusCounts(about["is_causal"])
+        self.counts = CorpusCounts(visibility_of(about))
         self.started = time.monotonic()
 
     @staticmethod
@@ -254,8 +254,8 @@ def _of_names(model: Model, options: Options, say: Say) -> list[ScoredCases]:
 
 def _of_builtin(model: Model, known: set[str], options: Options) -> Iterator[ScoredCases]:
     """Yield what the built-in sentences answer of kinds that are not `known`."""
-    sentences, is_causal = read_builtin()[: options.limit], model.info.is_causal
-    sets, tokenizer = question_sets(is_causal), model.tokenizer
+    sentences, visibility = read_builtin()[: options.limit], model.info.visibility
+    sets, tokenizer = question_sets(visibility), model.tokenizer
 
     def run(items: Iterable[HasTokens], collector: Collector) -> None:
         stream_corpus(items, model, [collector], Options(stop=options.stop, progress=options.progress))
@@ -266,10 +266,10 @@ def _of_builtin(model: Model, known: set[str], options: Options) -> Iterator[Sco
         yield from trees.scored(BUILT_IN)
     if "coreference" not in known:
         choices = CorpusCollectors(sets["pronouns"])
-        run((choice_of(choice, tokenizer) for choice in choices_of(sentences, is_causal)), choices)
+        run((choice_of(choice, tokenizer) for choice in choices_of(sentences, visibility.is_causal)), choices)
         yield from choices.scored(BUILT_IN)
     yield from agreement_cases(model, BUILT_IN, options)
-    rare, repeated = RareCollector(is_causal), RepeatedCollector(is_causal)
+    rare, repeated = RareCollector(visibility), RepeatedCollector(visibility)
     run((RareWord(each, tokenizer.encode(each.text)) for each in sentences if each.role == "rare"), rare)
     yield from rare.scored(BUILT_IN)
     run(repeated_texts(model), repeated)

@@ -16,6 +16,7 @@ from mha_core.heads.questions.pronouns import ChoiceQuestions
 from mha_core.heads.questions.question_set import CorpusBaselines, FrameCollector, QuestionSet
 from mha_core.heads.questions.syntax import RelationQuestions
 from mha_core.heads.word_weights import FloatArray
+from mha_core.visibility import Visibility
 
 BLOCK = 2048  # texts
 # The questions that texts of a kind answer, in the order of the table.
@@ -27,9 +28,9 @@ QUESTION_SETS: Mapping[str, tuple[type[QuestionSet], ...]] = {
 Key = tuple[str, str]  # a corpus and a question
 
 
-def question_sets(is_causal: bool) -> dict[str, list[QuestionSet]]:
+def question_sets(visibility: Visibility) -> dict[str, list[QuestionSet]]:
     """Return the questions that texts of each kind answer about a model."""
-    return {kind: [questions(is_causal) for questions in sets] for kind, sets in QUESTION_SETS.items()}
+    return {kind: [questions(visibility) for questions in sets] for kind, sets in QUESTION_SETS.items()}
 
 
 class BlockKey(NamedTuple):
@@ -92,8 +93,8 @@ class CorpusCounts:
     """Counts of texts: those `counted` at once by corpus and question, `blocks` by their key, each read when called,
     and what the built-in sentences answer."""
 
-    def __init__(self, is_causal: bool) -> None:
-        self.sets = question_sets(is_causal)
+    def __init__(self, visibility: Visibility) -> None:
+        self.sets = question_sets(visibility)
         self.counted: dict[Key, QuestionCounts] = {}
         self.builtin: tuple[QuestionCounts, ...] = ()
         self.blocks: dict[BlockKey, Callable[[], Frame]] = {}

@@ -7,23 +7,13 @@ any head was looked at; a link between two open words is of no kind but its plac
 from collections.abc import Collection, Sequence
 
 from mha_core.grid import Unit
-from mha_core.heads.wordlists import FUNCTION_WORDS
-
-
-def _words(listed: str) -> frozenset[str]:
-    return frozenset(listed.split())
-
+from mha_core.wordlists import DETERMINERS, FUNCTION_WORDS, POSSESSIVES, PREPOSITIONS, PRONOUNS
 
 FAR = 4
-OWNERS = _words("my your his her its our their whose")
-DETERMINERS = _words("the a an this that these those every each another some any no")
-PREPOSITIONS = _words(
-    "of in on at by for with from into onto over under about between through against during within without across "
-    "behind above below near"
-)
-PRONOUNS = _words("he she it they him her them his its their himself herself itself themselves")
+OWNERS = POSSESSIVES | {"whose"}
+REFERRING = PRONOUNS | {"her", "his", "its", "their"}
 # No noun is among them: what ties two of them together is no question that is asked of nouns.
-CLOSED = FUNCTION_WORDS | OWNERS | DETERMINERS | PREPOSITIONS | PRONOUNS
+CLOSED = FUNCTION_WORDS | OWNERS | DETERMINERS | PREPOSITIONS | REFERRING
 SINKS = {"begin": "sink-begin", "separator": "sink-separator"}
 STEPS = {-1: "previous", 0: "self", 1: "next"}
 
@@ -54,7 +44,7 @@ def _asked(units: Sequence[Unit], query: int, key: int, special: str | None) -> 
         found.append("copy")
     if looks in OWNERS and seen not in CLOSED and ahead and near:
         found.append("nmod:poss")
-    if looks in PRONOUNS and seen not in CLOSED and not ahead and query - key > 1 and seen.isalpha():
+    if looks in REFERRING and seen not in CLOSED and not ahead and query - key > 1 and seen.isalpha():
         found.append("antecedent")
     for words, name in ((DETERMINERS, "det"), (PREPOSITIONS, "case")):
         if looks in words and seen not in CLOSED and ahead and near:

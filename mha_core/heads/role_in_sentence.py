@@ -5,17 +5,15 @@ checked in any text. Whether a syntactic head found the right word cannot; then 
 looks.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 
-from mha_core.heads.questions.places import SPECIAL, STEPS, is_mark
+from mha_core.heads.questions.base import POSITIONAL_KINDS
+from mha_core.heads.questions.places import PlaceQuestions
 from mha_core.heads.roles import Role, role_of
+from mha_core.heads.survey import TextItem
 from mha_core.heads.table import RoleTable
 from mha_core.heads.verdict import BROAD, HALF
 from mha_core.heads.verdict_text import head_text
-from mha_core.heads.word_weights import entropy, seen
-from mha_core.heads.wordlists import is_content
 from mha_core.record import AttentionRecord
 from mha_core.wording import Head, counted
 
@@ -47,76 +45,29 @@ def _looks(word: str, at: str, step: int | None) -> str:
 
 def in_this_sentence(record: AttentionRecord, head: Head, role: Role) -> str:
     """Say how much a head does in a record of what its role is; empty where that needs gold, or there is no case."""
-    ask = _ASKED.get(role.kind) if role.has else None
-    return "" if ask is None else ask(record, head, role)
+    if not role.has or role.kind not in (*POSITIONAL_KINDS, "duplicate"):
+        return ""
+    layers, heads = (slice(index, index + 1) for index in head)
+    columns = PlaceQuestions(record.model.visibility).observe(
+        record.weights[layers, heads],
+        TextItem(record.tokens),
+        None if record.visible is None else record.visible[layers],
+    )
+    rows = (
+        []
+        if columns is None
+        else np.flatnonzero(columns["key"] == ("copy" if role.kind == "duplicate" else role.question))
+    )
+    if columns is None or not len(rows) or (role.kind == "sink" and not columns["blind"][rows[0]]):
+        return ""
+    scores = columns["score"][rows, 0]
+    if role.kind == "duplicate":
+        return f"Here in {round(scores.sum())} of {counted(len(rows), 'case')}."
+    if role.kind == "diffuse":
+        return f"Here {_share(scores[0], BROAD)} of maximum entropy."
+    share = _share(scores[0], HALF)
+    return f"Here {share} of its attention." if role.kind == "sink" else f"Here in {share} of the rows."
 
 
 def _share(share: float, enough: float) -> str:
     return f"{'' if share >= enough else 'only '}{share:.0%}"
-
-
-def _place(record: AttentionRecord, head: Head, role: Role) -> str:
-    """The share of the text's own rows whose largest weight lies at the distance."""
-    step, own = STEPS[role.question], _own(record)
-    rows = np.flatnonzero(own)
-    rows = rows[(rows + step >= 0) & (rows + step < len(own))]
-    rows = rows[own[rows + step]]
-    if record.model.is_causal:
-        rows = rows[rows > 0]
-    if not len(rows):
-        return ""
-    share = float((record.weights[head][rows].argmax(-1) == rows + step).mean())
-    return f"Here in {_share(share, HALF)} of the rows."
-
-
-def _sink(record: AttentionRecord, head: Head, role: Role) -> str:
-    """The mass that words (marks aside) send to the special token, to punctuation, or to the first token."""
-    pieces, rows = record.tokens.pieces, _own(record)
-    marks, first = np.array([is_mark(piece) for piece in pieces]), np.arange(len(pieces)) == 0
-    place = {"sink-punctuation": marks, "sink-first": first}.get(role.question)
-    if place is None:
-        place = np.array([piece.role == SPECIAL[role.question] for piece in pieces])
-    rows = rows & ~marks & ~first
-    if not rows.any() or not place.any():
-        return ""
-    share = float(record.weights[head][rows][:, place].sum(-1).mean())
-    return f"Here {_share(share, HALF)} of its attention."
-
-
-def _diffuse(record: AttentionRecord, head: Head, role: Role) -> str:
-    del role
-    can = seen(len(record.tokens), False) if record.visible is None else record.visible[head[0]]
-    rows = _own(record) & (can.sum(-1) > 1)
-    if not rows.any():
-        return ""
-    share = float((entropy(record.weights[head], can)[rows] / np.log(can.sum(-1))[rows]).mean())
-    return f"Here {_share(share, BROAD)} of maximum entropy."
-
-
-def _copy(record: AttentionRecord, head: Head, role: Role) -> str:
-    """Of the content words with an earlier copy, the share that looks most at it, of what came before."""
-    del role
-    own = np.flatnonzero(_own(record))
-    ids = np.array([record.tokens.pieces[i].id for i in own])
-    content = np.array([is_content(record.tokens.pieces[i]) for i in own])
-    same = (ids[:, None] == ids) & np.tri(len(ids), k=-1, dtype=bool)
-    queries = np.flatnonzero(same.any(-1) & content)
-    if not len(queries):
-        return ""
-    small = record.weights[head][np.ix_(own, own)]
-    right = sum(bool(same[q][:q][small[q, :q].argmax()]) for q in queries)
-    return f"Here in {right} of {counted(len(queries), 'case')}."
-
-
-def _own(record: AttentionRecord) -> np.ndarray:
-    return np.array([not piece.special for piece in record.tokens.pieces])
-
-
-_ASKED: dict[str, Callable[[AttentionRecord, Head, Role], str]] = {
-    "previous": _place,
-    "next": _place,
-    "self": _place,
-    "sink": _sink,
-    "diffuse": _diffuse,
-    "duplicate": _copy,
-}

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mha_core.heads.survey import HasTokens
-from mha_core.heads.word_weights import FloatArray, seen
+from mha_core.heads.word_weights import FloatArray
+from mha_core.visibility import EVERYTHING, Visibility
 from mha_core.wording import head_name
 
 if TYPE_CHECKING:
@@ -22,15 +23,15 @@ N_CLUSTERS = 8
 class SimilarityCollector:
     """Adds up the distances of all heads over texts."""
 
-    def __init__(self, n_layers: int, n_heads: int, is_causal: bool = False) -> None:
-        self.shape, self.is_causal, self.n_texts = (n_layers, n_heads), is_causal, 0
+    def __init__(self, n_layers: int, n_heads: int, visibility: Visibility = EVERYTHING) -> None:
+        self.shape, self.visibility, self.n_texts = (n_layers, n_heads), visibility, 0
         self.total = np.zeros((n_layers * n_heads, n_layers * n_heads))
 
     def add(self, weights: FloatArray, item: HasTokens) -> None:
         """Count one text; weights (layer, head, query, key) over its tokens."""
         del item
         self.n_texts += 1
-        self.total += js_divergence(weights.reshape(-1, *weights.shape[-2:]), self.is_causal)
+        self.total += js_divergence(weights.reshape(-1, *weights.shape[-2:]), self.visibility)
 
     def distance(self) -> FloatArray:
         """Return the mean distances so far, (head, head), in nats; heads layer by layer."""
@@ -63,14 +64,14 @@ class SimilarityCollector:
         return frame
 
 
-def js_divergence(weights: FloatArray, is_causal: bool = False) -> FloatArray:
+def js_divergence(weights: FloatArray, visibility: Visibility = EVERYTHING) -> FloatArray:
     """Return the Jensen-Shannon divergence of every two heads (head, query, key) → (head, head), nats, mean over rows.
 
-    It is the entropy of the mean of two rows minus the mean of their entropies. What a decoder's row cannot see is zero
+    It is the entropy of the mean of two rows minus the mean of their entropies. What no layer's row can see is zero
     in both and is not gone through.
     """
     heads, rows, _ = weights.shape
-    weights = np.ascontiguousarray(weights[:, seen(rows, is_causal)])
+    weights = np.ascontiguousarray(weights[:, visibility.mask(rows).any(0)])
     own = np.array([float((row * _safe_log(row)).sum()) for row in weights])
     found = np.zeros((heads, heads))
     step = max(1, MAX_CELLS // weights[0].size)

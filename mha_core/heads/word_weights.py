@@ -54,18 +54,20 @@ def merge_words(weights: FloatArray, bounds: IntArray) -> FloatArray:
     return merged
 
 
-def seen(n: int, is_causal: bool) -> BoolArray:
-    """Return which keys each query can look at, (query, key)."""
-    return np.tri(n, dtype=bool) if is_causal else np.ones((n, n), dtype=bool)
-
-
-def entropy(weights: FloatArray, can: BoolArray | None = None) -> FloatArray:
+def entropy(weights: FloatArray, visible: BoolArray | None = None) -> FloatArray:
     """Return the entropy of every row (..., query, key) → (..., query), in nats.
 
-    With Clark et al.'s (2019) smoothing over what the row can see (`can`, query by key; everything without it).
+    With Clark et al.'s (2019) smoothing over what the row can see (`visible`, which broadcasts to the weights;
+    everything without it).
     """
-    share = np.float32(SMOOTHING) / (weights.shape[-1] if can is None else can.sum(-1, keepdims=True))
+    share = np.float32(SMOOTHING) / (weights.shape[-1] if visible is None else visible.sum(-1, keepdims=True))
     smooth = weights * np.float32(1 - SMOOTHING) + share.astype(np.float32)
-    logs = np.log(smooth) if can is None else np.where(can, np.log(smooth), np.float32(0))
-    found: FloatArray = -(smooth * logs).sum(-1)
-    return found
+    logs = np.log(smooth) if visible is None else np.where(visible, np.log(smooth), np.float32(0))
+    result: FloatArray = -(smooth * logs).sum(-1)
+    return result
+
+
+def visible_words(visible: BoolArray, bounds: IntArray) -> BoolArray:
+    """Return which words see which, (layer, word, word): one sees another if any of its pieces sees any of its."""
+    result: BoolArray = merge_words(visible.astype(np.float32), bounds) > 0
+    return result

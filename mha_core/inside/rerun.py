@@ -14,10 +14,10 @@ import torch
 from mha_core.attention import scaled_dot_product_attention
 from mha_core.edits import CellEdit, Edits
 from mha_core.errors import InputError, SizeError
-from mha_core.grid import Array, freeze
+from mha_core.grid import Array, Mask, freeze
 from mha_core.layer_run import LayerRun, Projections
 from mha_core.rotary import Rotary
-from mha_core.stack import near_tokens
+from mha_core.visibility import visible_keys
 
 MATRICES = ("W_q", "W_k", "W_v", "W_o")
 
@@ -138,14 +138,12 @@ def _attend(
     )  # fmt: skip
 
 
-def _mask(scores: Array, edits: Edits, is_causal: bool, window: int | None) -> tuple[Array, Array]:
+def _mask(scores: Array, edits: Edits, is_causal: bool, window: int | None) -> tuple[Mask, Array]:
     """(query, key) True = may look; and what is added to the scores: -inf, or the reader's change."""
     heads, n, n_keys = scores.shape
-    allowed = np.ones((n, n_keys), bool)
-    if edits.causal or is_causal:
-        allowed = np.tril(allowed)
-    if window is not None:
-        allowed &= near_tokens(n, window).numpy()
+    allowed = visible_keys(
+        np.arange(n), np.arange(n_keys), is_causal=edits.causal or is_causal, window=window
+    )
     for key in edits.hidden_keys:
         if not 0 <= key < n_keys:
             raise InputError(f"There are {n_keys} tokens: position {key} cannot be hidden.")

@@ -3,15 +3,10 @@
 In: a grid and names as a person writes them. Out: a `Selection`.
 """
 
-import numpy as np
-
 from mha_core.errors import InputError
-from mha_core.grid import Grid, head_from
+from mha_core.grid import Grid, head_from_name
+from mha_core.links import heads_by_link, ranked_heads, strongest_link, unit_named
 from mha_core.picture.selection import Selection
-from mha_core.ranked_links import ranked_heads, strongest_words, unit_named
-from mha_core.wording import Head
-
-Link = tuple[Head, int, int]
 
 
 def opening(grid: Grid, head: str | None, word: str | None, to: str | None) -> Selection:
@@ -26,30 +21,12 @@ def opening(grid: Grid, head: str | None, word: str | None, to: str | None) -> S
     target = None if to is None else unit_named(grid, to, among_keys=True)
     if pin is not None and target is not None:
         best = ranked_heads(grid, pin, target).iloc[0]
-        found: Link | None = (head_from(best["name"], *grid.weights.shape[:2]), pin, target)
+        strongest = head_from_name(best["name"], *grid.weights.shape[:2])
     else:
-        found = _strongest(grid, pin)
-    chosen = head_from(head, *grid.weights.shape[:2]) if head is not None else (found[0] if found else (0, 0))
-    if pin is None and head is not None:
-        within = _pair(grid, chosen)
-        found = within and (chosen, *within)
-    if pin is None:
-        return Selection(chosen, (found[1],), found[2]) if found else Selection(chosen)
-    return Selection(chosen, (pin,), target)
-
-
-def _strongest(grid: Grid, pin: int | None) -> Link | None:
-    """The head with the strongest link between two different words, from `pin` if it is given."""
-    best, link = 0.0, None
-    for layer, head in np.ndindex(*grid.weights.shape[:2]):
-        pair = _pair(grid, (layer, head), pin)
-        if pair is not None and grid.weights[layer, head][pair] > best:
-            best, link = float(grid.weights[layer, head][pair]), ((layer, head), *pair)
-    return link
-
-
-def _pair(grid: Grid, head: Head, pin: int | None = None) -> tuple[int, int] | None:
-    weights = grid.weights[head]
+        ranked = heads_by_link(grid, pin)
+        strongest = ranked[0][0] if ranked else (0, 0)
+    chosen = strongest if head is None else head_from_name(head, *grid.weights.shape[:2])
     if pin is not None:
-        weights = np.where((np.arange(len(weights)) == pin)[:, None], weights, 0)
-    return strongest_words(grid, weights)
+        return Selection(chosen, (pin,), target)
+    link = strongest_link(grid, chosen)
+    return Selection(chosen, link[:1], link[1]) if link else Selection(chosen)

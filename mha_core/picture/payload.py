@@ -16,9 +16,10 @@ from mha_core.compare import align as align_labels
 from mha_core.grid import Grid
 from mha_core.heads.questions.base import KIND_OF
 from mha_core.heads.roles import Role
+from mha_core.links import has_choice, strongest
 from mha_core.picture.selection import Selection
 from mha_core.picture.text import indexed, marks, spelled
-from mha_core.thumbnails import changes, quantise, strongest, strongest_link, thumbnails, toward
+from mha_core.thumbnails import changes, quantise, strongest_by_kind, thumbnails, toward
 from mha_core.tokens import Tokens
 from mha_core.wording import Head, head_name
 
@@ -119,15 +120,18 @@ def not_there(grid: Grid) -> Payload:
 
 
 def _pack(grid: Grid, full_bytes: int) -> Payload:
-    special = np.array([unit.special for unit in grid.units], dtype=bool)
     if grid.weights.size * 2 <= full_bytes:
         return {"packing": "full", "weights": quantise(grid.weights).ravel()}
     small = thumbnails(grid.weights, SIDE)
+    special = np.array([unit.special for unit in grid.units], dtype=bool)
+    words = ~special if not special.all() else special
+    among = words[:, None] & words & has_choice(grid)[..., None]
+    queries, keys, weights = strongest(grid.weights, among)
     return {
         "packing": "small",
         "side": small.shape[-1],  # shorter texts of models with many heads are not made larger
         "weights": small.ravel(),
-        "loudest": strongest_link(grid.weights, special, visible=grid.visible).ravel().tolist(),
+        "loudest": np.stack([queries, keys, quantise(weights)], axis=-1).ravel().tolist(),
     }
 
 
@@ -246,7 +250,7 @@ def _links(grid: Grid, selection: Selection) -> Payload:
     if not selection.pins:
         return {}
     row = grid.weights[:, :, list(selection.pins)].astype(np.float64).mean(axis=2)
-    index, weight = strongest(row, np.array([2 * unit.segment + unit.special for unit in grid.units]))
+    index, weight = strongest_by_kind(row, np.array([2 * unit.segment + unit.special for unit in grid.units]))
     links: Payload = {
         "links": {
             "pins": list(selection.pins),

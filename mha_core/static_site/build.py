@@ -9,8 +9,8 @@ import hashlib
 import json
 import os
 import re
-import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
@@ -35,6 +35,7 @@ from mha_core.trace import trace
 CLASSIC = TEXTS[0]
 TOY = "toy"
 LIST = "models.json"
+WRITTEN = "written.json"  # every other file of the folder and its SHA-256: what may be replaced
 ENTRIES = ("worker", "page")  # of assets/js/static
 # ONNX Runtime 1.30.0 from npm, the build that computes on the processor alone; as the page names its files.
 RUNTIME = {
@@ -65,8 +66,8 @@ def static_site(
     """Write Explore and Compare as a page that computes in the reader's browser, for any static host.
 
     Args:
-        folder: a new or empty folder, or one that this has written before; or a name that ends in .html, for one file
-            with the toy model inside, which opens from a disk as well.
+        folder: a new or empty folder, or one that holds only what this has written before; or a name that ends in
+            .html, for one file with the toy model inside, which opens from a disk as well.
         model: a BERT, by its name for `load_model` or loaded; None or "toy" offers the toy model alone.
         texts: the sentences that the page opens with, computed now; without them known ones.
 
@@ -80,19 +81,43 @@ def static_site(
             raise InputError('One file holds the toy model alone: give model="toy".')
         place.write_text(toy_page(texts), encoding="utf-8")
         return place
-    if place.exists() and not (place.is_dir() and (not any(place.iterdir()) or (place / LIST).is_file())):
-        raise InputError(f"'{place.name}' holds other files. Name a new folder.")
+    before = _own_files(place)
     models = {TOY: toy}
     if model not in (None, TOY):
         found = model if isinstance(model, Model) else load_model(model, device="cpu")
         models = {_key(found.name): found, TOY: toy}
     written = _site_files(models, texts)
-    if place.exists():
-        shutil.rmtree(place)
+    written[WRITTEN] = _json({name: hashlib.sha256(content).hexdigest() for name, content in written.items()})
+    for path in before:
+        path.unlink()
+        with suppress(OSError):  # its folder holds more, or something else
+            path.parent.rmdir()
     for name, content in written.items():
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).write_bytes(content)
     return place
+
+
+def _own_files(place: Path) -> list[Path]:
+    """Return the files of a folder, which are all as this has written them. Raises InputError for another file."""
+    if not place.exists():
+        return []
+    if not place.is_dir():
+        raise InputError(f"'{place.name}' is a file. Name a folder, or a page that ends in .html.")
+    try:
+        known = json.loads((place / WRITTEN).read_bytes())
+    except (OSError, ValueError):
+        known = None
+    known = known if isinstance(known, dict) else {}
+    files = [path for path in sorted(place.rglob("*")) if path.is_symlink() or not path.is_dir()]
+    for path in files:
+        name = path.relative_to(place).as_posix()
+        is_own = (name == WRITTEN and bool(known)) or (
+            path.is_file() and not path.is_symlink() and name in known
+        )
+        if not is_own or (name in known and hashlib.sha256(path.read_bytes()).hexdigest() != known[name]):
+            raise InputError(f"'{place.name}' holds {name}, which was not written here. Name a new folder.")
+    return files
 
 
 def _site_files(models: Mapping[str, Model], texts: Sequence[str]) -> Files:

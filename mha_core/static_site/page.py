@@ -32,6 +32,7 @@ from mha_core.resources import asset
 from mha_core.thumbnails import quantise
 from mha_core.tokens import Piece, Tokens
 from mha_core.trace import trace
+from mha_core.wordlists import PRONOUNS
 
 HERE = asset("static")
 Places = Callable[..., tuple[int, ...]]
@@ -64,6 +65,7 @@ def page_html(
         "models": known,
         "first": models[first].name,
         "texts": list(texts),
+        "pronouns": sorted(PRONOUNS),
         "runs": [run_of(trace(text, models[first]), first, text) for text in texts],
         "css": style(),
         "files": inside,

@@ -44,7 +44,7 @@ def make(model: Model, seed: int = 0) -> Shipped:
 
 def collect(lines: Iterable[str], model: Model) -> Collection:
     """Return what is kept of the lines."""
-    kept = Collection(model.n_layers, model.n_heads, model.is_causal)
+    kept = Collection(model.n_layers, model.n_heads, model.info.visibility)
     for batch in read_passages(lines, model):
         for passage in batch:
             kept.add(*passage)

@@ -2,11 +2,11 @@
 import { unitNow } from "../ghost.js";
 import { headName } from "../words.js";
 
-const PRONOUNS = /^[.,;:!?]*(it|s?he|they|h[ie]m|them|(it|him|her)self|themselves)[.,;:!?]*$/i;
+const bare = (label) => label.toLowerCase().replace(/^[.,;:!?]+|[.,;:!?]+$/g, "");
 
-// params: of the address; first: the model's own head; link(head): what a text without a pronoun opens with.
+// params: of the address; first: the model's own head; link(head): what a text without one of the pronouns opens with.
 // Returns the selection, and in `said` what was refused.
-export function chosen(record, params, first, link) {
+export function chosen(record, params, first, pronouns, link) {
   const said = [];
   const places = (key) => {
     if (params[key] === undefined || params[key] === "none") return params[key] && [];
@@ -18,7 +18,7 @@ export function chosen(record, params, first, link) {
   const there = named && named[1] <= record.layers && named[2] <= record.heads;
   const head = there ? [named[1] - 1, named[2] - 1] : first;
   if (params.head && !there) said.push(`This model has no head “${params.head.slice(0, 40)}”. Showing ${headName(head)}.`);
-  const pronoun = record.labels.findIndex((label) => PRONOUNS.test(label));
+  const pronoun = record.labels.findIndex((label) => pronouns.includes(bare(label)));
   const open = pronoun < 0 ? link(head) ?? [] : [pronoun];
   const pins = places("pin") ?? open.slice(0, 1);
   const to = places("to") ?? (params.pin ? [] : open.slice(1));

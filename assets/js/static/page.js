@@ -163,7 +163,7 @@ class Page {
     const change = this.follow(a, asked.params);
     const pairs = compare && align(a.labels, b.labels);
     const params = Object.fromEntries(new URL(location.href).searchParams);
-    const { selection, said, found } = chosen(a, params, model.head, compare ? changedMost(a, b, pairs) : strongest(a));
+    const { selection, said, found } = chosen(a, params, model.head, this.data.pronouns, compare ? changedMost(a, b, pairs) : strongest(a));
     const own = { records: records.map(({ id }) => id), typed: { texts: runs.map(({ text }) => [text, ""]), spots: records.map(spotsOf) }, asked: params, selection };
     const opening = found && !said.length ? { said: `Strongest link between two different words in ${placeName(a, selection.head)}, ignoring special tokens and punctuation.`, of: selection } : null;
     const view = compare

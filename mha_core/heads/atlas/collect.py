@@ -15,6 +15,7 @@ import numpy as np
 
 from mha_core.heads.word_weights import BoolArray, FloatArray, IntArray
 from mha_core.tokens import Tokens
+from mha_core.visibility import Visibility, attention_sinks
 
 A_PASSAGE = 2  # top examples of one passage at most, of one head
 KEPT = 40  # top examples of one head
@@ -140,8 +141,8 @@ class Collection:
     first half and counted on the second. `passages` are the tokens of those that examples are of.
     """
 
-    def __init__(self, n_layers: int, n_heads: int, is_causal: bool) -> None:
-        self.shape, self.is_causal = (n_layers, n_heads), is_causal
+    def __init__(self, n_layers: int, n_heads: int, visibility: Visibility) -> None:
+        self.shape, self.visibility = (n_layers, n_heads), visibility
         n = n_layers * n_heads
         self.top, self.halves = TopExamples(n), (TopExamples(n), TopExamples(n))
         self.sample = RowSample(n)
@@ -151,18 +152,18 @@ class Collection:
 
     def add(self, number: int, tokens: Tokens, weights: FloatArray, norms: FloatArray) -> None:
         """Take in a passage: its number in the text, weights (layer, head, query, key), norms (layer, head, key)."""
-        weights = weights.reshape(-1, *weights.shape[-2:])
-        can = allowed(tokens, self.is_causal)
-        rows = strongest_keys(number, tokens, weights, norms.reshape(len(weights), -1), can)
+        can = candidates(tokens, self.visibility)
+        rows = strongest_keys(number, tokens, weights, norms, can)
         digest = hashlib.sha256(repr(tokens.ids).encode()).digest()
         half, seed = digest[0] & 1, np.frombuffer(digest[1:17], np.uint64)
-        with_choice = np.where(can.sum(-1) >= LEAST_CHOICE, rows.output_norm, -1.0)
+        norm = rows.output_norm.reshape(weights.shape[:3])
+        with_choice = np.where((can.sum(-1) >= LEAST_CHOICE)[:, None], norm, -1.0).reshape(-1, len(tokens))
         self.top.add(rows)
         self.halves[half].add(rows._replace(output_norm=with_choice))
-        self.sample.add(rows, np.random.default_rng(seed).random((len(weights), len(tokens))))
-        counted = can.any(-1)
-        sinks: BoolArray = np.logical_not(can.any(0))
-        self.at_sink += sinks[weights[:, counted].argmax(-1)].sum(-1)
+        self.sample.add(rows, np.random.default_rng(seed).random(rows.output_norm.shape))
+        counted = can.any((0, 2))
+        sinks: BoolArray = np.logical_not(can.any((0, 1)))
+        self.at_sink += sinks[weights[:, :, counted].argmax(-1)].sum(-1).ravel()
         self.n_rows += int(counted.sum())
         self.passages[number] = tokens
         self.n_passages += 1
@@ -210,21 +211,22 @@ class Collection:
         self.passages = {number: one for number, one in self.passages.items() if number in used}
 
 
-def allowed(tokens: Tokens, is_causal: bool) -> BoolArray:
-    """Return (query, key): who can look at what, without attention sinks (a decoder's first token, special tokens)."""
-    ordinary = np.array([not piece.special for piece in tokens.pieces])
-    if is_causal:
-        ordinary[0] = False
-    pairs: BoolArray = ordinary[:, None] & ordinary[None, :]
-    return np.tril(pairs) if is_causal else pairs
+def candidates(tokens: Tokens, visibility: Visibility) -> BoolArray:
+    """Return (layer, query, key): who can look at what, without attention sinks."""
+    is_special = np.array([piece.special for piece in tokens.pieces])
+    ordinary = ~attention_sinks(is_special, visibility.is_causal)
+    pairs: BoolArray = visibility.mask(len(tokens)) & ordinary[:, None] & ordinary
+    return pairs
 
 
 def strongest_keys(
     passage: int, tokens: Tokens, weights: FloatArray, norms: FloatArray, can: BoolArray
 ) -> Rows:
-    """Return the strongest key of every row of weights (head, query, key) among those it `can` look at."""
-    masked = np.where(can, weights, -1.0)
+    """Return the strongest key of every row of weights (layer, head, query, key) among those it `can` look at, (layer,
+    query, key); `norms` (layer, head, key)."""
+    masked = np.where(can[:, None], weights, -1.0)
     key = masked.argmax(-1)
     weight = np.take_along_axis(masked, key[..., None], -1)[..., 0]
-    output_norm = np.where(can.any(-1), weight * np.take_along_axis(norms, key, -1), -1.0)
-    return Rows(passage, np.array(tokens.ids), key, weight, output_norm)
+    output_norm = np.where(can.sum(-1)[:, None] > 0, weight * np.take_along_axis(norms, key, -1), -1.0)
+    flat = (each.reshape(-1, len(tokens)) for each in (key, weight, output_norm))
+    return Rows(passage, np.array(tokens.ids), *flat)

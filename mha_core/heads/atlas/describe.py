@@ -78,16 +78,16 @@ class Description:
 def describe(kept: Collection) -> list[Description]:
     """Return a description of every head, in their order."""
     used = {one.passage for half in kept.halves for of in half.of for one in of.values()}
-    pairs = {number: pair_features(kept.passages[number], kept.is_causal) for number in used}
-    fixed = features(kept.is_causal)
+    pairs = {number: pair_features(kept.passages[number], kept.visibility) for number in used}
+    fixed = features(kept.visibility.is_causal)
     return [
-        _describe([half.sorted(head) for half in kept.halves], pairs, fixed)
+        _describe([half.sorted(head) for half in kept.halves], pairs, fixed, head // kept.shape[1])
         for head in range(len(kept.top.of))
     ]
 
 
 def _describe(
-    halves: list[list[Example]], pairs: dict[int, PairFeatures], fixed: tuple[Feature, ...]
+    halves: list[list[Example]], pairs: dict[int, PairFeatures], fixed: tuple[Feature, ...], layer: int
 ) -> Description:
     if min(map(len, halves)) < LEAST_EXAMPLES:
         return Description(few=True)
@@ -96,7 +96,7 @@ def _describe(
         [
             Finding(feature, share, baseline, len(half))
             for feature, share, baseline in zip(
-                fixed, has.mean(0).tolist(), _baselines(half, pairs, fixed).tolist(), strict=True
+                fixed, has.mean(0).tolist(), _baselines(half, pairs, fixed, layer).tolist(), strict=True
             )
         ]
         for half, has in zip(halves, marks, strict=True)
@@ -114,7 +114,7 @@ def _describe(
 
 
 def _baselines(
-    examples: list[Example], pairs: dict[int, PairFeatures], fixed: tuple[Feature, ...]
+    examples: list[Example], pairs: dict[int, PairFeatures], fixed: tuple[Feature, ...], layer: int
 ) -> FloatArray:
     """How often each feature is true of pairs of the examples' distances in the examples' passages; of a position, of
     the keys that the examples' own queries could look at."""
@@ -126,7 +126,8 @@ def _baselines(
         at = back[there] + n - 1
         true[:, there] += pairs[passage].counts[:, at]
         every[there] += pairs[passage].pairs[at]
-    rows = np.stack([pairs[one.passage].rows[:, one.query] for one in examples]).mean(0)
+    by_layer = [(pairs[one.passage].rows, one.query) for one in examples]
+    rows = np.stack([rows[layer % len(rows), :, query] for rows, query in by_layer]).mean(0)
     positions = np.array([feature.kind == "position" for feature in fixed])
     found: FloatArray = np.where(positions, rows, (true / every).mean(-1))
     return found

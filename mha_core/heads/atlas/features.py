@@ -5,15 +5,18 @@ described by these features or by none. Word lists are short on purpose.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 
 import numpy as np
 
-from mha_core.heads.atlas.collect import allowed
+from mha_core.heads.atlas.collect import candidates
 from mha_core.heads.word_weights import BoolArray, FloatArray, IntArray
 from mha_core.tokens import Tokens
+from mha_core.visibility import Visibility
+from mha_core.wordlists import AUXILIARIES, CLAUSE_OPENERS, DETERMINERS, POSSESSIVES, PREPOSITIONS, PRONOUNS
 
 # A form of the same word: so many letters at the beginning are the same, and so large a part of the longer one.
 SAME_LETTERS, SAME_PART = 4, 0.6
@@ -38,26 +41,22 @@ class Feature:
         return re.sub(r"\b(?:an?|the) ", "", short)
 
 
-def _words(listed: str) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(listed.split())})\b", re.IGNORECASE)
+def _words(listed: Iterable[str]) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(sorted(listed))})\b", re.IGNORECASE)
+
+
+OTHER_PRONOUNS = frozenset(
+    "i you we me us myself yourself mine yours someone somebody everyone everybody nobody who whom".split()  # noqa: SIM905
+)
 
 
 # key: (how it reads after "from" or "to", where it is in a text).
 TOKEN_KINDS = {
-    "determiner": ("a determiner (`the`, `my`, `this`)", _words(
-        "the a an this that these those every each another some any my your his her its our their")),
-    "preposition": ("a preposition (`of`, `in`, `to`)", _words(
-        "of in on at by for with from to into onto over under about between through against during within without "
-        "across behind above below near")),
-    "pronoun": ("a pronoun", _words(
-        "i you he she it we they me him us them myself yourself himself herself itself themselves mine yours someone "
-        "somebody everyone everybody nobody who whom")),
-    "auxiliary": ("an auxiliary (`is`, `have`, `will`)", _words(
-        "am is are was were be been being have has had having do does did will would shall should can could may might "
-        "must")),
-    "clause": ("a word that opens a clause (`if`, `that`, `when`)", _words(
-        "if that when because while who which what how where why although though since unless whether until before "
-        "after as so")),
+    "determiner": ("a determiner (`the`, `my`, `this`)", _words((DETERMINERS | POSSESSIVES) - {"no"})),
+    "preposition": ("a preposition (`of`, `in`, `to`)", _words(PREPOSITIONS | {"to"})),
+    "pronoun": ("a pronoun", _words(PRONOUNS | OTHER_PRONOUNS)),
+    "auxiliary": ("an auxiliary (`is`, `have`, `will`)", _words(AUXILIARIES)),
+    "clause": ("a word that opens a clause (`if`, `that`, `when`)", _words(CLAUSE_OPENERS)),
     "joining": ("`and`, `or`, `but` or a comma", re.compile(r"\b(?:and|or|but|nor)\b|[,&]", re.IGNORECASE)),
     "negation": ("a negation or limit (`not`, `never`, `only`)", re.compile(
         r"\w+n['’]t\b|\b(?:not|no|never|nothing|nobody|nowhere|none|neither|nor|without|cannot|hardly|barely|only|"
@@ -113,7 +112,7 @@ def features(is_causal: bool) -> tuple[Feature, ...]:
 class PairFeatures:
     """One passage's. `of` (feature, query, key); `pairs` (distance,) and `counts` (feature, distance): how many
     pairs there are at each distance and of how many each feature is true, distances from 1 - n to n - 1 back;
-    `rows` (feature, query): the share of the keys that a query may look at of which it is true."""
+    `rows` (layer, feature, query): the share of the keys that a query may look at of which it is true."""
 
     of: BoolArray
     pairs: IntArray
@@ -121,10 +120,11 @@ class PairFeatures:
     rows: FloatArray
 
 
-def pair_features(tokens: Tokens, is_causal: bool) -> PairFeatures:
-    """Return every feature of every pair of one passage."""
-    n = len(tokens)
-    can = allowed(tokens, is_causal)
+def pair_features(tokens: Tokens, visibility: Visibility) -> PairFeatures:
+    """Return every feature of every pair of one passage, pairs that are in sight in any layer."""
+    n, is_causal = len(tokens), visibility.is_causal
+    by_layer = candidates(tokens, visibility)
+    can = by_layer.any(0)
     back = np.subtract.outer(np.arange(n), np.arange(n))
     links = _links(tokens, back, is_causal)
     found = []
@@ -139,7 +139,7 @@ def pair_features(tokens: Tokens, is_causal: bool) -> PairFeatures:
     of = np.stack(found) & can
     places = (back + n - 1)[can]
     counts = np.stack([np.bincount(places, one[can], 2 * n - 1) for one in of]).astype(np.int32)
-    rows = of.sum(-1) / np.maximum(can.sum(-1), 1)
+    rows = np.stack([(of & each).sum(-1) / np.maximum(each.sum(-1), 1) for each in by_layer])
     return PairFeatures(of, np.bincount(places, minlength=2 * n - 1), counts, rows)
 
 

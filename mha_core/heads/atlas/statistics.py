@@ -14,7 +14,7 @@ from mha_core.heads.atlas.table import Atlas, atlas
 from mha_core.heads.corpora import Reading, read_json_lines
 from mha_core.heads.survey import Options, Progress
 from mha_core.heads.word_weights import FloatArray
-from mha_core.parts import PartFile, ShardStatistics
+from mha_core.parts import PartFile, ShardStatistics, visibility_of
 from mha_core.tokens import Tokens
 
 SHARD = 1 << 32  # passages are numbered within their shard until all are known
@@ -59,7 +59,7 @@ class AtlasStatistics(ShardStatistics):
 
     def _nothing(self) -> Collection:
         layers, heads = self.about["shape"]
-        return Collection(layers, heads, self.about["is_causal"])
+        return Collection(layers, heads, visibility_of(self.about))
 
     def merge(self, other: "AtlasStatistics") -> None:
         """Add those of other shards."""

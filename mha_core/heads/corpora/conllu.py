@@ -66,6 +66,7 @@ def _sentence(block: list[tuple[int, str | Flaw]], reading: Reading, document: s
     tags: list[str] = []
     text = ""
     places: list[int] = []
+    n_multiword = 0
     for number, line in block:
         if isinstance(line, Flaw):
             reading.broken(number, line.what)
@@ -79,6 +80,7 @@ def _sentence(block: list[tuple[int, str | Flaw]], reading: Reading, document: s
             reading.broken(number, flaw)
             return
         if not columns[0].isdigit():
+            n_multiword += "-" in columns[0]
             continue
         words.append(columns[1])
         heads.append(int(columns[6]) - 1)
@@ -89,6 +91,7 @@ def _sentence(block: list[tuple[int, str | Flaw]], reading: Reading, document: s
         reading.broken(places[found[0]], found[1])
     elif words:
         text = text or " ".join(words)
+        reading.n_multiword += n_multiword
         first = block[0][0]
         yield Sentence(tuple(words), tuple(heads), tuple(relations), text, first, tuple(tags), document)
 

@@ -18,12 +18,14 @@ MAX_TEXT = 20_000
 class Reading:
     """What to do with a broken line, and what was left out so far.
 
-    `n_skipped`: lines, sentences or choices left out; `n_unused`: pronouns without exactly one right name.
+    `n_skipped`: lines, sentences or choices left out; `n_unused`: pronouns without exactly one right name;
+    `n_multiword`: tokens of a treebank that stand for several words ("don't").
     """
 
     on_error: OnError = "refuse"
     n_skipped: int = 0
     n_unused: int = 0
+    n_multiword: int = 0
     notes: list[str] = field(default_factory=list)
 
     def broken(self, line: int, what: str) -> None:
@@ -45,6 +47,13 @@ class Reading:
         if self.n_unused:
             have = "has" if self.n_unused == 1 else "have"
             yield f"Not used: {counted(self.n_unused, 'pronoun')} that {have} not exactly one right candidate."
+
+        if self.n_multiword:
+            have = "is" if self.n_multiword == 1 else "are"
+            yield (
+                f"{counted(self.n_multiword, 'multiword token')} {have} read as the treebank's words, not as the text "
+                "of the file."
+            )
 
     def _note(self, message: str) -> None:
         self.n_skipped += 1

@@ -96,7 +96,7 @@ def agreement_cases(model: Model, corpus: str, options: Options | None = None) -
         twin = next(twins, None)
         for name, choice in () if twin is None else substituted(sentence, twin):
             variants.setdefault(name, {})[sentence.id] = choice
-    questions = AgreementQuestions(model.info.is_causal)
+    questions = AgreementQuestions(model.info.visibility)
     options = Options(limit=None, stop=None if options is None else options.stop)
     collected = {name: _collected(questions, choices, model, options) for name, choices in variants.items()}
     frame, numbers = collected.pop(PRONOUN)

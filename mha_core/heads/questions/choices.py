@@ -18,8 +18,9 @@ import numpy as np
 
 from mha_core.errors import InputError
 from mha_core.heads.corpora import PronounCase, Span
-from mha_core.heads.word_weights import FloatArray, IntArray, tokens_in
+from mha_core.heads.word_weights import BoolArray, FloatArray, IntArray, tokens_in
 from mha_core.tokens import Tokenizer, Tokens, clean_text
+from mha_core.visibility import Visibility
 
 SHRINK = 0.8
 LONGEST_PIECE = 16  # characters a token, in the most generous estimate of what a model can read
@@ -115,15 +116,15 @@ def mention_scores(weights: FloatArray, item: Choice) -> FloatArray:
     return np.stack([given, received])
 
 
-def looks_back(item: Choice) -> bool:
-    """Return whether both mentions come before the pronoun, where a decoder can see them."""
-    return max(int(pieces[-1]) for pieces in item.candidates) < int(item.pronoun[0])
+def sees_both(item: Choice, visibility: Visibility) -> BoolArray:
+    """Return which tokens see both mentions whole, (layer, token)."""
+    mentions = visibility.mask(len(item.tokens))[..., np.concatenate(item.candidates)]
+    visible: BoolArray = np.logical_and.reduce(mentions, axis=-1)
+    return visible
 
 
-def other_rows(item: Choice, is_causal: bool = False) -> IntArray:
-    """Return the tokens that are neither the pronoun, nor a mention, nor inserted; in a decoder only those that
-    see both mentions."""
-    first = max(int(pieces[-1]) for pieces in item.candidates) if is_causal else 0
+def other_rows(item: Choice) -> IntArray:
+    """Return the tokens that are neither the pronoun, nor a mention, nor inserted."""
     taken = {int(i) for pieces in (item.pronoun, *item.candidates) for i in pieces}
-    rows = [i for i, p in enumerate(item.tokens.pieces) if not p.special and i not in taken and i >= first]
+    rows = [i for i, p in enumerate(item.tokens.pieces) if not p.special and i not in taken]
     return np.array(rows, dtype=np.intp)

@@ -27,7 +27,14 @@ from mha_core.heads.corpora import Sentence
 from mha_core.heads.questions.base import Question
 from mha_core.heads.questions.question_set import Controls, QuestionSet, mean_of_units
 from mha_core.heads.questions.syntax import Tree
-from mha_core.heads.word_weights import BoolArray, FloatArray, IntArray, merge_words, word_bounds
+from mha_core.heads.word_weights import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    merge_words,
+    visible_words,
+    word_bounds,
+)
 from mha_core.load import load_model
 from mha_core.model_list import EMBEDDED
 from mha_core.tokens import Tokenizer
@@ -109,19 +116,44 @@ class RelatedWordQuestions(QuestionSet):
             return None
         if len(places) <= MIN_CANDIDATES:
             return None
-        visible = self._candidates(sentence, places)
-        likeness = np.where(visible, vectors @ vectors.T, np.float32(-1))
-        is_case = (visible.sum(-1) >= MIN_CANDIDATES) & (likeness.max(-1) >= RELATED)
-        looks = merge_words(weights, word_bounds(item.tokens)[places])
-        looks = np.where(visible, looks.reshape(-1, *looks.shape[-2:]), -1.0).argmax(-1)
-        columns = {"place": places, "partner": likeness.argmax(-1), "looks": looks.T}
-        return {**{name: each.astype(np.int16) for name, each in columns.items()}, "is_case": is_case}
+        bounds = word_bounds(item.tokens)[places]
+        visible = visible_words(self.visibility.mask(len(item.tokens)), bounds)  # (layer, m, m)
+        seen_anywhere = visible.any(0)
+        first, last = seen_anywhere.argmax(-1), len(places) - 1 - seen_anywhere[:, ::-1].argmax(-1)
+        candidates = self._candidates(sentence, places, first, last)
+        likeness = np.where(candidates, vectors @ vectors.T, np.float32(-1))
+        partner, by_layer = likeness.argmax(-1), visible & candidates
+        is_case = (candidates.sum(-1) >= MIN_CANDIDATES) & (likeness.max(-1) >= RELATED)
+        looks = np.where(by_layer[:, None], merge_words(weights, bounds), -1.0).argmax(-1)
+        is_visible = np.take_along_axis(
+            by_layer, np.broadcast_to(partner[:, None], (len(by_layer), len(partner), 1)), -1
+        )
+        chance = (is_visible[..., 0] / np.maximum(by_layer.sum(-1), 1)).max(0)
+        columns = {"place": places, "partner": partner, "first": first, "last": last}
+        columns["looks"] = looks.reshape(-1, len(places)).T
+        return {
+            **{name: each.astype(np.int16) for name, each in columns.items()},
+            "is_case": is_case,
+            "chance": chance,
+        }
 
-    def _candidates(self, sentence: Sentence, places: IntArray) -> BoolArray:
-        """Return whether a content word may look for another, (m, m): no form of itself, and none that comes later."""
+    def _candidates(self, sentence: Sentence, places: IntArray, first: IntArray, last: IntArray) -> BoolArray:
+        """Return whether a content word may look for another, (m, m): no form of itself, and none out of sight.
+
+        `first`, `last` (m,): the first and the last content word that each can see.
+        """
         stems = np.array([sentence.words[place].lower()[:STEM] for place in places])
-        candidates: BoolArray = stems[:, None] != stems
-        return np.tril(candidates, -1) if self.is_causal else candidates
+        at = np.arange(len(places))
+        candidates: BoolArray = (stems[:, None] != stems) & (at >= first[:, None]) & (at <= last[:, None])
+        return candidates
+
+    def _candidates_of(self, frame: Frame, number: int) -> BoolArray:
+        places, first, last = (frame.columns[name][frame.rows[number]] for name in ("place", "first", "last"))
+        return self._candidates(cast("Sentence", frame.texts[number]), places, first, last)
+
+    def chance(self, frame: Frame, case: Case) -> float:
+        """Return how often a blind choice is right, in the layer where it is most often."""
+        return float(frame.columns["chance"][case.row])
 
     def cases(self, frame: Frame) -> dict[str, list[Case]]:
         """Return all cases, and those whose words are apart."""
@@ -129,7 +161,7 @@ class RelatedWordQuestions(QuestionSet):
         sentences = cast("tuple[Sentence, ...]", frame.texts)
         for number, (sentence, rows) in enumerate(zip(sentences, frame.rows, strict=True)):
             places, partner, is_case = (frame.columns[name][rows] for name in ("place", "partner", "is_case"))
-            candidates, at = self._candidates(sentence, places), places.tolist()
+            candidates, at = self._candidates_of(frame, number), places.tolist()
             words, tags = ([each[place] for place in at] for each in (sentence.words, sentence.tags))
             units = Units(sentence, "content word", words, tags, at, at)
             for row in np.flatnonzero(is_case).tolist():
@@ -161,8 +193,7 @@ class RelatedWordQuestions(QuestionSet):
         for case in cases:
             rows = frame.rows[case.text]
             hits = (frame.columns["looks"][rows] == case.answer).astype(np.float32)
-            sentence = cast("Sentence", case.units.source)
-            others = self._candidates(sentence, frame.columns["place"][rows])[:, case.answer]
+            others = self._candidates_of(frame, case.text)[:, case.answer]
             others = others & (frame.columns["partner"][rows] != case.answer)
             others[case.query] = False
             control.append(mean_of_units(hits, others))

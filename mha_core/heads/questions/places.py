@@ -14,9 +14,10 @@ from mha_core.heads.cases import Baseline, Columns, Frame, ScoredCases
 from mha_core.heads.questions.base import Question
 from mha_core.heads.questions.question_set import QuestionSet
 from mha_core.heads.survey import HasTokens
-from mha_core.heads.word_weights import BoolArray, FloatArray, entropy, seen
-from mha_core.heads.wordlists import is_content
+from mha_core.heads.word_weights import BoolArray, FloatArray, IntArray, entropy
 from mha_core.tokens import Piece, Tokens
+from mha_core.visibility import EVERYTHING, Visibility
+from mha_core.wordlists import is_content
 
 STEPS = {"previous": -1, "next": 1, "self": 0}
 MARKS = frozenset(".,;:?!")
@@ -35,8 +36,8 @@ class PlaceQuestions(QuestionSet):
 
     name = "places"
 
-    def __init__(self, is_causal: bool = False) -> None:
-        super().__init__(is_causal)
+    def __init__(self, visibility: Visibility = EVERYTHING) -> None:
+        super().__init__(visibility)
         self.special_names: dict[str, str] = {}
 
     def text_of(self, item: HasTokens) -> None:
@@ -47,18 +48,21 @@ class PlaceQuestions(QuestionSet):
         sentence, text = getattr(item, "sentence", None), item.tokens.text
         return (text, text) if sentence is None else (sentence.source, sentence.pair or text)
 
-    def observe(self, weights: FloatArray, item: HasTokens) -> Columns | None:
+    def observe(
+        self, weights: FloatArray, item: HasTokens, visible: BoolArray | None = None
+    ) -> Columns | None:
         """Return a row a question (a row a case of an earlier copy): its key and number of cases, the means of the
-        score and the mass (row, head), of a blind choice's, and the control (row, head)."""
+        score and the mass (row, head), of a blind choice's, and the control (row, head). A blind choice is that of the
+        layer where it is right most often. `visible` (layer, query, key): what these layers see, if not all of them."""
         flat = weights.reshape(-1, *weights.shape[-2:])
         pieces = item.tokens.pieces
         own = np.array([not piece.special for piece in pieces])
         if own.sum() < 2:
             return None
         self.special_names |= special_names(item.tokens)
-        visible = seen(len(pieces), self.is_causal)
-        rows = [*self._places(flat, own, visible), *self._sinks(flat, own, visible, item.tokens)]
-        rows += [*_diffuse(flat, own, visible), *_copies(flat, item.tokens)]
+        visible = self.visibility.mask(len(pieces)) if visible is None else visible
+        rows = [*self._places(flat, own, visible.sum(-1)), *self._sinks(flat, own, visible, item.tokens)]
+        rows += [*_diffuse(weights, own, visible), *_copies(weights, visible, item.tokens)]
         if not rows:
             return None
         nothing = np.full(len(flat), np.nan)
@@ -71,17 +75,17 @@ class PlaceQuestions(QuestionSet):
             "control": np.array([nothing if control is None else control for *_, control in rows]),
         }
 
-    def _places(self, flat: FloatArray, own: BoolArray, visible: BoolArray) -> Iterator[Row]:
-        peak, n_visible = flat.argmax(-1), visible.sum(-1)
+    def _places(self, flat: FloatArray, own: BoolArray, n_visible: IntArray) -> Iterator[Row]:
+        peak, blind = flat.argmax(-1), 1 / n_visible.min(0)
         for key, step in STEPS.items():
             if step > 0 and self.is_causal:
                 continue
             rows = np.flatnonzero(own)
             rows = rows[(rows + step >= 0) & (rows + step < len(own))]
-            rows = rows[own[rows + step] & (n_visible[rows] > 1)]
+            rows = rows[own[rows + step] & (n_visible[:, rows] > 1).any(0)]
             if len(rows):
                 score, mass = peak[:, rows] == rows + step, flat[:, rows, rows + step]
-                yield key, score.T.astype(np.float32), mass.T, 1 / n_visible[rows], None
+                yield key, score.T.astype(np.float32), mass.T, blind[rows], None
 
     def _sinks(self, flat: FloatArray, own: BoolArray, visible: BoolArray, tokens: Tokens) -> Iterator[Row]:
         pieces = tokens.pieces
@@ -92,7 +96,8 @@ class PlaceQuestions(QuestionSet):
         for key, place in places.items():
             if rows.any() and (place.any() or key == "sink-punctuation"):
                 mass = flat[:, rows][..., place].sum(-1).T
-                yield key, mass, mass, visible[rows][:, place].sum(-1) / visible[rows].sum(-1), None
+                blind = visible[:, rows][..., place].sum(-1) / visible[:, rows].sum(-1)
+                yield key, mass, mass, blind.max(0), None
 
     def scored(self, frame: Frame, corpus: str) -> Iterator[ScoredCases]:
         """Yield every question that has cases."""
@@ -138,31 +143,33 @@ class PlaceQuestions(QuestionSet):
         return Question(key, "diffuse", "diffuse attention", "spreads its attention evenly", asks, corpus)
 
 
-def _diffuse(flat: FloatArray, own: BoolArray, visible: BoolArray) -> Iterator[Row]:
-    rows = own & (visible.sum(-1) > 1)
-    even = (entropy(flat, visible)[:, rows] / np.log(visible.sum(-1))[rows]).T
+def _diffuse(weights: FloatArray, own: BoolArray, visible: BoolArray) -> Iterator[Row]:
+    rows = own & (visible.sum(-1) > 1).all(0)
+    even = entropy(weights, visible[:, None])[..., rows] / np.log(visible.sum(-1)[:, None, rows])
+    even = even.reshape(-1, even.shape[-1]).T
     yield "diffuse", even, even, np.zeros(len(even)), None
 
 
-def _copies(flat: FloatArray, tokens: Tokens) -> Iterator[Row]:
-    """Yield every content word with an earlier copy; the control are other rows that could see that copy too."""
+def _copies(weights: FloatArray, visible: BoolArray, tokens: Tokens) -> Iterator[Row]:
+    """Yield every content word that sees an earlier copy; the control are other rows that could see that copy too."""
     own = np.array([i for i, piece in enumerate(tokens.pieces) if not piece.special], dtype=np.intp)
     ids = np.array([tokens.pieces[i].id for i in own])
     content = np.array([is_content(tokens.pieces[i]) for i in own])
-    earlier = np.tri(len(ids), k=-1, dtype=bool)
-    same = (ids[:, None] == ids) & earlier
+    earlier = visible[:, own[:, None], own] & np.tri(len(ids), k=-1, dtype=bool)  # (layer, query, key)
+    same = (ids[:, None] == ids) & earlier.any(0)
     queries = np.flatnonzero(same.any(-1) & content)
     if not len(queries):
         return
-    small = flat[:, own[:, None], own]
-    peak = np.where(earlier, small, -1.0).argmax(-1)
+    small = weights[..., own[:, None], own]
+    peak = np.where(earlier[:, None], small, -1.0).argmax(-1).reshape(-1, len(ids))
     for query in queries:
         copies = np.flatnonzero(same[query])
-        others = [row for row in range(int(copies[0]) + 1, len(ids)) if ids[row] != ids[query]]
+        others = np.flatnonzero(earlier[..., copies].any((0, 2)) & (ids != ids[query]))
         score = np.isin(peak[:, query], copies)[None].astype(np.float32)
-        control = np.isin(peak[:, others], copies).mean(-1) if others else np.full(len(peak), np.nan)
-        mass, blind = small[:, query, copies].sum(-1)[None], np.array([len(copies) / int(query)])
-        yield "copy", score, mass, blind, control
+        control = np.isin(peak[:, others], copies).mean(-1) if len(others) else np.full(len(peak), np.nan)
+        mass = small[:, :, query, copies].sum(-1).reshape(1, -1)
+        blind = earlier[:, query, copies].sum(-1) / np.maximum(earlier[:, query].sum(-1), 1)
+        yield "copy", score, mass, blind.max(keepdims=True), control
 
 
 def is_mark(piece: Piece) -> bool:

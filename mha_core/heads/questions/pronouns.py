@@ -26,7 +26,7 @@ from mha_core.heads.baselines import (
 from mha_core.heads.cases import TIE, Case, Columns, Frame, Units
 from mha_core.heads.corpora import PronounCase
 from mha_core.heads.questions.base import BACK, Question
-from mha_core.heads.questions.choices import Choice, looks_back, mention_scores, other_rows
+from mha_core.heads.questions.choices import Choice, mention_scores, other_rows, sees_both
 from mha_core.heads.questions.question_set import Controls, QuestionSet
 from mha_core.heads.surface import mentions
 from mha_core.heads.word_weights import FloatArray, IntArray
@@ -50,11 +50,14 @@ class ChoiceQuestions(QuestionSet):
     def observe(self, weights: FloatArray, item: Choice) -> Columns | None:
         """Return one row: the mention that every head prefers, 0, 1 or TIE, and the mean preference of other rows, from
         -1 for the first to 1 for the second, nan without any; (row, direction, head) both."""
-        if self.is_causal and not looks_back(item):
+        sees = sees_both(item, self.visibility)
+        if not sees[:, item.pronoun[0]].any():
             return None
-        scores = mention_scores(weights, item)
-        prefers = np.sign(scores[..., 1] - scores[..., 0])
-        rows = other_rows(item, self.is_causal)
+        scores = mention_scores(weights, item).reshape(2, *weights.shape[:3], 2)
+        prefers = np.sign(scores[..., 1] - scores[..., 0]) * sees[:, None]
+        prefers = prefers.reshape(2, -1, prefers.shape[-1])
+        rows = other_rows(item)
+        rows = rows[sees[:, rows].any(0)]
         others = prefers[:, :, rows].mean(-1) if len(rows) else np.full(prefers.shape[:2], np.nan)
         own = prefers[:, :, item.pronoun[0]]
         looks = np.where(own == 0, TIE, own > 0).astype(np.int8)

@@ -19,13 +19,14 @@ from mha_core.heads.cluster_stats import digests_of
 from mha_core.heads.corpora import PronounCase, Sentence
 from mha_core.heads.questions.base import Question
 from mha_core.heads.word_weights import FloatArray, IntArray
+from mha_core.visibility import EVERYTHING, Visibility
 
 MAX_FITTED = 8192  # cases of a question that baselines are fitted on
 Controls = tuple[FloatArray | None, Mapping[str, FloatArray]]
 
 
 class QuestionSet:
-    """Some questions, of a model that is causal or not.
+    """Some questions, of a model in which layers see what `visibility` says.
 
     `fits`: the baselines that are fitted, none for a set whose texts can be scored one by one. `min_cases`: a question
     with fewer is not asked.
@@ -35,8 +36,8 @@ class QuestionSet:
     fits: Sequence[Fit] = ()
     min_cases = 1
 
-    def __init__(self, is_causal: bool = False) -> None:
-        self.is_causal = is_causal
+    def __init__(self, visibility: Visibility = EVERYTHING) -> None:
+        self.visibility, self.is_causal = visibility, visibility.is_causal
 
     def text_of(self, item: Any) -> Sentence | PronounCase | None:
         """Return what an item's tokens are of, as baselines see it; None where no case needs it."""

@@ -28,9 +28,10 @@ from mha_core.heads.builtin import BuiltIn
 from mha_core.heads.cases import ScoredCases
 from mha_core.heads.cluster_stats import half_of
 from mha_core.heads.questions.base import Question
-from mha_core.heads.word_weights import FloatArray, IntArray, seen, tokens_in
+from mha_core.heads.word_weights import FloatArray, IntArray, tokens_in
 from mha_core.model import Model
 from mha_core.tokens import Tokens
+from mha_core.visibility import EVERYTHING, Visibility
 
 N_TEXTS, N_TOKENS, SEED = 8, 40, 0
 IN_ORDER, SHUFFLED = "repeated", "shuffled"
@@ -99,8 +100,8 @@ def peaks_at(flat: FloatArray, rows: IntArray, targets: IntArray) -> tuple[Float
 class RepeatedCollector:
     """Collects what every head does with each token said again: by question, the twin texts' apart."""
 
-    def __init__(self, is_causal: bool = False) -> None:
-        self.is_causal = is_causal
+    def __init__(self, visibility: Visibility = EVERYTHING) -> None:
+        self.visibility = visibility
         self.peaks: dict[tuple[str, str], list[FloatArray]] = defaultdict(list)
         self.mass: dict[tuple[str, str], list[FloatArray]] = defaultdict(list)
         self.offsets: dict[str, Counter[int]] = defaultdict(Counter)
@@ -120,7 +121,7 @@ class RepeatedCollector:
                 self.offsets[key].update((places.first + after - places.rows).tolist())
         if item.role == IN_ORDER:
             rows = places.rows.tolist()
-            self.chance += [1 / (row + 1 if self.is_causal else flat.shape[-1]) for row in rows]
+            self.chance += (1 / self.visibility.mask(flat.shape[-1]).sum(-1).min(0)[rows]).tolist()
             self.number += [item.number] * len(rows)
 
     def scored(self, corpus: str) -> Iterator[ScoredCases]:
@@ -164,29 +165,29 @@ class RareWord:
 class RareCollector:
     """Collects how many rows of a text look most at its rarest word, by the kind of sentence and its cluster."""
 
-    def __init__(self, is_causal: bool = False) -> None:
-        self.is_causal = is_causal
+    def __init__(self, visibility: Visibility = EVERYTHING) -> None:
+        self.visibility = visibility
         self.peaks: dict[bool, dict[str, FloatArray]] = {True: {}, False: {}}
         self.chance: dict[str, float] = {}
 
     def add(self, weights: FloatArray, item: RareWord) -> None:
         """Collect one text; weights (layer, head, query, key) over its tokens."""
-        flat, pieces = weights.reshape(-1, *weights.shape[-2:]), item.tokens.pieces
+        pieces = item.tokens.pieces
         own = np.array([not piece.special for piece in pieces])
         rare = np.zeros(len(pieces), bool)
         rare[tokens_in(item.tokens, item.sentence.spans["rare"])] = True
-        rows = np.flatnonzero(own & ~rare)
-        if self.is_causal:
-            rows = rows[rows > np.flatnonzero(rare)[-1]]
+        sees = self.visibility.mask(len(pieces))
+        rows = np.flatnonzero(own & ~rare & sees[..., rare].all(-1).any(0))
         if not len(rows):
             return
-        visible = seen(len(pieces), self.is_causal)[rows] & own
-        visible[np.arange(len(rows)), rows] = False
-        peak = np.where(visible, flat[:, rows], -1.0).argmax(-1)
+        visible = sees[:, rows] & own  # (layer, row, key)
+        visible[:, np.arange(len(rows)), rows] = False
+        peak = np.where(visible[:, None], weights[:, :, rows], -1.0).argmax(-1).reshape(-1, len(rows))
         is_whole, cluster = item.sentence.kind == "unsplit", item.sentence.cluster
         self.peaks[is_whole][cluster] = rare[peak].mean(-1).astype(np.float32)
         if is_whole:
-            self.chance[cluster] = float(((visible & rare).sum(-1) / visible.sum(-1)).mean())
+            blind = ((visible & rare).sum(-1) / np.maximum(visible.sum(-1), 1)).max(0)
+            self.chance[cluster] = float(blind.mean())
 
     def scored(self, corpus: str) -> Iterator[ScoredCases]:
         """Yield the question where there are cases."""

@@ -31,7 +31,7 @@ from mha_core.heads.corpora import Sentence
 from mha_core.heads.questions.base import BACK, Question
 from mha_core.heads.questions.question_set import Controls, QuestionSet, mean_of_units
 from mha_core.heads.questions.relation_names import named
-from mha_core.heads.word_weights import FloatArray, IntArray, merge_words, word_bounds
+from mha_core.heads.word_weights import FloatArray, IntArray, merge_words, visible_words, word_bounds
 from mha_core.tokens import Tokens
 
 NOT_ASKED = ("root", "punct", "_")  # the last: a word of which no gold is known
@@ -62,14 +62,16 @@ class RelationQuestions(QuestionSet):
 
     def observe(self, weights: FloatArray, item: Tree) -> Columns | None:
         """Return the word that every word looks at most and, in an encoder, by which it is looked at most: (word,
-        direction, head)."""
+        direction, head); and among how many, in the layer that sees fewest, (word,)."""
         n = item.whole
         if n < 2:
             return None
-        flat = merge_words(weights, word_bounds(item.tokens)[:n]).reshape(-1, n, n)
-        flat[:, np.tri(n, dtype=bool).T if self.is_causal else np.eye(n, dtype=bool)] = -1.0
+        bounds = word_bounds(item.tokens)[:n]
+        visible = visible_words(self.visibility.mask(len(item.tokens)), bounds) & ~np.eye(n, dtype=bool)
+        flat = np.where(visible[:, None], merge_words(weights, bounds), -1.0).reshape(-1, n, n)
         peaks = [flat.argmax(-1)] if self.is_causal else [flat.argmax(-1), flat.argmax(-2)]
-        return {"looks": np.array(peaks, dtype=np.int16).transpose(2, 0, 1)}
+        n_candidates = visible.sum(-1).min(0).astype(np.int16)
+        return {"looks": np.array(peaks, dtype=np.int16).transpose(2, 0, 1), "n_candidates": n_candidates}
 
     def cases(self, frame: Frame) -> dict[str, list[Case]]:
         """Return every word with a head that the model reads, by relation and direction."""
@@ -122,8 +124,7 @@ class RelationQuestions(QuestionSet):
 
     def chance(self, frame: Frame, case: Case) -> float:
         """Return a blind choice among all other words that can be seen and that the model reads."""
-        rows = frame.rows[case.text]
-        return 1 / max(case.query if self.is_causal else rows.stop - rows.start - 1, 1)
+        return 1 / max(int(frame.columns["n_candidates"][case.row]), 1)
 
     def controls(self, key: str, frame: Frame, cases: Sequence[Case]) -> Controls:
         """Return how many other words give the same answer, and how many other dependents of the answer do."""

@@ -5,25 +5,14 @@ In: a grid and what is chosen in it. Out: that link, and the sentence that says 
 
 from typing import Any
 
-import numpy as np
-
 from mha_core import AttentionRecord, Grid
 from mha_core.compare import most_changed
+from mha_core.links import strongest_link
 from mha_core.picture.text import listed
-from mha_core.ranked_links import strongest_words
-from mha_core.thumbnails import strongest_pair
 from mha_core.wording import Head, place_name
 from pages.parts.frame import presets
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
-
-
-def strongest(grid: Grid, head: Head) -> tuple[int, int] | None:
-    """The strongest link between two words of a head, from and to; special tokens and marks are no words."""
-    if grid.key_units is not None:
-        return strongest_words(grid, grid.weights[head])
-    no_word = [unit.special or not any(map(str.isalnum, unit.label)) for unit in grid.units]
-    return strongest_pair(grid.weights[head], np.array(no_word, dtype=bool), is_causal=grid.is_causal)
 
 
 def changed(a: Grid, b: Grid, head: Head) -> tuple[int, None] | None:
@@ -36,7 +25,7 @@ def reason(request: Request, record: AttentionRecord, grid: Grid, chosen: Select
     """Why this is chosen, for as long as it is; None where the reader or a known sentence says what to follow."""
     if presets.opening_word(request.text, request.pair or "", grid.labels) is not None:
         return None
-    if len(chosen.pins) != 1 or (chosen.pins[0], chosen.to) != strongest(grid, chosen.head):
+    if len(chosen.pins) != 1 or (chosen.pins[0], chosen.to) != strongest_link(grid, chosen.head):
         return None
     left_out = list(record.tokens.special_names) if request.specials == "shown" else []
     if grid.is_causal and not grid.units[0].special:

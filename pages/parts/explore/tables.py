@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from mha_core import Grid
 from mha_core.compare import align
 from mha_core.grid import SINK
+from mha_core.links import has_choice
 from mha_core.picture.text import indexed, spelled
 from mha_core.tokens import Tokens
 from mha_core.wording import Head, place_name
@@ -99,8 +100,8 @@ def looked_at(grid: Grid, chosen: Selection, names: Sequence[str], keys: Sequenc
 def strongest(grid: Grid, head: Head, names: Sequence[str], keys: Sequence[str]) -> pd.DataFrame:
     """Return a row a word with the key that it looks at most; nothing where it sees one key only."""
     weights = grid.weights[head].astype(float)
-    seen = np.ones_like(weights) if grid.visible is None else grid.visible[head[0]]
-    chose = (seen.sum(axis=1) > 1) | (weights.shape[1] == 1)
+    choice = has_choice(grid)
+    chose = choice[head[0] % len(choice)]
     most = [keys[key] if free else None for key, free in zip(weights.argmax(axis=1), chose, strict=True)]
     return pd.DataFrame(
         {"Word": names, "Looks most at": most, "Weight": np.where(chose, weights.max(axis=1), np.nan)}

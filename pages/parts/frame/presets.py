@@ -10,6 +10,7 @@ from types import MappingProxyType
 from mha_core.experiments.shipped_sweep import PROMPT
 from mha_core.model_list import CLASSROOM, EMBEDDED, OPENING_HEADS
 from mha_core.wording import Head
+from mha_core.wordlists import PRONOUNS
 
 # The head a model opens with, where nothing says another: `it` looks at `animal` in both of these.
 OPENING: Mapping[str, Head] = OPENING_HEADS
@@ -109,9 +110,6 @@ PAIRS = (
         candidates=("key", "cabinets"),
     ),
 )
-
-# Words whose meaning lies elsewhere in the sentence: where a new sentence opens.
-PRONOUNS = {"it", "she", "he", "they", "him", "them", "itself", "herself", "himself", "themselves"}
 
 
 def opening(text: str, pair: str) -> Preset | None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from mha_core.grid import Mask
 from mha_core.picture.selection import Selection
-from mha_core.wording import Head, counted, short_name
+from mha_core.wording import Head, counted, parse_head, short_name
 from pages.parts.frame import presets
 from pages.parts.frame.page_text import quoted
 from pages.parts.frame.request import Request
@@ -79,12 +79,6 @@ def from_params(
         if name in params and not re.fullmatch(LOOK[name], params[name])
     ]
     return Selection(head, pins, target, _look(params)), said
-
-
-def parse_head(value: str) -> Head | None:
-    """(layer, head) from 0 of "4-2", or None."""
-    match = re.fullmatch(r"([1-9][0-9]{0,2})-([1-9][0-9]{0,2})", value)
-    return (int(match[1]) - 1, int(match[2]) - 1) if match else None
 
 
 def _there(head: Head, shape: Sequence[int], heads: Mask | None) -> Head:

@@ -10,11 +10,11 @@ import pandas as pd
 import streamlit as st
 
 from mha_core.figures.charts import bars
-from mha_core.heads.wordlists import FUNCTION_WORDS
 from mha_core.inside import example, kv_cache_bytes, middle_groups, run_layer
 from mha_core.inside.costs import CONFIGURATIONS
 from mha_core.inside.worked import TOKENS
 from mha_core.wording import head_name
+from mha_core.wordlists import FUNCTION_WORDS
 from pages.parts.frame import state
 from pages.parts.frame.charts import chart, is_dark
 from pages.parts.frame.page_text import say, visible

@@ -6,7 +6,8 @@ Values are frozen and shared.
 
 import os
 import re
-from collections import OrderedDict
+import sys
+from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from concurrent.futures import CancelledError, Future
 from dataclasses import fields, is_dataclass
@@ -18,7 +19,7 @@ import pandas as pd
 
 T = TypeVar("T")
 SHARED = ("projections",)
-PLAIN = (int, float, str, type(None))
+PLAIN = (int, float, type(None))
 LIMIT, LIMIT_MB = "HEADSCOPE_STORE_MB", 400
 OBJECT_BYTES = 200
 
@@ -86,7 +87,7 @@ class Store:
 
 
 def bytes_of(value: Any, counted: dict[int, Any] | None = None) -> int:
-    """Bytes of the arrays in a value, through dataclasses, mappings and lists; or what it says of itself.
+    """Bytes of the arrays and texts in a value, through dataclasses, mappings and lists; or what it says of itself.
 
     What is held in several places counts once. The projections of a layer's run cost nothing here: all its runs share
     them, and they are kept by themselves.
@@ -97,6 +98,8 @@ def bytes_of(value: Any, counted: dict[int, Any] | None = None) -> int:
     counted[id(value)] = value  # kept until all is counted, or another could have the same id
     if isinstance(value, np.ndarray):
         return value.nbytes
+    if isinstance(value, str | bytes | bytearray):
+        return sys.getsizeof(value)
     if isinstance(value, pd.DataFrame):
         return int(value.memory_usage(deep=True).sum())
     if isinstance(said := getattr(value, "held_bytes", None), int):
@@ -105,8 +108,8 @@ def bytes_of(value: Any, counted: dict[int, Any] | None = None) -> int:
     if is_dataclass(value):
         parts = [getattr(value, f.name) for f in fields(value) if f.name not in SHARED]
     elif isinstance(value, Mapping):
-        parts = value.values()
-    elif isinstance(value, list | tuple):
+        parts = [*value, *value.values()]
+    elif isinstance(value, list | tuple | set | frozenset | deque):
         parts = value
     return OBJECT_BYTES + sum(bytes_of(part, counted) for part in parts)
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import streamlit as st
-from mha_core.heads.words import FloatArray
 
+from mha_core.heads.word_weights import FloatArray
 from mha_core.training.tasks import JOBS, TEXT
 from mha_core.wording import head_name
 from pages.parts.picture.course import course

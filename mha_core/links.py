@@ -1,4 +1,7 @@
-"""Which heads connect two tokens, and which tokens a head connects: a grid in, a frame or places out."""
+"""Links: which heads connect two words, which two words a head connects most, and a word's place by its name.
+
+In: a grid, weights. Out: a frame, or places from 0. A link is a query and a key.
+"""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -7,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mha_core.errors import InputError
-from mha_core.thumbnails import strongest_pair
-from mha_core.wording import head_name
+from mha_core.visibility import Mask, attention_sinks
+from mha_core.wording import Head, head_name
+
+Floats = NDArray[np.floating]
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,40 +56,78 @@ def ranked_heads(grid: "Grid", source: int, target: int | None = None) -> "pd.Da
     return frame
 
 
-def strongest_links(grid: "Grid") -> "pd.DataFrame":
+def largest_weights(grid: "Grid") -> "pd.DataFrame":
     """The largest weight of every head and the units it links; a decoder's first row, 100 % of itself, is left out."""
     import pandas as pd
 
-    first = int(grid.is_causal and len(grid) > 1)
-    rows = grid.weights[:, :, first:]
-    queries, keys = divmod(rows.reshape(*rows.shape[:2], -1).argmax(axis=-1), rows.shape[3])
+    rows = np.arange(len(grid))[:, None] >= int(grid.is_causal and len(grid) > 1)
+    queries, keys, weights = strongest(grid.weights, np.broadcast_to(rows, grid.weights.shape[2:]))
     there = np.argwhere(np.ones_like(queries) if grid.heads is None else grid.heads)
     return pd.DataFrame(
         {
             "layer": layer + 1,
             "head": head + 1,
-            "query": grid.labels[first + queries[layer, head]],
+            "query": grid.labels[queries[layer, head]],
             "key": grid.key_labels[keys[layer, head]],
-            "weight": rows[layer, head, queries[layer, head], keys[layer, head]],
+            "weight": weights[layer, head],
         }
         for layer, head in there
     )
 
 
-def strongest_words(grid: "Grid", weights: NDArray[np.floating]) -> tuple[int, int] | None:
-    """The strongest link between two different words in one head's weights: its query and its key, or None.
+def strongest(weights: Floats, among: Mask) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:
+    """The strongest of the links `among` (layer or 1, query, key) in every head of weights (layer, head, query, key):
+    queries, keys and weights (layer, head) each, the first of equals; weight 0 where there is none."""
+    n_heads, n_keys = weights.shape[1], weights.shape[3]
+    masks = np.broadcast_to(among, (len(weights), *weights.shape[2:]))
+    flat = [np.where(mask, layer, 0).reshape(n_heads, -1) for layer, mask in zip(weights, masks, strict=True)]
+    best = np.stack([heads.argmax(-1) for heads in flat])
+    return best // n_keys, best % n_keys, np.stack([heads.max(-1) for heads in flat])
 
-    Special tokens are left out, and in a decoder the first token.
-    """
-    rows = np.array([unit.special for unit in grid.units], dtype=bool)
-    if grid.key_units is None:
-        return strongest_pair(weights, rows, is_causal=grid.is_causal)
-    columns = np.array([unit.special for unit in grid.key_units], dtype=bool)
-    between = np.where(rows[:, None] | columns[None, :], 0, weights)
-    if not between.size or between.max() <= 0:
-        return None
-    q, k = divmod(int(between.argmax()), len(columns))
-    return q, k
+
+def between_words(grid: "Grid") -> Mask:
+    """The links between two different words, (query, key): special tokens, marks and a decoder's first token, which all
+    others can rest on, are none."""
+    rows, columns = (
+        np.array([unit.is_word for unit in units]) for units in (grid.units, grid.key_units or grid.units)
+    )
+    if grid.key_units is not None:
+        links: Mask = np.logical_and.outer(rows, columns)
+        return links
+    words = ~attention_sinks(~rows, grid.is_causal)
+    return words[:, None] & words & ~np.eye(len(words), dtype=bool)
+
+
+def strongest_link(grid: "Grid", head: Head) -> tuple[int, int] | None:
+    """The strongest link between two different words in one head (from 0); None where there is none."""
+    layer, number = head
+    weights = grid.weights[layer : layer + 1, number : number + 1]
+    queries, keys, found = strongest(weights, between_words(grid))
+    return (int(queries[0, 0]), int(keys[0, 0])) if found[0, 0] > 0 else None
+
+
+def heads_by_link(grid: "Grid", query: int | None = None) -> list[tuple[Head, tuple[int, int], float]]:
+    """Every head with its strongest link between two different words and that weight, the strongest first; or with its
+    strongest link from `query` to another word."""
+    among = between_words(grid)
+    if query is not None:
+        to_words = among.any(axis=0) & (
+            np.arange(among.shape[1]) != (query if grid.key_units is None else -1)
+        )
+        among = (np.arange(len(among)) == query)[:, None] & to_words
+    links = [each.ravel().tolist() for each in strongest(grid.weights, among)]
+    heads = np.ndindex(*grid.weights.shape[:2])
+    ranked = [((head[0], head[1]), (q, k), weight) for head, q, k, weight in zip(heads, *links, strict=True)]
+    return sorted((each for each in ranked if each[2] > 0), key=lambda each: -each[2])
+
+
+def has_choice(grid: "Grid") -> Mask:
+    """Whether a query sees more keys than one, (layer or 1, query); where there is one key alone, all have."""
+    n_queries, n_keys = grid.weights.shape[2:]
+    if grid.visible is None or n_keys == 1:
+        return np.ones((1, n_queries), dtype=bool)
+    choice: Mask = grid.visible.sum(axis=-1) > 1
+    return choice
 
 
 def unit_named(grid: "Grid", name: str, *, among_keys: bool = False) -> int:

@@ -1,0 +1,140 @@
+"""Who can see whom is asked of one place: what a layer cannot see is in no statistic, no experiment and no picture."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from mha_core import load_model, trace
+from mha_core.experiments import Rows, trace_changed
+from mha_core.external_records import tokens_of_strings
+from mha_core.heads.atlas.features import features, pair_features
+from mha_core.heads.corpora import PronounCase, Sentence
+from mha_core.heads.questions.places import PlaceLog
+from mha_core.heads.questions.pronouns import ChoiceCase, ChoiceLog
+from mha_core.heads.questions.repeated import IN_ORDER, Repeated, RepeatedLog
+from mha_core.heads.questions.syntax import LooksLog, Tree
+from mha_core.heads.survey import TextItem
+from mha_core.visibility import Visibility, visible_keys
+from tests.heads_by_hand import random_attention
+
+WORDS = ["the", "old", "red", "boat", "sees", "that", "blue", "boat", "over", "one", "wide", "lake"]
+KINDS = [(False, ()), (True, ()), (False, (3,)), (True, (3,)), (False, (3, 0)), (True, (0, 2))]
+
+
+def slowly(is_causal, windows, n):
+    """Return who sees whom, (layer, query, key), pair by pair."""
+    every = [
+        [[not (is_causal and k > q) and (not w or abs(q - k) <= w) for k in range(n)] for q in range(n)]
+        for w in windows or (0,)
+    ]
+    return np.array(every)
+
+
+def even(visible):
+    """Return uniform attention over what is seen, one head a layer."""
+    return (visible / visible.sum(-1, keepdims=True))[:, None].astype(np.float32)
+
+
+@pytest.fixture(params=KINDS, ids=str)
+def kind(request):
+    is_causal, windows = request.param
+    return Visibility(is_causal, windows), slowly(is_causal, windows, len(WORDS))
+
+
+def test_masks_are_those_of_a_slow_count_also_where_some_tokens_came_before(kind):
+    visibility, expected = kind
+    n = expected.shape[-1]
+    np.testing.assert_array_equal(visibility.mask(n), expected)
+    for layer, window in enumerate(visibility.windows or (0,)):
+        keys = torch.arange(n)
+        later = visible_keys(keys[5:], keys, is_causal=visibility.is_causal, window=window)
+        np.testing.assert_array_equal(later.numpy(), expected[layer, 5:])
+
+
+def test_attention_that_is_even_over_what_a_layer_sees_is_diffuse_and_chance_counts_no_other_key(kind):
+    visibility, expected = kind
+    log, item = PlaceLog(visibility), TextItem(tokens_of_strings(WORDS, ()))
+    log.add(even(expected), item)
+    found = {one.question.key: one for one in log.measured("texts")}
+    assert found["diffuse"].right == pytest.approx(1, abs=1e-3)
+    counted = np.arange(len(WORDS)) >= visibility.is_causal  # a decoder's first token has no choice
+    chance = (1 / expected.sum(-1).min(0))[counted].mean()
+    assert found["self"].baselines[0].hits == pytest.approx(chance)
+    if visibility == Visibility(False, (3,)):
+        assert chance == pytest.approx(0.174, abs=5e-4)
+
+
+def test_a_copy_out_of_sight_is_no_case_and_no_answer():
+    words = ["boat", *"abcd", "boat"]
+    tokens = tokens_of_strings(words, ())
+    alike = tuple(replace(piece, id=words.index(piece.text)) for piece in tokens.pieces)
+    tokens = replace(tokens, pieces=alike)
+    for windows, n_cases in (((3,), 0), ((3, 0), 1)):
+        visibility = Visibility(False, windows)
+        log = PlaceLog(visibility)
+        log.add(even(visibility.mask(6)), TextItem(tokens))
+        found = [one for one in log.measured("texts") if one.question.key == "copy"]
+        assert len(found) == n_cases
+        for one in found:
+            assert one.right.tolist() == [[0, 1]], "the narrow layer cannot, and of equals the first is taken"
+            assert one.baselines[0].hits == pytest.approx(1 / 5)
+
+
+def test_candidates_of_a_relation_are_the_words_in_sight(kind):
+    visibility, expected = kind
+    gold = Sentence(tuple(WORDS), (-1, *range(len(WORDS) - 1)), ("root", *("dep",) * 11), " ".join(WORDS), 1)
+    log = LooksLog(visibility)
+    weights = random_attention(1, len(expected), 2, len(WORDS)) * expected[:, None]
+    log.add(weights, Tree(gold, tokens_of_strings(WORDS, ())))
+    (found,) = log.found
+    others = expected & ~np.eye(len(WORDS), dtype=bool)
+    assert found.candidates[0].tolist() == others.sum(-1).min(0).tolist()
+    for head, at in enumerate(found.at[0]):
+        some = others[head // 2].any(-1)
+        assert others[head // 2][np.arange(len(WORDS)), at][some].all()
+
+
+def test_chance_of_a_token_said_twice_counts_what_it_sees(kind):
+    visibility, expected = kind
+    log = RepeatedLog(visibility)
+    tokens = tokens_of_strings([*"abcdef", *"abcdef"], ())
+    for role in (IN_ORDER, "shuffled"):
+        log.add(even(expected), Repeated(role, 1, tokens, 6))
+    assert next(log.measured("texts")).baselines[0].hits == pytest.approx(1 / expected.sum(-1).min(0)[6:])
+
+
+def test_a_layer_that_sees_one_of_two_mentions_prefers_neither():
+    tokens = tokens_of_strings(["Ann", "and", "x", "Bob", "saw", "her"], ())
+    case = PronounCase("Ann and x Bob saw her", (18, 21), ((0, 3), (10, 13)), 0, 1)
+    item = ChoiceCase(tokens, np.array([5]), (np.array([0]), np.array([3])), 0, case, (0.0, 1.0, 0.0))
+    log = ChoiceLog(Visibility(False, (3, 0)))
+    log.add(even(log.visibility.mask(6)) + np.eye(6, dtype=np.float32)[3], item)
+    (found,) = log.found
+    assert found.prefers[0].tolist() == [0, 1]
+    alone = ChoiceLog(Visibility(False, (3, 3)))
+    alone.add(even(slowly(False, (3, 3), 6)), item)
+    assert not alone.found, "no layer could choose"
+
+
+def test_the_baseline_of_a_position_is_the_share_of_the_keys_in_sight(kind):
+    visibility, expected = kind
+    tokens = tokens_of_strings(WORDS, ())
+    names = [feature.key for feature in features(visibility.is_causal)]
+    rows = pair_features(tokens, visibility).rows[:, names.index("one back"), 6]
+    sinks = 1 if visibility.is_causal else 0
+    assert rows == pytest.approx(1 / expected[:, 6, sinks:].sum(-1))
+
+
+def test_uniform_rows_are_uniform_over_what_a_layer_sees():
+    model = load_model("classroom", device="cpu")
+    assert any(model.info.windows), "the toy model's first layer has a window"
+    tokens = model.tokenizer.encode("the cat sees the dog and the dog sees the cat")
+    heads = tuple(np.ndindex(model.n_layers, model.n_heads))
+    record = trace_changed(tokens, model, (Rows(heads, "uniform"),))
+    expected = slowly(False, model.info.windows, len(tokens))
+    np.testing.assert_allclose(
+        record.weights, np.broadcast_to(even(expected), record.weights.shape), atol=1e-6
+    )
+    np.testing.assert_array_equal(trace(tokens.text, model).visible, expected)
