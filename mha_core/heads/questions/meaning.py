@@ -118,17 +118,15 @@ class RelatedWordQuestions(QuestionSet):
             return None
         bounds = word_bounds(item.tokens)[places]
         visible = visible_words(self.visibility.mask(len(item.tokens)), bounds)  # (layer, m, m)
-        seen_anywhere = visible.any(0)
+        seen_anywhere: BoolArray = np.logical_or.reduce(visible)
         first, last = seen_anywhere.argmax(-1), len(places) - 1 - seen_anywhere[:, ::-1].argmax(-1)
         candidates = self._candidates(sentence, places, first, last)
         likeness = np.where(candidates, vectors @ vectors.T, np.float32(-1))
         partner, by_layer = likeness.argmax(-1), visible & candidates
         is_case = (candidates.sum(-1) >= MIN_CANDIDATES) & (likeness.max(-1) >= RELATED)
         looks = np.where(by_layer[:, None], merge_words(weights, bounds), -1.0).argmax(-1)
-        is_visible = np.take_along_axis(
-            by_layer, np.broadcast_to(partner[:, None], (len(by_layer), len(partner), 1)), -1
-        )
-        chance = (is_visible[..., 0] / np.maximum(by_layer.sum(-1), 1)).max(0)
+        sees_partner = by_layer[:, np.arange(len(places)), partner]
+        chance = (sees_partner / np.maximum(by_layer.sum(-1), 1)).max(0)
         columns = {"place": places, "partner": partner, "first": first, "last": last}
         columns["looks"] = looks.reshape(-1, len(places)).T
         return {
