@@ -25,8 +25,8 @@ from pages.parts.frame.charts import chart, is_dark
 from pages.parts.frame.request import Request
 from pages.parts.inside.hulls import hulls
 from pages.parts.inside.scene import Scene, make_plain, pick
-from pages.parts.inside.screens import Screen, aloud, beside, here, way
-from pages.parts.inside.selectable import LABELS, heads_of, tokens_of, told
+from pages.parts.inside.screens import Screen, beside, draw_pager, heading, here
+from pages.parts.inside.selectable import LABELS, heads_of, on_choice, tokens_of
 from pages.parts.picture.tiles import Block, Board, column, paragraph, row
 from pages.parts.serve import cache
 
@@ -45,9 +45,9 @@ def many_view(request: Request) -> None:
         Screen("hulls", "What heads can output", hulls),
     )
     at = here(screens)
-    way("inside-way-many", screens, at)
+    draw_pager("inside-way-many", screens, at)
     with st.container(key="inside-step-many", gap="small"):
-        aloud(at, screens[at])
+        heading(at, screens[at])
         screens[at].draw(scene)
 
 
@@ -87,7 +87,7 @@ def _rows(scene: Scene) -> None:
         size="third",
     )
     board.add(row(words, column(rows_block(board, scene, one), size="rest")))
-    board.show("many-rows", told("many-rows", scene))
+    board.show("many-rows", on_choice("many-rows", scene))
     board.numbers("many-rows", scene.source)
 
 

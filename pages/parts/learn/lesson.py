@@ -29,7 +29,7 @@ from pages.parts.inside.scene import (
     sentence_key,
     token_chosen,
 )
-from pages.parts.inside.selectable import told
+from pages.parts.inside.selectable import on_choice
 from pages.parts.learn import asking
 from pages.parts.learn.asking import Asked, ask, head_names
 from pages.parts.learn.exercises import GUESSES, Step, Verdict, asked_in, exercises, steps
@@ -161,7 +161,7 @@ def _draw(step: Step, view: str, scene: Scene) -> None:
     if view in VIEWS:
         board, key = Board(), _board(step, view, scene)
         board.add(*VIEWS[view](board, scene))
-        board.show(key, {**told(key, scene), "met": partial(_met, key)}, query=scene.query)
+        board.show(key, {**on_choice(key, scene), "met": partial(_met, key)}, query=scene.query)
     if view in TABLES:
         TABLES[view](scene)
 

@@ -20,10 +20,10 @@ from pages.parts.frame.charts import chart, is_dark
 from pages.parts.frame.page_text import say, visible
 from pages.parts.inside.key_groups import groups_block
 from pages.parts.inside.one_or_many import cost_table, one_head, rows_block
-from pages.parts.inside.output_steps import head_table
 from pages.parts.inside.scene import SHOWN_KEYS, Scene
 from pages.parts.inside.selectable import heads_of, tokens_of
-from pages.parts.inside.steps import follow_block
+from pages.parts.inside.walk_pictures import follow_block
+from pages.parts.inside.walk_tables import head_table
 from pages.parts.learn.circuit import circuit
 from pages.parts.learn.ranks import rank
 from pages.parts.learn.summary import summary
