@@ -22,7 +22,8 @@ from pages.parts.inside.number_origin import cell_of, first_cell, origin_blocks
 from pages.parts.inside.route import route
 from pages.parts.inside.scene import Scene, code
 from pages.parts.inside.screens import Screen, draw_pager, heading, here
-from pages.parts.picture.tiles import Block, Board, row
+from pages.parts.inside.walk_words import Words
+from pages.parts.picture.tiles import Block, Board, paragraph, row
 
 Drawing = Callable[[Scene], None]
 
@@ -31,13 +32,13 @@ Drawing = Callable[[Scene], None]
 class WalkScreen(Screen):
     """One screen of the walk.
 
-    `station`: its place on the map. `words`: its paragraphs. `array`: the array drawn, whose numbers can be chosen;
-    `picture`: blocks instead, where it is more than that array. `formula`: LaTeX. `torch`: the same in torch.
-    `controls`, `below`: what only Streamlit draws, beside the words and under the picture.
+    `station`: its place on the map. `words`: its paragraphs, {token} the followed token. `array`: the array drawn,
+    whose numbers can be chosen; `picture`: blocks instead, where it is more than that array. `formula`: LaTeX. `torch`:
+    the same in torch. `controls`, `below`: what only Streamlit draws, beside the words and under the picture.
     """
 
     station: str = ""
-    words: Callable[[Scene], list[Block]] = lambda _: []
+    words: str | Callable[[Scene], Words] = ""
     array: str = ""
     picture: Callable[[Board, Scene], list[Block]] | None = None
     formula: str | Callable[[Scene], str] = ""
@@ -88,11 +89,15 @@ SCREENS = (
         formula=r"A = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}} + M\right)",
     ),
     WalkScreen(
-        "z", "Head output", station="z", words=words.z, array="z", picture=pictures.z,
+        "z", "Head output", station="z",
+        words="A row of Z, the [[context|head output]], is a weighted mean: each value times its attention weight, "
+        "added up.", array="z", picture=pictures.z,
         formula=r"z_i = \sum_j a_{ij}\, v_j", torch=shown_code.mixing_lines,
     ),
     WalkScreen(
-        "row", "One token, step by step", station="z", words=words.one_query, picture=pictures.one_query,
+        "row", "One token, step by step", station="z",
+        words="The row of {token}: its q with each k, their dot product, the score, the weight, and the weighted "
+        "value. The last column adds up to z.", picture=pictures.one_query,
         formula=r"z_i = \sum_j \mathrm{softmax}_j\!\left(\tfrac{q_i \cdot k_j}{\sqrt{d_k}}\right) v_j",
     ),
     WalkScreen(
@@ -111,7 +116,9 @@ SCREENS = (
         formula=lambda scene: r"\mathrm{output} = \sum_{i=1}^{h} z_i\,W_o^{(i)}" + _bias(scene),
     ),
     WalkScreen(
-        "gone", "Zero ablation", station="output", words=words.ablation, below=walk_tables.ablated_heads
+        "gone", "Zero ablation", station="output",
+        words="[[ablation|Zero-ablate]] heads: their rows of W_o become zero. This is one layer; Experiment shows what "
+        "later layers do.", below=walk_tables.ablated_heads
     ),
     WalkScreen(
         "torch", "The same in PyTorch", station="output", words=words.parity, below=walk_tables.torch_program
@@ -168,7 +175,8 @@ def show(
 
 def _draw_words(scene: Scene, screen: WalkScreen, index: int, controls: Drawing | None) -> None:
     board, formula, lines = Board(), screen.formula, screen.torch(scene.now)
-    board.add(*screen.words(scene))
+    texts = [screen.words] if isinstance(screen.words, str) else screen.words(scene)
+    board.add(*(paragraph(text, token=scene.token) if isinstance(text, str) else text for text in texts))
     with st.container(key="inside-words", gap="small"):
         heading(index, screen)
         board.show(f"inside-words-{'example' if scene.small else 'walk'}", beside=True)

@@ -1,6 +1,6 @@
 """What the screens of the walk say, a function a screen.
 
-In: a scene. Out: paragraphs.
+In: a scene. Out: paragraphs; in one that is plain text, {token} is the followed token.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from pages.parts.inside.scene import Scene, format_error, parity_of
 from pages.parts.inside.written_sums import written_row
 from pages.parts.picture.tiles import Block, paragraph
 
-Words = list[Block]
+Words = list[str | Block]
 
 
 def sentence(scene: Scene) -> Words:
@@ -41,7 +41,7 @@ def sentence(scene: Scene) -> Words:
         which = " that {token} could look at" if scene.now.allowed.any() else ""
         question = f"Every token{which} is masked."
     names = {"token": scene.token, "best": scene.labels[best]}
-    return [paragraph(opening, token=scene.token), paragraph(question, "verdict", **names)]
+    return [opening, paragraph(question, "verdict", **names)]
 
 
 def x(scene: Scene) -> Words:
@@ -55,25 +55,23 @@ def x(scene: Scene) -> Words:
         f"{scene.head[0] + 1} at once."
     )
     if not scene.plain.is_pre_norm:
-        return [paragraph(text)]
+        return [text]
     norm = f"{scene.title} normalises before attention (pre\u2011LN): X is the layer's normalised input."
-    return [paragraph(text), paragraph(norm)]
+    return [text, norm]
 
 
 def qkv(scene: Scene) -> Words:
     """Say what query, key and value are, and where the matrices come from."""
     source = "chosen by hand." if scene.small else "learned." if scene.trained else "drawn at random."
-    words = [
-        paragraph(
-            f"Head {scene.h + 1} projects each row of X, {scene.sizes.d_model} numbers, to three of {scene.sizes.d_k}. "
-            "The [[query]] asks what it looks for, the [[key]] what it matches, the [[value]] what it passes on. The "
-            f"matrices were {source}"
-        )
+    words: Words = [
+        f"Head {scene.h + 1} projects each row of X, {scene.sizes.d_model} numbers, to three of {scene.sizes.d_k}. "
+        "The [[query]] asks what it looks for, the [[key]] what it matches, the [[value]] what it passes on. The "
+        f"matrices were {source}"
     ]
     if scene.small:
         which = f"W{scene.h + 1}" if scene.together else f"W_q{scene.h + 1}"
         text = f"Zeros in {which} drop out, so the query of {{token}} is **{written_row(scene, 'Q', scene.query)}**."
-        words.append(paragraph(text, token=scene.token))
+        words.append(text)
     return words
 
 
@@ -91,8 +89,8 @@ def heads(scene: Scene) -> Words:
     whole = f"This layer has one head, so nothing is split: **{h * d_k} → 1 × {d_k}**."
     joined = f"W_o joins the heads again: **{h} × {sizes.d_v} → {d}**."
     return [
-        paragraph(f"{split if h > 1 else whole} {joined}"),
-        *map(paragraph, shared_keys_text(sizes, scene.h)),
+        f"{split if h > 1 else whole} {joined}",
+        *shared_keys_text(sizes, scene.h),
     ]
 
 
@@ -117,12 +115,10 @@ def scaled(scene: Scene) -> Words:
     if plain.window is not None:
         mask += f" Layer {scene.head[0] + 1} of {scene.title} sees only {counted(plain.window, 'token')} each way."
     return [
-        paragraph(
-            f"Divide by √{d_k} ([[scaling]]): the variance of these scores drops from **{before.variance:.1f}** to "
-            f"**{after.variance:.1f}**. The mean largest weight of a row drops from **{percent(before.largest)}** to "
-            f"**{percent(after.largest)}**. If one weight takes everything, gradients vanish and training stalls."
-        ),
-        paragraph(mask),
+        f"Divide by √{d_k} ([[scaling]]): the variance of these scores drops from **{before.variance:.1f}** to "
+        f"**{after.variance:.1f}**. The mean largest weight of a row drops from **{percent(before.largest)}** to "
+        f"**{percent(after.largest)}**. If one weight takes everything, gradients vanish and training stalls.",
+        mask,
     ]
 
 
@@ -141,33 +137,10 @@ def weights(scene: Scene) -> Words:
     low, high = percent(sums.min()), percent(sums.max())
     total = f"Each row sums to {low}." if low == high else f"Rows sum to {low} to {high}."
     return [
-        paragraph(
-            "[[softmax|Softmax]] turns each row of scores into attention [[weight|weights]]: e to the power of each "
-            "score, divided by their sum."
-        ),
+        "[[softmax|Softmax]] turns each row of scores into attention [[weight|weights]]: e to the power of each "
+        "score, divided by their sum.",
         paragraph(text, "verdict", token=scene.token, best=scene.labels[best]),
-        paragraph(total + ("" if scene.small else " Edit a score and watch the weights change.")),
-    ]
-
-
-def z(_scene: Scene) -> Words:
-    """Say what a head's output is."""
-    return [
-        paragraph(
-            "A row of Z, the [[context|head output]], is a weighted mean: each value times its attention weight, added "
-            "up."
-        )
-    ]
-
-
-def one_query(scene: Scene) -> Words:
-    """Say what the columns of the table are."""
-    return [
-        paragraph(
-            "The row of {token}: its q with each k, their dot product, the score, the weight, and the weighted value. "
-            "The last column adds up to z.",
-            token=scene.token,
-        )
+        total + ("" if scene.small else " Edit a score and watch the weights change."),
     ]
 
 
@@ -175,20 +148,16 @@ def concatenated(scene: Scene) -> Words:
     """Say how wide all heads are side by side."""
     h, d_v, _ = scene.sizes.W_o.shape
     return [
-        paragraph(
-            f"[[concatenation|Concatenate]] the outputs of {counted(h, 'head')}: **{h} × {d_v} → {h * d_v}** numbers "
-            f"per token. Each head keeps its own columns; the frame marks head {scene.h + 1}."
-        )
+        f"[[concatenation|Concatenate]] the outputs of {counted(h, 'head')}: **{h} × {d_v} → {h * d_v}** numbers "
+        f"per token. Each head keeps its own columns; the frame marks head {scene.h + 1}."
     ]
 
 
 def output(scene: Scene) -> Words:
     """Say what W_o does."""
     return [
-        paragraph(
-            f"[[W_o]] mixes all heads and returns to {scene.sizes.d_model} numbers per token, so that the layer's "
-            "input can be added ([[residual]])."
-        )
+        f"[[W_o]] mixes all heads and returns to {scene.sizes.d_model} numbers per token, so that the layer's "
+        "input can be added ([[residual]])."
     ]
 
 
@@ -197,21 +166,8 @@ def parts(scene: Scene) -> Words:
     bias = "" if scene.sizes.b_o is None else " plus b_o"
     length = shares(scene.now, scene.query).output_norm
     return [
-        paragraph(
-            f"The output is a sum of one contribution per head{bias}. For {{token}} its length is "
-            f"**{length:.3f}**. A negative share points the other way ([[cosine]]).",
-            token=scene.token,
-        )
-    ]
-
-
-def ablation(_scene: Scene) -> Words:
-    """Say what zero ablation is."""
-    return [
-        paragraph(
-            "[[ablation|Zero-ablate]] heads: their rows of W_o become zero. This is one layer; Experiment shows what "
-            "later layers do."
-        )
+        f"The output is a sum of one contribution per head{bias}. For {{token}} its length is "
+        f"**{length:.3f}**. A negative share points the other way ([[cosine]])."
     ]
 
 
@@ -229,12 +185,9 @@ def parity(scene: Scene) -> Words:
     rotated = " with rotary positions" if now.rotary else ""
     changed = ", with your changes" if now.edits.any else ""
     error = format_error(parity.output)
-    words = [
-        paragraph(
-            f"Equal to `{parity.against}`{rotated} within **{error}** for {tokens}{changed}.", "verdict"
-        )
-    ]
+    text = f"Equal to `{parity.against}`{rotated} within **{error}** for {tokens}{changed}."
+    words: Words = [paragraph(text, "verdict")]
     if parity.weights is not None:
         n_heads, error = counted(scene.sizes.n_heads, "head"), format_error(parity.weights)
-        words.append(paragraph(f"Attention weights of {n_heads}: equal within {error}."))
+        words.append(f"Attention weights of {n_heads}: equal within {error}.")
     return words
