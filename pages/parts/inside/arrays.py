@@ -11,7 +11,7 @@ import numpy as np
 from mha_core import LayerRun
 from mha_core.inside import SUMS, table_of
 from pages.parts.inside.changes import MATRICES
-from pages.parts.inside.scene import Scene
+from pages.parts.inside.scene import WalkState
 from pages.parts.inside.selectable import LABELS, TILE_LABELS, tokens_of
 from pages.parts.inside.written_sums import written_sum
 from pages.parts.picture.tiles import Block, Board
@@ -49,7 +49,7 @@ NAMES = (*SUMS, *MATRICES, "X", "Q-all", "scores", "weights", "Z", "parts")
 SQUARE = ("raw", "scores", "weights")  # tokens by tokens: a change stands beside them, else beneath
 
 
-def array_of(scene: Scene, name: str, run: LayerRun | None = None) -> np.ndarray:
+def array_of(scene: WalkState, name: str, run: LayerRun | None = None) -> np.ndarray:
     """Return one of `NAMES` of the scene's head (row, column), as the user changed the layer, or of `run`.
 
     NaN where a token may not look; Q and K before any rotation.
@@ -84,14 +84,14 @@ def row_height(n: int, room: float = ROOM) -> float:
     return max(0.5, min(20.0, room / n))
 
 
-def drawn(board: Board, scene: Scene, ident: str, look: Look | None = None, **options: Any) -> Block:
+def drawn(board: Board, scene: WalkState, ident: str, look: Look | None = None, **options: Any) -> Block:
     """Return an array's picture; options as of `Board.matrix`."""
     look, values = look or LOOKS[ident], array_of(scene, ident)
     return _picture(board, scene, look.name, values, ident, _options(scene, ident, look, values, options))
 
 
 def with_change(
-    board: Board, scene: Scene, ident: str, look: Look | None = None, **options: Any
+    board: Board, scene: WalkState, ident: str, look: Look | None = None, **options: Any
 ) -> list[Block]:
     """Return an array's picture and, where the user changed the array, by how much, in the same places."""
     look = look or LOOKS[ident]
@@ -110,7 +110,7 @@ def with_change(
 
 
 def _options(
-    scene: Scene, ident: str, look: Look, values: np.ndarray, options: dict[str, Any]
+    scene: WalkState, ident: str, look: Look, values: np.ndarray, options: dict[str, Any]
 ) -> dict[str, Any]:
     size = {
         "wide": min(look.column, look.width / values.shape[1]),
@@ -122,7 +122,7 @@ def _options(
 
 
 def _picture(
-    board: Board, scene: Scene, name: str, values: np.ndarray, ident: str, options: dict[str, Any]
+    board: Board, scene: WalkState, name: str, values: np.ndarray, ident: str, options: dict[str, Any]
 ) -> Block:
     """Return a matrix in colours, or of the worked example in numbers; tokens at its rows can be chosen."""
     has_tokens = len(options["rows"] or ()) == scene.now.n

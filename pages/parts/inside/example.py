@@ -22,7 +22,7 @@ from pages.parts.frame.page_text import markup, say
 from pages.parts.frame.request import Request
 from pages.parts.inside.changes import MAX_NUMBER
 from pages.parts.inside.link_controls import is_on, linked
-from pages.parts.inside.scene import Scene
+from pages.parts.inside.scene import WalkState
 from pages.parts.inside.walk import show
 from pages.parts.picture.tiles import Board, token_row
 
@@ -58,7 +58,7 @@ def example_view(request: Request) -> None:
         real = link_to("Inside", {**state.carried(), "at": state.own("at", "")})
         markup(f'<a href="{html.escape(real)}">The same step in the model</a>', inline=True)
     key = f"example-{h}-{query}"
-    scene = Scene(
+    scene = WalkState(
         TOKENS, (False, False), (0, h), query, run, run, key, request, small=True, together=together
     )
     on_event = {

@@ -13,7 +13,7 @@ from mha_core.wording import counted, percent
 from pages.parts.frame.page_text import visible
 from pages.parts.inside.arrays import NAMES, array_of
 from pages.parts.inside.changes import MATRICES
-from pages.parts.inside.scene import Cell, Scene
+from pages.parts.inside.scene import Cell, WalkState
 from pages.parts.inside.written_sums import digits
 from pages.parts.picture.tiles import Block, Board, paragraph
 
@@ -22,7 +22,7 @@ MAX_TERMS = 32  # products of a sum over tokens that are all written out; a sum 
 OF_ALL_HEADS = {"Z": "z", "Q-all": "Q", "parts": "part"}
 
 
-def cell_of(text: str, scene: Scene, first: Cell | None) -> Cell | None:
+def cell_of(text: str, scene: WalkState, first: Cell | None) -> Cell | None:
     """Return the URL's cell, counted from 1 there ("raw:11:3"), or `first` where there is no such number."""
     name, *place = text.split(":")
     is_place = len(place) == 2 and all(part.isascii() and part.isdigit() and len(part) < 6 for part in place)
@@ -33,7 +33,7 @@ def cell_of(text: str, scene: Scene, first: Cell | None) -> Cell | None:
     return (name, i, j) if 0 <= i < n_rows and 0 <= j < n_columns else first
 
 
-def first_cell(scene: Scene, name: str) -> Cell | None:
+def first_cell(scene: WalkState, name: str) -> Cell | None:
     """Return what a screen opens with: the largest of the followed token; None where all heads are shown."""
     i = scene.query
     if name in OF_ALL_HEADS:
@@ -45,7 +45,7 @@ def first_cell(scene: Scene, name: str) -> Cell | None:
     return (name, i, 0) if name == "X" else None
 
 
-def _of_one_head(scene: Scene, cell: Cell) -> tuple[Scene, Cell]:
+def _of_one_head(scene: WalkState, cell: Cell) -> tuple[WalkState, Cell]:
     """Return the number in the table of the head that it belongs to, where a picture has all heads together."""
     (name, i, j), sizes = cell, scene.sizes
     if name == "parts" and i >= sizes.n_heads:
@@ -59,7 +59,7 @@ def _of_one_head(scene: Scene, cell: Cell) -> tuple[Scene, Cell]:
     return scene, cell
 
 
-def origin_blocks(board: Board, scene: Scene) -> list[Block]:
+def origin_blocks(board: Board, scene: WalkState) -> list[Block]:
     """Return how the scene's cell arises and what it feeds; nothing without a cell."""
     if scene.cell is None:
         return []
@@ -72,7 +72,7 @@ def origin_blocks(board: Board, scene: Scene) -> list[Block]:
     ]
 
 
-def _origin(board: Board, scene: Scene, name: str, i: int, j: int) -> list[Block]:
+def _origin(board: Board, scene: WalkState, name: str, i: int, j: int) -> list[Block]:
     if name in SUMS:
         return [_sum(board, scene, name, i, j)]
     if name == "b_o" and scene.sizes.b_o is not None:
@@ -86,7 +86,7 @@ def _origin(board: Board, scene: Scene, name: str, i: int, j: int) -> list[Block
     return _weight(scene, name, i, j) if name in MATRICES else []
 
 
-def _sum(board: Board, scene: Scene, name: str, i: int, j: int) -> Block:
+def _sum(board: Board, scene: WalkState, name: str, i: int, j: int) -> Block:
     """Return the products that add up to a number, and the bias."""
     product = origin(scene.now, scene.h, name, i, j)
     left, right, title, terms = _names(scene, name, i, j)
@@ -110,7 +110,7 @@ def _sum(board: Board, scene: Scene, name: str, i: int, j: int) -> Block:
     }
 
 
-def _names(scene: Scene, name: str, i: int, j: int) -> tuple[str, str, str, list[str] | None]:
+def _names(scene: WalkState, name: str, i: int, j: int) -> tuple[str, str, str, list[str] | None]:
     """Return what left, right, sum and terms are called."""
     token, number, d_v = visible(scene.labels[i]), f"number {j + 1}", scene.sizes.d_v
     if name in ("Q", "K", "V"):
@@ -129,29 +129,29 @@ def _names(scene: Scene, name: str, i: int, j: int) -> tuple[str, str, str, list
     return f"Z of {token}", f"W_o, column {j + 1}", f"output of {token}, {number}", terms
 
 
-def _score(scene: Scene, i: int, j: int) -> list[Block]:
+def _score(scene: WalkState, i: int, j: int) -> list[Block]:
     """Return how a score arises and, in a real layer, a box to type another."""
-    now, h = scene.now, scene.h
+    run, h = scene.now, scene.h
     names = {"token": scene.labels[i], "other": scene.labels[j]}
-    if not now.allowed[i, j]:
+    if not run.allowed[i, j]:
         text = "{token} cannot see {other}: the mask adds −∞, so the weight is exactly 0."
         return [paragraph(text, **names)]
-    raw, value = now.raw(h)[i, j], now.scores[h, i, j]
-    is_typed = any((edit.head, edit.query, edit.key) == (h, i, j) for edit in now.edits.scores)
-    quotient = f"{digits(raw)} ÷ {now.divisor:.4g} = {digits(value)}"
-    typed = f"{digits(value)}, edited (was {digits(raw / now.divisor)})"
+    raw, value = run.raw(h)[i, j], run.scores[h, i, j]
+    is_typed = any((edit.head, edit.query, edit.key) == (h, i, j) for edit in run.edits.scores)
+    quotient = f"{digits(raw)} ÷ {run.divisor:.4g} = {digits(value)}"
+    typed = f"{digits(value)}, edited (was {digits(raw / run.divisor)})"
     before = f", was {percent(scene.plain.weights[h, i, j])}" if scene.changed else ""
     text = paragraph(
         f"Score of {{token}} for {{other}}: **{typed if is_typed else quotient}**. Weight: "
-        f"{percent(now.weights[h, i, j])}{before}.",
+        f"{percent(run.weights[h, i, j])}{before}.",
         **names,
     )
     label = f"score of {visible(scene.labels[i])} for {visible(scene.labels[j])}"
-    box = _box(label, ("score", i, j), value, raw / now.divisor if is_typed else None)
+    box = _box(label, ("score", i, j), value, raw / run.divisor if is_typed else None)
     return [text] if scene.small else [text, box]
 
 
-def _weight(scene: Scene, name: str, i: int, j: int) -> list[Block]:
+def _weight(scene: WalkState, name: str, i: int, j: int) -> list[Block]:
     """Return where a number of a matrix comes from, and a box to type another."""
     value, before = (float(array_of(scene, name, run)[i, j]) for run in (scene.now, scene.plain))
     source = "learned in training" if scene.trained else "drawn at random"
@@ -164,11 +164,11 @@ def _weight(scene: Scene, name: str, i: int, j: int) -> list[Block]:
 
 def _box(label: str, cell: Cell, value: float, before: float | None) -> Block:
     """Return a box with a number; `before`: the model's own where another was typed."""
-    was = None if before is None else float(before)
-    return {"type": "change", "label": label, "place": list(cell), "value": float(value), "was": was}
+    own = None if before is None else float(before)
+    return {"type": "change", "label": label, "place": list(cell), "value": float(value), "was": own}
 
 
-def _in_products(scene: Scene, j: int) -> str:
+def _in_products(scene: WalkState, j: int) -> str:
     """Say where number j of a query or a key is in its products: rotation mixes the two of a pair."""
     rotary = scene.now.rotary
     half = rotary.d_k // 2 if rotary else 0
@@ -183,7 +183,7 @@ def _others(sizes: Projections) -> str:
     return " and ".join([*others, *(["b_o"] if sizes.b_o is not None else [])])
 
 
-def fed_by(scene: Scene, name: str, i: int, j: int) -> str:
+def fed_by(scene: WalkState, name: str, i: int, j: int) -> str:
     """Say what a number goes into next."""
     sizes, number = scene.sizes, f"number {j + 1}"
     n_heads, others = sizes.n_heads, _others(sizes)

@@ -15,7 +15,7 @@ from mha_core.inside import Turn, product_at, turn
 from mha_core.rotary import Rotary
 from pages.parts.frame.charts import chart, is_dark
 from pages.parts.inside.link_controls import Field
-from pages.parts.inside.scene import Scene, format_error
+from pages.parts.inside.scene import WalkState, format_error
 from pages.parts.picture.tiles import Block, Board, column, op, paragraph, row
 
 MOVED = (0, 5, 100)
@@ -26,21 +26,21 @@ MATRIX = (
 )
 
 
-def _rotation_of(scene: Scene) -> tuple[Rotary, np.ndarray, np.ndarray]:
+def _rotation_of(scene: WalkState) -> tuple[Rotary, np.ndarray, np.ndarray]:
     """Return how the layer rotates, and Q and K of the head before it. Raises ValueError where it does not."""
-    now = scene.now
-    if now.rotary is None or now.q_unrotated is None or now.k_unrotated is None:
+    run = scene.now
+    if run.rotary is None or run.q_unrotated is None or run.k_unrotated is None:
         raise ValueError("a run that rotates must hold its rotation, and q and k before it")
-    return now.rotary, now.q_unrotated[scene.h], now.k_unrotated[scene.kv]
+    return run.rotary, run.q_unrotated[scene.h], run.k_unrotated[scene.kv]
 
 
-def angle_formula(scene: Scene) -> str:
+def angle_formula(scene: WalkState) -> str:
     """Return the angle of a pair in LaTeX."""
     rotary, *_ = _rotation_of(scene)
     return rf"\theta_i = p \cdot {rotary.theta:.0f}^{{-2i/{2 * rotary.n_turned}}}"
 
 
-def rotation_words(scene: Scene) -> list[Block]:
+def rotation_words(scene: WalkState) -> list[Block]:
     """Say how far the first and the last pair turn per token."""
     rotary, *_ = _rotation_of(scene)
     half, last = rotary.d_k // 2, rotary.n_turned - 1
@@ -52,7 +52,7 @@ def rotation_words(scene: Scene) -> list[Block]:
     return [paragraph(text + (f" Pairs {last + 2} to {half} are not rotated." if last + 1 < half else ""))]
 
 
-def rotation(board: Board, scene: Scene) -> list[Block]:
+def rotation(board: Board, scene: WalkState) -> list[Block]:
     """Draw Q and K of the head, before and after rotation."""
     rotary, q, k = _rotation_of(scene)
     size = {"high": max(1.0, min(11.0, 150 / scene.now.n)), "wide": min(5.0, 330 / rotary.d_k)}
@@ -73,13 +73,13 @@ def pair_field(rotary: Rotary) -> Field:
     return Field("turned", "Pair", rotary.n_turned // 8 + 1, 1, rotary.n_turned)
 
 
-def _turn_of(scene: Scene) -> Turn:
+def _turn_of(scene: WalkState) -> Turn:
     """Return the chosen pair of the followed token's query, turned."""
     rotary, q, _ = _rotation_of(scene)
     return turn(rotary, q[scene.query], scene.query, pair_field(rotary).in_link() - 1)
 
 
-def distance_words(scene: Scene) -> list[Block]:
+def distance_words(scene: WalkState) -> list[Block]:
     """Say by which angle a pair turns, and what is left of positions in a score."""
     rotary, *_ = _rotation_of(scene)
     pair, half = _turn_of(scene), rotary.d_k // 2
@@ -103,7 +103,7 @@ def distance_words(scene: Scene) -> list[Block]:
     ]
 
 
-def turned_by_hand(board: Board, scene: Scene) -> list[Block]:
+def turned_by_hand(board: Board, scene: WalkState) -> list[Block]:
     """Draw a pair times the matrix that turns it."""
     pair = _turn_of(scene)
     cos, sin = math.cos(pair.angle), math.sin(pair.angle)
@@ -127,7 +127,7 @@ def _degrees(angle: float) -> str:
     return f"{degrees:.1f}°" if degrees >= 0.1 or not degrees else f"{degrees:.2g}°"
 
 
-def distance_charts(scene: Scene) -> None:
+def distance_charts(scene: WalkState) -> None:
     """Draw the pair as an arrow before and after, and the products at other positions."""
     pair = _turn_of(scene)
     arrows = pd.DataFrame([pair.before, pair.after], columns=["x", "y"]).assign(arrow=["before", "after"])
@@ -148,7 +148,7 @@ def distance_charts(scene: Scene) -> None:
     )
 
 
-def distances(scene: Scene) -> pd.DataFrame:
+def distances(scene: WalkState) -> pd.DataFrame:
     """Return the same query and key at other positions: where the distance is the same, so is the product."""
     rotary, q, k = _rotation_of(scene)
     i = scene.query

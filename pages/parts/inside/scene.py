@@ -1,6 +1,6 @@
 """State that every part of Inside shares: the layer run on the user's sentence, a head and a token.
 
-In: a request. Out: a `Scene`; the head and the token stay in the URL.
+In: a request. Out: a `WalkState`; the head and the token stay in the URL.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -39,7 +39,7 @@ def style() -> None:
 
 
 @dataclass(frozen=True)
-class Scene:
+class WalkState:
     """A layer as the model ran it (`plain`) and as the user changed it (`now`), one head, one token to follow.
 
     `small`: the worked example, with each number written out; `together`: there, one matrix makes Q, K and V.
@@ -131,13 +131,13 @@ def run_of(request: Request, tokens: Tokens, layer: int, edits: Edits) -> LayerR
     return cache.of_run(request.run, loading.model(request), key, lambda: edited(plain, edits))
 
 
-def parity_of(scene: Scene) -> Parity:
+def parity_of(scene: WalkState) -> Parity:
     """Return the difference between torch and this run."""
     return scene.kept(("parity", scene.now.edits), lambda: equal_to_torch(scene.now))
 
 
 @dataclass(frozen=True)
-class Picked:
+class HeadToken:
     """The head and the token that the user follows; `key` names this sentence."""
 
     tokens: Tokens
@@ -147,7 +147,7 @@ class Picked:
     key: str
 
 
-def pick(request: Request, record: AttentionRecord) -> Picked:
+def pick(request: Request, record: AttentionRecord) -> HeadToken:
     """Draw the choice of layer, head and token, and return what the URL has of it."""
     units, grid = piece_units(record.tokens), cache.grid(request, record)
     key = sentence_key(units)
@@ -158,7 +158,7 @@ def pick(request: Request, record: AttentionRecord) -> Picked:
     with st.container(key="inside-bar", horizontal=True, gap="small", vertical_alignment="center"):
         query = choose_token(units, followed(grid, selection, key), key)
         head = choose_head(record.n_layers, record.n_heads, selection.head)
-    return Picked(record.tokens, units, head, query, key)
+    return HeadToken(record.tokens, units, head, query, key)
 
 
 def places_of(units: Sequence[Unit], grid: Grid) -> tuple[int | None, ...]:
@@ -234,7 +234,7 @@ def token_chosen(board: str, trigger: str, sentence: str) -> None:
     follow(heard_from(board, trigger), sentence)
 
 
-def make_plain(request: Request, picked: Picked) -> Scene | None:
+def make_plain(request: Request, picked: HeadToken) -> WalkState | None:
     """Return the layer as the model has it; None, with the error on the page, where it cannot be run."""
     plain = shell.or_show_error(layer_of, request, picked.tokens, picked.head[0])
     if plain is None:
@@ -242,7 +242,7 @@ def make_plain(request: Request, picked: Picked) -> Scene | None:
     labels = tuple(unit.label for unit in picked.units)
     special = tuple(unit.special for unit in picked.units)
     key = f"{picked.key}-{picked.head[0]}-{picked.head[1]}-{picked.query}"
-    return Scene(labels, special, picked.head, picked.query, plain, plain, key, request)
+    return WalkState(labels, special, picked.head, picked.query, plain, plain, key, request)
 
 
 def code(*lines: tuple[str, str]) -> None:

@@ -11,7 +11,7 @@ from pages.parts.frame import state
 from pages.parts.frame.mounts import heard_from
 from pages.parts.frame.page_text import visible
 from pages.parts.frame.selection import parse_head
-from pages.parts.inside.scene import Scene, token_chosen
+from pages.parts.inside.scene import WalkState, token_chosen
 from pages.parts.picture.tiles import Block
 
 LABELS = ".labels span"  # the rows of a matrix
@@ -34,13 +34,13 @@ def choosing(
     return {**block, "labels": names, "now": chosen, "line": line}
 
 
-def heads_of(scene: Scene, item: Block, select: str) -> Block:
+def heads_of(scene: WalkState, item: Block, select: str) -> Block:
     """Make the heads of a picture choosable."""
     heads = [head_name((scene.head[0], i)) for i in range(scene.sizes.n_heads)]
     return choosing(item, select, "head", list(heads), [f"Head {name}" for name in heads], scene.h)
 
 
-def tokens_of(scene: Scene, item: Block, select: str, shown: list[int] | None = None) -> Block:
+def tokens_of(scene: WalkState, item: Block, select: str, shown: list[int] | None = None) -> Block:
     """Make the tokens of a picture choosable, all or those shown."""
     places = list(range(len(scene.labels))) if shown is None else shown
     names = [f"Follow {visible(scene.labels[i])}" for i in places]
@@ -48,7 +48,7 @@ def tokens_of(scene: Scene, item: Block, select: str, shown: list[int] | None = 
     return choosing(item, select, "token", list(places), names, chosen)
 
 
-def on_choice(board: str, scene: Scene) -> dict[str, Callable[[], None]]:
+def on_choice(board: str, scene: WalkState) -> dict[str, Callable[[], None]]:
     """Return the callbacks for a token or a head chosen on a board of the user's own sentence."""
     sentence, layer = scene.key.partition("-")[0], scene.head[0]
     return {

@@ -87,7 +87,7 @@ def _table(model: Model) -> None:
     number = st.column_config.NumberColumn
     compact, mebibytes = number(format="compact"), number(format="%,.1f")
     st.dataframe(
-        pd.DataFrame([_row(one, n) for one in every]),
+        pd.DataFrame([_row(config, n) for config in every]),
         hide_index=True,
         column_config={
             "model": st.column_config.TextColumn(pinned=True),
@@ -102,16 +102,16 @@ def _table(model: Model) -> None:
     _growing(mine or of_model(model))
 
 
-def _growing(one: Configuration) -> None:
+def _growing(config: Configuration) -> None:
     """Draw how attention weights and the KV cache of a configuration grow with the tokens."""
     tokens = 2 ** np.arange(4, 18)
-    weights = [weights_bytes(int(n), one.n_heads) / MIB for n in tokens]
+    weights = [weights_bytes(int(n), config.n_heads) / MIB for n in tokens]
     frame = pd.DataFrame({"kept": "attention weights, one layer", "tokens": tokens, "MiB": weights})
-    if one.is_causal:
-        cached = [kv_cache_bytes(int(n), one.d_k, one.kv_heads, one.n_layers) / MIB for n in tokens]
+    if config.is_causal:
+        cached = [kv_cache_bytes(int(n), config.d_k, config.kv_heads, config.n_layers) / MIB for n in tokens]
         frame = pd.concat([frame, frame.assign(kept="KV cache, all layers", MiB=cached)])
     figure = curves(
-        frame, "tokens", "MiB", "kept", title=f"Memory over tokens: {one.name}", x_title="tokens", y_title="MiB",
+        frame, "tokens", "MiB", "kept", title=f"Memory over tokens: {config.name}", x_title="tokens", y_title="MiB",
         dark=is_dark(),
     )  # fmt: skip
     figure.update_xaxes(type="log").update_yaxes(type="log")
@@ -119,26 +119,30 @@ def _growing(one: Configuration) -> None:
     chart(figure, frame, key="growing")
 
 
-def _row(one: Configuration, n: int) -> dict[str, str | float | None]:
+def _row(config: Configuration, n: int) -> dict[str, str | float | None]:
     """Return a configuration's sizes, and its costs for n tokens or as many as it can read."""
-    n = one.reads(n)
-    n_parameters = parameters(one.d_model, one.n_heads, one.n_kv_heads, one.d_k, one.bias)["all"]
+    n = config.reads(n)
+    n_parameters = parameters(config.d_model, config.n_heads, config.n_kv_heads, config.d_k, config.bias)[
+        "all"
+    ]
     shared, unshared = (
-        kv_cache_bytes(n, one.d_k, heads, one.n_layers) / MIB if one.is_causal else None
-        for heads in (one.kv_heads, one.n_heads)
+        kv_cache_bytes(n, config.d_k, heads, config.n_layers) / MIB if config.is_causal else None
+        for heads in (config.kv_heads, config.n_heads)
     )
     return {
-        "model": one.name,
-        "width": one.d_model,
-        "heads": one.n_heads,
-        "KV heads": one.kv_heads,
-        "d_k": one.d_k,
-        "layers": one.n_layers,
+        "model": config.name,
+        "width": config.d_model,
+        "heads": config.n_heads,
+        "KV heads": config.kv_heads,
+        "d_k": config.d_k,
+        "layers": config.n_layers,
         "parameters per layer": n_parameters,
-        "parameters": n_parameters * one.n_layers,
+        "parameters": n_parameters * config.n_layers,
         "tokens": n,
-        "operations per layer": operations(n, one.d_model, one.n_heads, one.n_kv_heads, one.d_k)["all"],
-        WEIGHTS: weights_bytes(n, one.n_heads) / MIB,
+        "operations per layer": operations(n, config.d_model, config.n_heads, config.n_kv_heads, config.d_k)[
+            "all"
+        ],
+        WEIGHTS: weights_bytes(n, config.n_heads) / MIB,
         CACHE: shared,
         UNSHARED: unshared,
     }

@@ -15,7 +15,7 @@ from pages.parts.frame.option_row import say_unknown
 from pages.parts.frame.request import Request
 from pages.parts.inside.key_groups import groups_block
 from pages.parts.inside.link_controls import linked
-from pages.parts.inside.scene import Scene, layer_of, make_plain, pick
+from pages.parts.inside.scene import WalkState, layer_of, make_plain, pick
 from pages.parts.inside.screens import Screen, draw_pager, heading, here
 from pages.parts.inside.selectable import DOTS, LABELS, heads_of, on_choice, tokens_of
 from pages.parts.picture.tiles import Block, Board, paragraph, row
@@ -71,7 +71,7 @@ def variants_view(request: Request) -> None:
             _draw_picture(scene, variant, keys)
 
 
-def _groups(scene: Scene) -> int | None:
+def _groups(scene: WalkState) -> int | None:
     """Return the number of key heads of the grouped variant, the URL's if it can be; None where none can."""
     choices, own = group_choices(scene.sizes), scene.sizes.n_kv_heads
     if len(choices) < 2:
@@ -80,7 +80,7 @@ def _groups(scene: Scene) -> int | None:
     return by_name.get(state.params().get("groups", ""), own if own in choices else middle_groups(own))
 
 
-def _variants(scene: Scene, text: str, groups: int | None) -> tuple[tuple[str, ...], tuple[Variant, ...]]:
+def _variants(scene: WalkState, text: str, groups: int | None) -> tuple[tuple[str, ...], tuple[Variant, ...]]:
     """Return the second sentence's tokens, and every variant, cached for all heads and tokens."""
     tokens = loading.model(scene.request).tokenizer.encode(text)
 
@@ -91,7 +91,7 @@ def _variants(scene: Scene, text: str, groups: int | None) -> tuple[tuple[str, .
     return labels, scene.kept(("variants", text, groups), compute)
 
 
-def _about(variant: Variant, scene: Scene) -> str:
+def _about(variant: Variant, scene: WalkState) -> str:
     """Say what a variant is, and whether the model is one."""
     sizes, text = scene.sizes, VARIANTS[variant.name][1]
     if variant.name == "MHA" and not variant.own:
@@ -102,7 +102,7 @@ def _about(variant: Variant, scene: Scene) -> str:
     return text
 
 
-def _pooling(scene: Scene) -> str:
+def _pooling(scene: WalkState) -> str:
     """Say how shared keys and values come from the model's own."""
     sizes = scene.sizes
     source = "trained heads, without further training." if scene.trained else "the heads of a group."
@@ -112,7 +112,7 @@ def _pooling(scene: Scene) -> str:
     return text
 
 
-def _draw_words(scene: Scene, variant: Variant, keys: tuple[str, ...]) -> None:
+def _draw_words(scene: WalkState, variant: Variant, keys: tuple[str, ...]) -> None:
     """Say what the variant is, who shares keys, where the token looks, and what it costs."""
     run, sizes, h, i = variant.run, scene.sizes, scene.h, scene.query
     shift = float(np.linalg.norm(run.output[i] - scene.plain.output[i]))
@@ -153,7 +153,7 @@ def format_bytes(count: float) -> str:
     return f"{count:.2f}".removesuffix("0") + f" {unit}" if count < 10 else f"{count:,.1f} {unit}"
 
 
-def _draw_picture(scene: Scene, variant: Variant, keys: tuple[str, ...]) -> None:
+def _draw_picture(scene: WalkState, variant: Variant, keys: tuple[str, ...]) -> None:
     """Draw the variant's attention weights, and those of the layer as it is."""
     board, key, h = Board(), "inside-picture-variants", scene.h
 

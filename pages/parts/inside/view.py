@@ -14,7 +14,7 @@ from pages.parts.frame import state
 from pages.parts.frame.page_text import say, visible
 from pages.parts.frame.request import Request
 from pages.parts.inside import changes, link_controls
-from pages.parts.inside.scene import Scene, make_plain, pick, run_of
+from pages.parts.inside.scene import WalkState, make_plain, pick, run_of
 from pages.parts.inside.walk import show
 from pages.parts.picture.tiles import Board, paragraph
 from pages.parts.serve import cache
@@ -34,7 +34,7 @@ def walk_view(request: Request) -> None:
     show(scene, first="scaled" if {"divide", "causal", "temperature"} & state.params().keys() else "")
 
 
-def _changed(scene: Scene, request: Request, record: AttentionRecord) -> Scene:
+def _changed(scene: WalkState, request: Request, record: AttentionRecord) -> WalkState:
     """Return the scene with what the URL changes in this layer."""
     edits, problems = changes.edits_of(state.params(), scene.plain, scene.head[0])
     for problem in problems[:3]:
@@ -48,7 +48,7 @@ def _changed(scene: Scene, request: Request, record: AttentionRecord) -> Scene:
     return replace(scene, now=run, with_matrices=with_matrices)
 
 
-def _changes_bar(scene: Scene) -> None:
+def _changes_bar(scene: WalkState) -> None:
     """Draw what was changed, by how much the output moved, and the way back."""
     before, after = scene.plain.output[scene.query], scene.now.output[scene.query]
     length = float(np.linalg.norm(before))

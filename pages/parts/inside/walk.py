@@ -20,12 +20,12 @@ from pages.parts.inside.arrays import SQUARE, with_change
 from pages.parts.inside.changes import MATRICES, set_number
 from pages.parts.inside.number_origin import cell_of, first_cell, origin_blocks
 from pages.parts.inside.route import route
-from pages.parts.inside.scene import Scene, code
+from pages.parts.inside.scene import WalkState, code
 from pages.parts.inside.screens import Screen, draw_pager, heading, here
 from pages.parts.inside.walk_words import Words
 from pages.parts.picture.tiles import Block, Board, paragraph, row
 
-Drawing = Callable[[Scene], None]
+Drawing = Callable[[WalkState], None]
 
 
 @dataclass(frozen=True)
@@ -38,16 +38,16 @@ class WalkScreen(Screen):
     """
 
     station: str = ""
-    words: str | Callable[[Scene], Words] = ""
+    words: str | Callable[[WalkState], Words] = ""
     array: str = ""
-    picture: Callable[[Board, Scene], list[Block]] | None = None
-    formula: str | Callable[[Scene], str] = ""
+    picture: Callable[[Board, WalkState], list[Block]] | None = None
+    formula: str | Callable[[WalkState], str] = ""
     torch: Callable[[LayerRun], list[shown_code.Line]] = lambda _: []
     controls: Drawing | None = None
     below: Drawing | None = None
 
 
-def _bias(scene: Scene) -> str:
+def _bias(scene: WalkState) -> str:
     return "" if scene.sizes.b_o is None else " + b_o"
 
 
@@ -131,7 +131,7 @@ WHOLE = ("row",)  # its table needs all of the width
 
 
 def show(
-    scene: Scene,
+    scene: WalkState,
     *,
     first: str = "",
     on_event: Mapping[str, Callable[[], None]] | None = None,
@@ -173,7 +173,7 @@ def show(
                 origin.show(f"inside-origin-{name}", _on_edit(f"inside-origin-{name}", scene), beside=True)
 
 
-def _draw_words(scene: Scene, screen: WalkScreen, index: int, controls: Drawing | None) -> None:
+def _draw_words(scene: WalkState, screen: WalkScreen, index: int, controls: Drawing | None) -> None:
     board, formula, lines = Board(), screen.formula, screen.torch(scene.now)
     texts = [screen.words] if isinstance(screen.words, str) else screen.words(scene)
     board.add(*(paragraph(text, token=scene.token) if isinstance(text, str) else text for text in texts))
@@ -191,7 +191,7 @@ def _draw_words(scene: Scene, screen: WalkScreen, index: int, controls: Drawing 
 
 
 def _draw_picture(
-    scene: Scene,
+    scene: WalkState,
     screen: WalkScreen,
     key: str,
     on_event: Mapping[str, Callable[[], None]],
@@ -219,7 +219,7 @@ def _choose_cell(key: str) -> None:
         state.change({"cell": f"{value[0]}:{value[1] + 1}:{value[2] + 1}"})
 
 
-def _on_edit(key: str, scene: Scene) -> dict[str, Callable[[], None]]:
+def _on_edit(key: str, scene: WalkState) -> dict[str, Callable[[], None]]:
     """Return the callback for a number that was typed over, or put back."""
     head, group = scene.head, scene.sizes.group(scene.h)
 

@@ -11,10 +11,10 @@ from pages.parts.inside import link_controls
 from pages.parts.inside.changes import change_link
 from pages.parts.inside.link_controls import linked, switch
 from pages.parts.inside.rotation import pair_field
-from pages.parts.inside.scene import Scene
+from pages.parts.inside.scene import WalkState
 
 
-def changes(scene: Scene) -> None:
+def changes(scene: WalkState) -> None:
     """Draw what can be changed between the products and the softmax of a real layer."""
     if scene.small:
         return
@@ -38,7 +38,7 @@ def changes(scene: Scene) -> None:
         )  # fmt: skip
 
 
-def matrices(scene: Scene) -> None:
+def matrices(scene: WalkState) -> None:
     """Draw whether matrices are shown; in the worked example, whether Q, K and V share one."""
     if scene.small:
         switch("Same W for Q, K, V", "same", first=True)
@@ -46,7 +46,7 @@ def matrices(scene: Scene) -> None:
         switch("Show W", "matrices", first=False)
 
 
-def output_matrix(scene: Scene) -> None:
+def output_matrix(scene: WalkState) -> None:
     """Draw whether W_o is shown; in the worked example, which one it is."""
     if scene.small:
         link_controls.choice("W_o", "output", tuple(W_O_CHOICES), 200)
@@ -54,7 +54,7 @@ def output_matrix(scene: Scene) -> None:
         switch("Show W", "matrices", first=False)
 
 
-def pair(scene: Scene) -> None:
+def pair(scene: WalkState) -> None:
     """Draw which pair of numbers is turned by hand."""
     if scene.now.rotary is not None:
         link_controls.number_fields([pair_field(scene.now.rotary)])

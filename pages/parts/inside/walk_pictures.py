@@ -12,7 +12,7 @@ from mha_core.wording import head_name
 from pages.parts.frame.page_text import visible
 from pages.parts.inside.arrays import LOOKS, ROOM, array_of, drawn, with_change, with_height
 from pages.parts.inside.key_groups import groups_block
-from pages.parts.inside.scene import SHOWN_KEYS, Scene
+from pages.parts.inside.scene import SHOWN_KEYS, WalkState
 from pages.parts.inside.selectable import DOTS, LABELS, WORDS, heads_of, tokens_of
 from pages.parts.inside.written_sums import digits, written_softmax
 from pages.parts.picture.tiles import Block, Board, column, op, paragraph, row
@@ -21,7 +21,7 @@ ROWS = 16  # of a table on a screen; the rest is one line
 Blocks = list[Block]
 
 
-def x(board: Board, scene: Scene) -> Blocks:
+def x(board: Board, scene: WalkState) -> Blocks:
     """Draw the rows that attention is given; those of the worked example can be typed over."""
     if not scene.small:
         return [drawn(board, scene, "X")]
@@ -30,26 +30,22 @@ def x(board: Board, scene: Scene) -> Blocks:
     return [tiles]
 
 
-def qkv(board: Board, scene: Scene) -> Blocks:
+def qkv(board: Board, scene: WalkState) -> Blocks:
     """Draw Q, K and V of one head, and above them their matrices where these are wanted."""
     if scene.small:
         return _projected_by_hand(board, scene)
     room = 100.0 if scene.with_matrices else ROOM
-    columns = (
-        column(*with_change(board, scene, name, with_height(name, room), **_unlabelled(name)), size="slim")
-        for name in "QKV"
-    )
+    columns = []
+    for name in "QKV":
+        tokens = {} if name == "Q" else {"unlabelled": True}  # they stand beside Q
+        picture = with_change(board, scene, name, with_height(name, room), **tokens)
+        columns.append(column(*picture, size="slim"))
     if not scene.with_matrices:
         return [row(*columns)]
     return [row(*(_projection(board, scene, name) for name in "qkv")), row(*columns)]
 
 
-def _unlabelled(name: str) -> dict[str, bool]:
-    """Return the option that leaves out the tokens, which stand beside Q."""
-    return {} if name == "Q" else {"unlabelled": True}
-
-
-def _projected_by_hand(board: Board, scene: Scene) -> Blocks:
+def _projected_by_hand(board: Board, scene: WalkState) -> Blocks:
     """Draw the example's matrices to type into, and what they make of X."""
     sizes, i = scene.sizes, scene.h + 1
     names = "q" if scene.together else "qkv"
@@ -71,7 +67,7 @@ def _projected_by_hand(board: Board, scene: Scene) -> Blocks:
     return [row(x, op("×"), *matrices), row(*results)]
 
 
-def _projection(board: Board, scene: Scene, name: str) -> Block:
+def _projection(board: Board, scene: WalkState, name: str) -> Block:
     """Draw W and b of one projection, as this head has them."""
     sizes = scene.sizes
     W, b = getattr(sizes, f"W_{name}"), getattr(sizes, f"b_{name}")
@@ -92,10 +88,10 @@ def _projection(board: Board, scene: Scene, name: str) -> Block:
     return column(*blocks, size="slim")
 
 
-def heads(board: Board, scene: Scene) -> Blocks:
+def heads(board: Board, scene: WalkState) -> Blocks:
     """Draw one wide product, cut into the heads' shares, and which heads share keys."""
-    sizes, now = scene.sizes, scene.now
-    q = now.q if now.q_unrotated is None else now.q_unrotated
+    sizes, run = scene.sizes, scene.now
+    q = run.q if run.q_unrotated is None else run.q_unrotated
     h, d_k = len(q), sizes.d_k
     owner = tuple(map(sizes.kv_head, range(h)))
     groups = heads_of(scene, groups_block(owner, sizes.n_kv_heads, scene.h), DOTS)
@@ -116,19 +112,19 @@ def _head_marks(h: int, width: int, chosen: int) -> dict[str, list[int]]:
     }
 
 
-def scaled(board: Board, scene: Scene) -> Blocks:
+def scaled(board: Board, scene: WalkState) -> Blocks:
     """Draw the scores, divided and masked."""
-    now, origins = scene.now, None
+    run, origins = scene.now, None
     scores = array_of(scene, "scores")
     if scene.small:
         origins = [
-            f"{digits(float(a))} ÷ {digits(now.divisor)} = {digits(float(b))}" if np.isfinite(b) else "masked"
-            for a, b in zip(now.raw(scene.h).ravel(), scores.ravel(), strict=True)
+            f"{digits(float(a))} ÷ {digits(run.divisor)} = {digits(float(b))}" if np.isfinite(b) else "masked"
+            for a, b in zip(run.raw(scene.h).ravel(), scores.ravel(), strict=True)
         ]
-    return [row(*with_change(board, scene, "scores", note=f"Q Kᵀ ÷ {now.divisor:.4g}", origins=origins))]
+    return [row(*with_change(board, scene, "scores", note=f"Q Kᵀ ÷ {run.divisor:.4g}", origins=origins))]
 
 
-def weights(board: Board, scene: Scene) -> Blocks:
+def weights(board: Board, scene: WalkState) -> Blocks:
     """Draw the attention weights, and of a real layer the followed token's softmax beside them."""
     origins = written_softmax(scene) if scene.small else None
     picture = drawn(board, scene, "weights", origins=origins)
@@ -139,16 +135,16 @@ def weights(board: Board, scene: Scene) -> Blocks:
     return [row(picture, column(shares, size="narrow"))]
 
 
-def softmax_block(board: Board, scene: Scene) -> Block:
+def softmax_block(board: Board, scene: WalkState) -> Block:
     """Draw one row: scores to type over, powers, weights, and the weights before a change."""
-    now, h, cell = scene.now, scene.h, scene.cell
+    run, h, cell = scene.now, scene.h, scene.cell
     is_chosen = cell is not None and cell[0] == "weights"
     i = cell[1] if cell and is_chosen else scene.query
-    n = now.seen(i)
-    scores = np.where(now.allowed[i, :n], now.scores[h, i, :n], np.nan)
+    n = run.seen(i)
+    scores = np.where(run.allowed[i, :n], run.scores[h, i, :n], np.nan)
     powers = np.exp(scores - np.nanmax(scores)) if np.isfinite(scores).any() else scores
-    weights = now.weights[h, i, :n]
-    edited = [edit.key for edit in now.edits.scores if (edit.head, edit.query) == (h, i) and edit.key < n]
+    weights = run.weights[h, i, :n]
+    edited = [edit.key for edit in run.edits.scores if (edit.head, edit.query) == (h, i) and edit.key < n]
     chosen = cell[2] if cell and is_chosen else int(weights.argmax())
     first = [key for key in dict.fromkeys((*edited, chosen)) if key < n][:ROWS]
     largest = [int(key) for key in np.argsort(-weights, kind="stable") if key not in first]
@@ -167,34 +163,34 @@ def softmax_block(board: Board, scene: Scene) -> Block:
     }
 
 
-def z(board: Board, scene: Scene) -> Blocks:
+def z(board: Board, scene: WalkState) -> Blocks:
     """Draw the values, and their weighted means."""
     values = drawn(board, scene, "V", replace(LOOKS["V"], width=240))
     means = with_change(board, scene, "z", note="= attention weights × V")
     return [row(column(values, size="narrow"), column(*means, size="narrow"))]
 
 
-def one_query(board: Board, scene: Scene) -> Blocks:
+def one_query(board: Board, scene: WalkState) -> Blocks:
     """Draw one query's row, number by number."""
     block = {**follow_block(board, scene, ROWS), "tight": True}
     return [tokens_of(scene, block, f"tbody tr[data-token] {WORDS}", block["shown"])]
 
 
-def follow_block(board: Board, scene: Scene, most: int = SHOWN_KEYS) -> Block:
+def follow_block(board: Board, scene: WalkState, most: int = SHOWN_KEYS) -> Block:
     """Draw the row of one query, element by element, for the keys it looks at most."""
-    now = scene.now
-    steps = query_steps(now, scene.h, scene.query)
+    run = scene.now
+    steps = query_steps(run, scene.h, scene.query)
     shown = np.sort(np.argsort(-steps.weights, kind="stable")[:most])
     return {
         "type": "follow",
         "tokens": [visible(label) for label in scene.there],
         "query": scene.query,
         "shown": shown.tolist(),
-        "d_k": now.q.shape[-1],
-        "d_v": now.v.shape[-1],
-        "divisor": now.divisor,
+        "d_k": run.q.shape[-1],
+        "d_v": run.v.shape[-1],
+        "divisor": run.divisor,
         "q": board.put(steps.q),
-        "k": board.put(now.k[scene.kv, : len(scene.there)]),
+        "k": board.put(run.k[scene.kv, : len(scene.there)]),
         "products": board.put(steps.products),
         "raw": board.put(steps.raw),
         "scores": board.put(np.where(steps.allowed, steps.scores, np.nan)),
@@ -204,7 +200,7 @@ def follow_block(board: Board, scene: Scene, most: int = SHOWN_KEYS) -> Block:
     }
 
 
-def concatenated(board: Board, scene: Scene) -> Blocks:
+def concatenated(board: Board, scene: WalkState) -> Blocks:
     """Draw all heads' outputs side by side, and each as a small sheet."""
     h, d_v, _ = scene.sizes.W_o.shape
     pictures = with_change(board, scene, "Z", note="[z₁ | z₂ | … ]", **_head_marks(h, d_v, scene.h))
@@ -213,7 +209,7 @@ def concatenated(board: Board, scene: Scene) -> Blocks:
     return [*pictures, heads_of(scene, board.sheets("z", scene.now.context, chosen=scene.h), "figure")]
 
 
-def output(board: Board, scene: Scene) -> Blocks:
+def output(board: Board, scene: WalkState) -> Blocks:
     """Draw the output; of the example beside Z and W_o, of a real layer above the head's rows of W_o if wanted."""
     note = "= Z W_o" + ("" if scene.sizes.b_o is None else " + b_o")
     look = with_height("output", (0.36 if scene.changed else 0.6) * ROOM)
@@ -228,7 +224,7 @@ def output(board: Board, scene: Scene) -> Blocks:
     return [*pictures, drawn(board, scene, "W_o", note=note, rows=None)]
 
 
-def parts(board: Board, scene: Scene) -> Blocks:
+def parts(board: Board, scene: WalkState) -> Blocks:
     """Draw each head's contribution to the followed token, b_o where there is one, and their sum."""
     h, bias = scene.sizes.n_heads, scene.sizes.b_o is not None
     rows = [*(head_name((scene.head[0], i)) for i in range(h)), *(["b_o"] if bias else []), "output"]

@@ -16,7 +16,7 @@ from mha_core.wording import head_name, percent
 from pages.parts.frame import state
 from pages.parts.frame.page_text import visible
 from pages.parts.inside.arrays import row_height
-from pages.parts.inside.scene import Scene, code, follow, format_error, parity_of
+from pages.parts.inside.scene import WalkState, code, follow, format_error, parity_of
 from pages.parts.inside.selectable import LABELS, on_choice, tokens_of
 from pages.parts.inside.shown_code import comparison_lines, difference_line, function_lines, program
 from pages.parts.picture.tiles import Block, Board, paragraph
@@ -24,7 +24,7 @@ from pages.parts.picture.tiles import Block, Board, paragraph
 SHOWN_ROWS = 16
 
 
-def token_table(scene: Scene) -> None:
+def token_table(scene: WalkState) -> None:
     """Draw the tokens, to choose one, and where the followed one looks; empty for those that it cannot see."""
     weights = scene.now.weights[scene.h, scene.query, : len(scene.there)]
     n, attention = len(scene.labels), f"attention from {visible(scene.token)}"
@@ -45,7 +45,9 @@ def token_table(scene: Scene) -> None:
     )
 
 
-def head_table(scene: Scene, key: str = "inside-parts", choose: Callable[[str], None] | None = None) -> None:
+def head_table(
+    scene: WalkState, key: str = "inside-parts", choose: Callable[[str], None] | None = None
+) -> None:
     """Draw length, share and cosine of what each head, and b_o, adds to the output of the followed token.
 
     `choose` gets the name of the head whose row is pressed; without one, it opens.
@@ -100,16 +102,16 @@ def _choose_row(key: str, choose: Callable[[int], None]) -> None:
         choose(rows[0])
 
 
-def torch_program(scene: Scene) -> None:
+def torch_program(scene: WalkState) -> None:
     """Write the layer in torch, its comparison with torch's own, and their difference."""
-    now, parity = scene.now, parity_of(scene)
-    lines = [*program(now), *(function_lines(now) if parity.weights is None else comparison_lines(now))]
+    run, parity = scene.now, parity_of(scene)
+    lines = [*program(run), *(function_lines(run) if parity.weights is None else comparison_lines(run))]
     if parity.rows:
-        lines.append((difference_line(now), format_error(parity.output)))
+        lines.append((difference_line(run), format_error(parity.output)))
     code(*lines)
 
 
-def ablated_heads(scene: Scene) -> None:
+def ablated_heads(scene: WalkState) -> None:
     """Draw a choice of heads, and the layer's output without those chosen."""
     layer = scene.head[0]
     heads = st.pills(
@@ -128,13 +130,13 @@ def ablated_heads(scene: Scene) -> None:
     board.numbers(key, scene.source)
 
 
-def _output(board: Board, scene: Scene, name: str, values: np.ndarray, ident: str, note: str) -> Block:
+def _output(board: Board, scene: WalkState, name: str, values: np.ndarray, ident: str, note: str) -> Block:
     size = {"high": row_height(len(values), 220), "wide": min(2.0, 680 / values.shape[1])}
     block = board.matrix(name, values, id=ident, note=note, rows=scene.labels, follow=True, **size)
     return tokens_of(scene, block, LABELS)
 
 
-def _ablated(board: Board, scene: Scene, heads: Sequence[int]) -> list[Block]:
+def _ablated(board: Board, scene: WalkState, heads: Sequence[int]) -> list[Block]:
     """Return the output without these heads, and how much of it is left."""
     result = ablate_in_layer(scene.now, heads)
     before, after = scene.now.output[scene.query], result.output[scene.query]

@@ -9,14 +9,14 @@ from mha_core import Projections
 from mha_core.inside import shares, spread
 from mha_core.wording import counted, head_name, percent
 from pages.parts.inside.key_groups import shared_keys_text
-from pages.parts.inside.scene import Scene, format_error, parity_of
+from pages.parts.inside.scene import WalkState, format_error, parity_of
 from pages.parts.inside.written_sums import written_row
 from pages.parts.picture.tiles import Block, paragraph
 
 Words = list[str | Block]
 
 
-def sentence(scene: Scene) -> Words:
+def sentence(scene: WalkState) -> Words:
     """Say how many tokens there are, and where the followed one looks most."""
     weights = scene.now.weights[scene.h, scene.query, : len(scene.there)]
     best, name = int(weights.argmax()), head_name(scene.head)
@@ -44,7 +44,7 @@ def sentence(scene: Scene) -> Words:
     return [opening, paragraph(question, "verdict", **names)]
 
 
-def x(scene: Scene) -> Words:
+def x(scene: WalkState) -> Words:
     """Say what the rows are that attention is given."""
     embedding = "its embedding" if scene.now.rotary else "its embedding plus its position"
     start = embedding if scene.head[0] == 0 else f"the output of layer {scene.head[0]}"
@@ -60,7 +60,7 @@ def x(scene: Scene) -> Words:
     return [text, norm]
 
 
-def qkv(scene: Scene) -> Words:
+def qkv(scene: WalkState) -> Words:
     """Say what query, key and value are, and where the matrices come from."""
     source = "chosen by hand." if scene.small else "learned." if scene.trained else "drawn at random."
     words: Words = [
@@ -81,7 +81,7 @@ def projection_formula(sizes: Projections) -> str:
     return r",\; ".join(rf"{name.upper()} = XW_{name}{bias[name]}" for name in "qkv")
 
 
-def heads(scene: Scene) -> Words:
+def heads(scene: WalkState) -> Words:
     """Say how a product is cut into heads, and which of them share keys."""
     sizes = scene.sizes
     h, d, d_k = sizes.W_q.shape
@@ -94,7 +94,7 @@ def heads(scene: Scene) -> Words:
     ]
 
 
-def scores(scene: Scene) -> Words:
+def scores(scene: WalkState) -> Words:
     """Say what a dot product of query and key means."""
     hatched = f" {scene.title} is causal: later tokens are hatched." if scene.now.is_causal else ""
     return [
@@ -105,7 +105,7 @@ def scores(scene: Scene) -> Words:
     ]
 
 
-def scaled(scene: Scene) -> Words:
+def scaled(scene: WalkState) -> Words:
     """Say what the division does to the variance of these very scores, and what is masked."""
     plain, d_k = scene.plain, scene.sizes.d_k
     after, before = (spread(scene.now.raw(scene.h), by, plain.allowed) for by in (np.sqrt(d_k), 1.0))
@@ -122,18 +122,18 @@ def scaled(scene: Scene) -> Words:
     ]
 
 
-def weights(scene: Scene) -> Words:
+def weights(scene: WalkState) -> Words:
     """Say where the followed token looks most, and what rows sum to."""
-    now, h = scene.now, scene.h
-    visible = now.weights[h, scene.query, : len(scene.there)]
+    run, h = scene.now, scene.h
+    visible = run.weights[h, scene.query, : len(scene.there)]
     best = int(visible.argmax())
-    which = " that it could look at" if now.allowed.any() else ""
+    which = " that it could look at" if run.allowed.any() else ""
     text = (
         f"{{token}} looks most at {{best}}: **{percent(visible[best])}**."
         if visible.any()
         else f"{{token}} looks at nothing: every token{which} is masked."
     )
-    sums = now.weights[h].sum(axis=-1)
+    sums = run.weights[h].sum(axis=-1)
     low, high = percent(sums.min()), percent(sums.max())
     total = f"Each row sums to {low}." if low == high else f"Rows sum to {low} to {high}."
     return [
@@ -144,7 +144,7 @@ def weights(scene: Scene) -> Words:
     ]
 
 
-def concatenated(scene: Scene) -> Words:
+def concatenated(scene: WalkState) -> Words:
     """Say how wide all heads are side by side."""
     h, d_v, _ = scene.sizes.W_o.shape
     return [
@@ -153,7 +153,7 @@ def concatenated(scene: Scene) -> Words:
     ]
 
 
-def output(scene: Scene) -> Words:
+def output(scene: WalkState) -> Words:
     """Say what W_o does."""
     return [
         f"[[W_o]] mixes all heads and returns to {scene.sizes.d_model} numbers per token, so that the layer's "
@@ -161,7 +161,7 @@ def output(scene: Scene) -> Words:
     ]
 
 
-def parts(scene: Scene) -> Words:
+def parts(scene: WalkState) -> Words:
     """Say what the output of the followed token is a sum of."""
     bias = "" if scene.sizes.b_o is None else " plus b_o"
     length = shares(scene.now, scene.query).output_norm
@@ -171,19 +171,19 @@ def parts(scene: Scene) -> Words:
     ]
 
 
-def parity(scene: Scene) -> Words:
+def parity(scene: WalkState) -> Words:
     """Say how far PyTorch is from this layer, with everything that the user changed."""
-    parity, now = parity_of(scene), scene.now
+    parity, run = parity_of(scene), scene.now
     if not parity.rows:
         text = "Every token is masked, so there is nothing to compare: PyTorch gives NaN, this layer 0."
         return [paragraph(text, "verdict")]
     tokens = (
-        counted(now.n, "token")
-        if parity.rows == now.n
-        else f"the {parity.rows} of {now.n} tokens that see any key"
+        counted(run.n, "token")
+        if parity.rows == run.n
+        else f"the {parity.rows} of {run.n} tokens that see any key"
     )
-    rotated = " with rotary positions" if now.rotary else ""
-    changed = ", with your changes" if now.edits.any else ""
+    rotated = " with rotary positions" if run.rotary else ""
+    changed = ", with your changes" if run.edits.any else ""
     error = format_error(parity.output)
     text = f"Equal to `{parity.against}`{rotated} within **{error}** for {tokens}{changed}."
     words: Words = [paragraph(text, "verdict")]

@@ -6,17 +6,17 @@ In: a scene and the place of a number. Out: text.
 from collections.abc import Iterable
 
 from mha_core.inside import origin
-from pages.parts.inside.scene import Scene
+from pages.parts.inside.scene import WalkState
 
 
-def written_sum(scene: Scene, name: str, i: int, j: int) -> str:
+def written_sum(scene: WalkState, name: str, i: int, j: int) -> str:
     """Return a sum of products with its result: 1·1 + 0·0 + 1·1 + 0·0 = 1 + 0 + 1 + 0 = 2."""
     product = origin(scene.now, scene.h, name, i, j)
     pairs = [f"{digits(a)}·{digits(b)}" for a, b in zip(product.left, product.right, strict=True)]
     return f"{_added(pairs)} = {_added(map(digits, product.products))} = {digits(product.value)}"
 
 
-def written_row(scene: Scene, name: str, i: int) -> str:
+def written_row(scene: WalkState, name: str, i: int) -> str:
     """Return a projected row without the products with a zero of the matrix: (1 + 1, 0 + 0) = (2, 0)."""
     columns = [origin(scene.now, scene.h, name, i, column) for column in range(scene.sizes.d_k)]
     sums = [
@@ -26,7 +26,7 @@ def written_row(scene: Scene, name: str, i: int) -> str:
     return f"({', '.join(sums)}) = ({', '.join(digits(each.value) for each in columns)})"
 
 
-def written_softmax(scene: Scene) -> list[str]:
+def written_softmax(scene: WalkState) -> list[str]:
     """Return each weight of the scene's head as its quotient of powers, row by row."""
     texts = list[str]()
     for scores, weights in zip(scene.now.scores[scene.h], scene.now.weights[scene.h], strict=True):
