@@ -77,5 +77,5 @@ class Field:
 def number_fields(fields: Iterable[Field]) -> None:
     """Draw a box for each number."""
     for field in fields:
-        limits = {"min_value": field.minimum, "max_value": field.maximum, "width": 150}
+        limits: dict[str, Any] = {"min_value": field.minimum, "max_value": field.maximum, "width": 150}
         linked(st.number_input, field.label, field.key, field.in_link(), first=field.first, **limits)

@@ -141,14 +141,14 @@ def _score(scene: WalkState, i: int, j: int) -> list[Block]:
     quotient = f"{digits(raw)} ÷ {run.divisor:.4g} = {digits(value)}"
     typed = f"{digits(value)}, edited (was {digits(raw / run.divisor)})"
     before = f", was {percent(scene.plain.weights[h, i, j])}" if scene.changed else ""
-    text = paragraph(
+    words = paragraph(
         f"Score of {{token}} for {{other}}: **{typed if is_typed else quotient}**. Weight: "
         f"{percent(run.weights[h, i, j])}{before}.",
         **names,
     )
     label = f"score of {visible(scene.labels[i])} for {visible(scene.labels[j])}"
     box = _box(label, ("score", i, j), value, raw / run.divisor if is_typed else None)
-    return [text] if scene.small else [text, box]
+    return [words] if scene.small else [words, box]
 
 
 def _weight(scene: WalkState, name: str, i: int, j: int) -> list[Block]:

@@ -5,6 +5,7 @@ In: a scene. Out: words, blocks and charts of two screens.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -58,7 +59,7 @@ def rotation(board: Board, scene: WalkState) -> list[Block]:
     size = {"high": max(1.0, min(11.0, 150 / scene.now.n)), "wide": min(5.0, 330 / rotary.d_k)}
 
     def picture(name: str, values: np.ndarray, ident: str) -> Block:
-        options = {"rows": scene.labels, "follow": True, "cuts": [rotary.d_k // 2], **size}
+        options: dict[str, Any] = {"rows": scene.labels, "follow": True, "cuts": [rotary.d_k // 2], **size}
         return board.matrix(name, values, id=ident, **options)
 
     def both(name: str, before: np.ndarray, after: np.ndarray) -> Block:

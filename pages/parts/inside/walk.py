@@ -3,7 +3,7 @@
 In: a scene. Out: one screen on the page.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -22,7 +22,6 @@ from pages.parts.inside.number_origin import cell_of, first_cell, origin_blocks
 from pages.parts.inside.route import route
 from pages.parts.inside.scene import WalkState, code
 from pages.parts.inside.screens import Screen, draw_pager, heading, here
-from pages.parts.inside.walk_words import Words
 from pages.parts.picture.tiles import Block, Board, paragraph, row
 
 Drawing = Callable[[WalkState], None]
@@ -38,7 +37,7 @@ class WalkScreen(Screen):
     """
 
     station: str = ""
-    words: str | Callable[[WalkState], Words] = ""
+    words: str | Callable[[WalkState], Sequence[str | Block]] = ""
     array: str = ""
     picture: Callable[[Board, WalkState], list[Block]] | None = None
     formula: str | Callable[[WalkState], str] = ""

@@ -4,6 +4,7 @@ In: a board and a scene. Out: blocks.
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -104,7 +105,7 @@ def heads(board: Board, scene: WalkState) -> Blocks:
     ]
 
 
-def _head_marks(h: int, width: int, chosen: int) -> dict[str, list[int]]:
+def _head_marks(h: int, width: int, chosen: int) -> dict[str, Any]:
     """Return where an array of all heads is cut, and which columns are those of the chosen head."""
     return {
         "cuts": [width * i for i in range(1, h)],
