@@ -270,7 +270,7 @@ def test_only_what_can_be_there_is_taken_from_a_link():
 
 def test_a_change_is_undone_step_by_step_and_reset_at_once():
     at = open_inside(head="4-2", pin="10", at="scaled")
-    at.toggle(key="inside-linked-causal").set_value(True).run()
+    at.toggle(key="inside-causal").set_value(True).run()
     at.slider(key="inside-temperature").set_value(2.0).run()
     assert "causal mask" in prose(at)
     assert "temperature 2" in prose(at)
@@ -391,10 +391,10 @@ def test_the_example_by_hand_shows_its_own_numbers(h):
 def test_what_is_said_of_a_rotation_are_the_angles_of_its_first_and_last_pair(turning):
     turns = Rotary(8, 100.0, None, turning)
     q = np.ones((2, 3, 8))
-    now = SimpleNamespace(n=3, q=q, k=q, q_unrotated=q + 1, k_unrotated=q - 1)
+    now = SimpleNamespace(n=3, q=q, k=q, q_unrotated=q + 1, k_unrotated=q - 1, rotary=turns)
     at = SimpleNamespace(now=now, h=1, kv=0, labels=["a", "b", "c"], title="M")
     board = Board()
-    words, pictures = rotation._before_and_after(board, at, turns)
+    (words,), (pictures,) = rotation.rotation_words(at), rotation.rotation(board, at)
     said = words_of(words)
     pairs = turns.n_turned
     last = 100.0 ** (-2 * (pairs - 1) / (2 * pairs))

@@ -21,10 +21,10 @@ from mha_core.inside import (
     as_one_head,
     edited,
     equal_to_torch,
-    follow,
     growth,
     origin,
     product_at,
+    query_steps,
     run_layer,
     turn,
     turned,
@@ -177,7 +177,7 @@ def test_one_token_of_a_decoder_alone_is_its_row(case):
     _, model = case
     run = layer_details(model.tokenizer.encode(TEXT), model, 1)
     for head in range(model.n_heads):
-        row = follow(run, head, 2)
+        row = query_steps(run, head, 2)
         assert row.difference < 1e-4
         assert len(row.weights) == len(row.scores) == len(row.products) == 3
 

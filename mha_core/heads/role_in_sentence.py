@@ -53,12 +53,10 @@ def in_this_sentence(record: AttentionRecord, head: Head, role: Role) -> str:
         TextItem(record.tokens),
         None if record.visible is None else record.visible[layers],
     )
-    rows = (
-        []
-        if columns is None
-        else np.flatnonzero(columns["key"] == ("copy" if role.kind == "duplicate" else role.question))
-    )
-    if columns is None or not len(rows) or (role.kind == "sink" and not columns["blind"][rows[0]]):
+    if columns is None:
+        return ""
+    rows = np.flatnonzero(columns["key"] == ("copy" if role.kind == "duplicate" else role.question))
+    if not len(rows) or (role.kind == "sink" and not columns["blind"][rows[0]]):
         return ""
     scores = columns["score"][rows, 0]
     if role.kind == "duplicate":

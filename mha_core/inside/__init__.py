@@ -1,7 +1,7 @@
 """Inside one layer: every number from X to the output, what each head adds, and what it costs."""
 
 from mha_core.edits import CellEdit, Edits, ScoreEdit
-from mha_core.inside.ablation import Without, without
+from mha_core.inside.ablation import Without, ablate_in_layer
 from mha_core.inside.costs import (
     CONFIGURATIONS,
     Configuration,
@@ -12,7 +12,7 @@ from mha_core.inside.costs import (
     parameters,
     weights_bytes,
 )
-from mha_core.inside.follow import Follow, Shares, Spread, follow, one_token, shares, spread
+from mha_core.inside.follow import QuerySteps, Shares, Spread, one_token, query_steps, shares, spread
 from mha_core.inside.growth import Growth, growth
 from mha_core.inside.one_or_many import (
     Bilinear,
@@ -26,7 +26,7 @@ from mha_core.inside.one_or_many import (
     sum_of_heads,
     unsplit,
 )
-from mha_core.inside.origin import SUMS, Origin, origin, table_of
+from mha_core.inside.origin import SUMS, DotProduct, origin, table_of
 from mha_core.inside.parity import Parity, equal_to_torch, torch_layer
 from mha_core.inside.rerun import edited, run_layer, with_cells
 from mha_core.inside.rotation import Turn, product_at, turn, turned
@@ -39,20 +39,21 @@ __all__ = [
     "Bilinear",
     "CellEdit",
     "Configuration",
+    "DotProduct",
     "Edits",
     "Example",
-    "Follow",
     "Growth",
     "HullDistance",
-    "Origin",
     "Parity",
     "Plane",
+    "QuerySteps",
     "ScoreEdit",
     "Shares",
     "Spread",
     "Turn",
     "Variant",
     "Without",
+    "ablate_in_layer",
     "as_one_head",
     "bilinear",
     "convex_hull",
@@ -61,7 +62,6 @@ __all__ = [
     "equal_to_torch",
     "example",
     "explain_division",
-    "follow",
     "group_choices",
     "growth",
     "kv_cache_bytes",
@@ -74,6 +74,7 @@ __all__ = [
     "plane",
     "pooled",
     "product_at",
+    "query_steps",
     "repeated",
     "run_layer",
     "shares",
@@ -87,5 +88,4 @@ __all__ = [
     "variants",
     "weights_bytes",
     "with_cells",
-    "without",
 ]

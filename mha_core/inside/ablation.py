@@ -1,7 +1,7 @@
-"""One layer's output without some of its heads, in two ways that must agree: W_o cut, and their parts taken off.
+"""One layer's output without some of its heads: their rows of W_o set to zero.
 
-Because W_o only adds, taking a head away is the same as setting its rows of W_o to zero, or its context before W_o
-(a gate of 0, Michel et al. 2019, section 2.3).
+Because W_o only adds, this equals taking off their contributions, or a context of zero before W_o (a gate of 0, Michel
+et al. 2019, section 2.3).
 """
 
 from collections.abc import Collection
@@ -16,24 +16,19 @@ from mha_core.layer_run import LayerRun
 
 @dataclass(frozen=True)
 class Without:
-    """`output` (n, d_model) of the layer without `heads` (from 0); `difference`: the largest between the two ways."""
+    """`output` (n, d_model) of the layer without `heads` (from 0, in order)."""
 
     heads: tuple[int, ...]
     output: Array
-    difference: float
 
 
-def without(run: LayerRun, heads: Collection[int]) -> Without:
-    """The layer's output without these heads. Raises SizeError for a head that is not there."""
-    W_o, b_o = run.projections.W_o, run.projections.b_o
+def ablate_in_layer(run: LayerRun, heads: Collection[int]) -> Without:
+    """Return the layer's output without these heads. Raises SizeError for a head that the layer does not have."""
+    W_o, b_o = run.projections.W_o.copy(), run.projections.b_o
     h, d_v, d = W_o.shape
-    gone = tuple(sorted(set(heads)))
-    if gone and not (gone[0] >= 0 and gone[-1] < h):
-        raise SizeError(
-            f"Unknown head {gone[-1] if gone[-1] >= h else gone[0]}. The layer has heads 0 to {h - 1}."
-        )
-    cut = W_o.copy()
-    cut[list(gone)] = 0
-    output = run.concatenated @ cut.reshape(h * d_v, d) + (0 if b_o is None else b_o)
-    taken_off = run.output - run.contributions[list(gone)].sum(0)
-    return Without(gone, np.asarray(output, np.float32), float(np.abs(output - taken_off).max()))
+    removed = tuple(sorted(set(heads)))
+    if unknown := [head for head in reversed(removed) if not 0 <= head < h]:
+        raise SizeError(f"Unknown head {unknown[0]}. The layer has heads 0 to {h - 1}.")
+    W_o[list(removed)] = 0
+    output = run.concatenated @ W_o.reshape(h * d_v, d) + (0 if b_o is None else b_o)
+    return Without(removed, np.asarray(output, np.float32))

@@ -1,7 +1,7 @@
 """One query followed all the way: a token's q against every k, its weights, its values, its output.
 
 In: a run of a layer, a head and a query position. Out: the rows that belong to that token, the token computed
-alone (vector by vector, no matrix form), and what every head adds to its output.
+alone (vector by vector, no matrix form), and the contribution of every head to its output.
 """
 
 from dataclasses import dataclass
@@ -13,30 +13,29 @@ from mha_core.layer_run import LayerRun
 
 
 @dataclass(frozen=True)
-class Follow:
-    """products (key, d_k) sum to raw; weighted (key, d_v) sum to context."""
+class QuerySteps:
+    """One query's row: products (key, d_k) sum to raw; weighted (key, d_v) sum to context.
 
-    query: int
-    head: int
+    `difference`: from the context of the same token computed alone, vector by vector.
+    """
+
     q: np.ndarray
     products: np.ndarray
     raw: np.ndarray
     scores: np.ndarray
     allowed: np.ndarray
     weights: np.ndarray
-    values: np.ndarray
     weighted: np.ndarray
     context: np.ndarray
-    alone: np.ndarray
     difference: float
 
 
 @dataclass(frozen=True)
 class Shares:
-    """What every head adds to one token's output.
+    """Contribution of every head to one token's output.
 
-    `share` is the part of the output's squared length that lies in a contribution's direction:
-    over all heads and the bias it sums to one, and it can be negative.
+    `share`: part of the output's squared length in a contribution's direction; over all heads and the bias it sums to
+    one, and it can be negative.
     """
 
     norms: np.ndarray
@@ -44,55 +43,49 @@ class Shares:
     cosine: np.ndarray
     bias_share: float
     output_norm: float
-    difference: float
 
 
-def follow(run: LayerRun, head: int, query: int) -> Follow:
-    """The row of one query in one head, element by element, over the keys that are there for it."""
+def query_steps(run: LayerRun, head: int, query: int) -> QuerySteps:
+    """Return one query's row in one head, element by element, over the keys that it can see."""
     n, kv = run.seen(query), run.projections.kv_head(head)
     q, k, v = run.q[head, query], run.k[kv, :n], run.v[kv, :n]
     weights = run.weights[head, query, :n]
-    products = q * k
-    alone = one_token(run, head, query)
-    return Follow(
-        query=query,
-        head=head,
+    context = run.context[head, query]
+    return QuerySteps(
         q=q,
-        products=products,
+        products=q * k,
         raw=q @ k.T,
         scores=run.scores[head, query, :n],
         allowed=run.allowed[query, :n],
         weights=weights,
-        values=v,
         weighted=weights[:, None] * v,
-        context=run.context[head, query],
-        alone=alone,
-        difference=float(np.abs(alone - run.context[head, query]).max()),
+        context=context,
+        difference=float(np.abs(one_token(run, head, query) - context).max()),
     )
 
 
 def one_token(run: LayerRun, head: int, query: int) -> np.ndarray:
-    """The context of one token from its own vector, with no matrix of queries anywhere."""
-    used, kv = run.projections, run.projections.kv_head(head)
-    q = run.x[query] @ used.W_q[head]
-    if used.b_q is not None:
-        q = q + used.b_q[head]
+    """Return the context (d_v,) of one token from its own vector, without any matrix of queries."""
+    sizes, kv = run.projections, run.projections.kv_head(head)
+    q = run.x[query] @ sizes.W_q[head]
+    if sizes.b_q is not None:
+        q = q + sizes.b_q[head]
     if run.rotary is not None:
         q = turned(run.rotary, q, query)
     scores = np.array([np.dot(q, key) / run.divisor for key in run.k[kv]])
     for edit in run.edits.scores:
         if (edit.head, edit.query) == (head, query):
             scores[edit.key] = edit.value
-    seen = np.flatnonzero(run.allowed[query])
-    if not seen.size:
-        return np.zeros(used.d_v, np.float32)
-    exponentials = np.exp(scores[seen] - scores[seen].max())
-    mixed = (exponentials / exponentials.sum()) @ run.v[kv][seen]
+    visible = np.flatnonzero(run.allowed[query])
+    if not visible.size:
+        return np.zeros(sizes.d_v, np.float32)
+    exponentials = np.exp(scores[visible] - scores[visible].max())
+    mixed = (exponentials / exponentials.sum()) @ run.v[kv][visible]
     return np.asarray(mixed, np.float32)
 
 
 def shares(run: LayerRun, query: int) -> Shares:
-    """Norm, share and cosine of every head's contribution to one token's output."""
+    """Return norm, share and cosine of every head's contribution to one token's output."""
     parts, output = run.contributions[:, query], run.output[query]
     bias = np.zeros_like(output) if run.projections.b_o is None else run.projections.b_o
     norms = np.linalg.norm(parts, axis=-1)
@@ -105,30 +98,21 @@ def shares(run: LayerRun, query: int) -> Shares:
         cosine=along / np.where(norms > 0, norms * safe, 1.0),
         bias_share=float(bias @ output) / safe**2,
         output_norm=length,
-        difference=float(np.abs(parts.sum(axis=0) + bias - output).max()),
     )
 
 
 @dataclass(frozen=True)
 class Spread:
-    """How far apart one head's scores lie, and how sharp that makes its rows."""
+    """Variance of one head's scores, and the mean largest weight of its rows."""
 
     variance: float
     largest: float
-    entropy: float
 
 
 def spread(scores: np.ndarray, divisor: float = 1.0, allowed: np.ndarray | None = None) -> Spread:
-    """Variance of scores (query, key) over a divisor; mean largest weight; mean entropy in nats.
-
-    `allowed` (query, key) says which of them there are; every row has one.
-    """
-    there = np.ones(scores.shape, bool) if allowed is None else allowed
-    scaled = np.where(there, scores.astype(np.float64) / divisor, -np.inf)
+    """Measure scores (query, key) over a divisor, where `allowed` (query, key); every row must see a key."""
+    visible = np.ones(scores.shape, bool) if allowed is None else allowed
+    scaled = np.where(visible, scores.astype(np.float64) / divisor, -np.inf)
     powers = np.exp(scaled - scaled.max(axis=-1, keepdims=True))
     weights = powers / powers.sum(axis=-1, keepdims=True)
-    safe = np.where(weights > 0, weights, 1.0)
-    entropy = -(weights * np.log(safe)).sum(axis=-1)
-    return Spread(
-        float(scaled[there].var()), float(weights.max(axis=-1).mean()), max(0.0, float(entropy.mean()))
-    )
+    return Spread(float(scaled[visible].var()), float(weights.max(axis=-1).mean()))

@@ -1,4 +1,4 @@
-"""Where a number of a layer comes from: the row, the column, their products and the sum.
+"""Origin of a number of a layer: the row, the column, their products and the sum.
 
 In: a run, a head, and the place of a number. Out: the two vectors whose products add up to it, and what is added to
 the sum. `Q`, `K` and `V` are meant before any rotation, `raw` is q · k before it is divided, `z` belongs to one head,
@@ -17,8 +17,8 @@ SUMS = ("Q", "K", "V", "raw", "z", "part", "output")
 
 
 @dataclass(frozen=True, eq=False)
-class Origin:
-    """left (t,) times right (t,), added up, plus `added` (a bias; None where there is none): `value`."""
+class DotProduct:
+    """left (t,) times right (t,), summed, plus `added` (a bias, or None): `value`."""
 
     left: Array
     right: Array
@@ -31,13 +31,13 @@ class Origin:
 
     @property
     def total(self) -> float:
-        """The sum computed here, from the products alone: it need not be the layer's number."""
+        """Sum of the products and the bias, computed here: it need not be the layer's number."""
         exact = self.left.astype(np.float64) @ self.right.astype(np.float64)
         return float(exact) + (self.added or 0.0)
 
 
 def table_of(run: LayerRun, head: int, name: str) -> Array:
-    """The matrix that a number is taken from. Raises InputError for one that is no sum of products."""
+    """Return the array of `SUMS` that holds a number. Raises InputError for another name."""
     kv = run.projections.kv_head(head)
     if name == "raw":
         return run.raw(head)
@@ -54,22 +54,22 @@ def table_of(run: LayerRun, head: int, name: str) -> Array:
     return tables[name]
 
 
-def origin(run: LayerRun, head: int, name: str, row: int, column: int) -> Origin:
-    """The products behind one number (places from 0). Raises InputError for a place that is not there."""
+def origin(run: LayerRun, head: int, name: str, row: int, column: int) -> DotProduct:
+    """Return the products behind one number, counted from 0. Raises InputError for a place outside the array."""
     table = table_of(run, head, name)
     if not (0 <= row < table.shape[0] and 0 <= column < table.shape[1]):
         raise InputError(f"{name} is {table.shape[0]} by {table.shape[1]}: it has no such place.")
     left, right, added = _vectors(run, head, name, row, column)
-    return Origin(
+    return DotProduct(
         np.asarray(left, np.float32), np.asarray(right, np.float32), added, float(table[row, column])
     )
 
 
 def _vectors(run: LayerRun, head: int, name: str, i: int, c: int) -> tuple[Array, Array, float | None]:
-    used, kv = run.projections, run.projections.kv_head(head)
+    sizes, kv = run.projections, run.projections.kv_head(head)
     if name in ("Q", "K", "V"):
         h = head if name == "Q" else kv
-        W, b = getattr(used, f"W_{name.lower()}"), getattr(used, f"b_{name.lower()}")
+        W, b = getattr(sizes, f"W_{name.lower()}"), getattr(sizes, f"b_{name.lower()}")
         x = run.x if name == "Q" else run.keys_from
         return x[i], W[h][:, c], None if b is None else float(b[h, c])
     if name == "raw":
@@ -77,6 +77,6 @@ def _vectors(run: LayerRun, head: int, name: str, i: int, c: int) -> tuple[Array
     if name == "z":
         return run.weights[head, i], run.v[kv][:, c], None
     if name == "part":
-        return run.context[head, i], used.W_o[head][:, c], None
-    bias = None if used.b_o is None else float(used.b_o[c])
-    return run.concatenated[i], used.W_o.reshape(-1, used.d_model)[:, c], bias
+        return run.context[head, i], sizes.W_o[head][:, c], None
+    bias = None if sizes.b_o is None else float(sizes.b_o[c])
+    return run.concatenated[i], sizes.W_o.reshape(-1, sizes.d_model)[:, c], bias

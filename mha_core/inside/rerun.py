@@ -59,13 +59,13 @@ def run_layer(
     y = x if keys_from is None else np.asarray(keys_from, np.float32)
     if x.ndim != 2 or x.shape[1] != weights.d_model or y.shape[1:] != x.shape[1:]:
         raise SizeError(f"X has the shape {x.shape}; {weights.d_model} numbers per token are needed.")
-    used = with_cells(weights, edits.cells) if edits.cells else weights
-    q = times(x, used.W_q, used.b_q)
-    k, v = times(y, used.W_k, used.b_k), times(y, used.W_v, used.b_v)
+    sizes = with_cells(weights, edits.cells) if edits.cells else weights
+    q = times(x, sizes.W_q, sizes.b_q)
+    k, v = times(y, sizes.W_k, sizes.b_k), times(y, sizes.W_v, sizes.b_v)
     unrotated = (None, None) if rotary is None else (q, k)
     if rotary is not None:
         q, k = rotated(q, rotary), rotated(k, rotary)
-    return _attend(used, x, y, (q, k, v), unrotated, edits, rotary, is_causal, window)
+    return _attend(sizes, x, y, (q, k, v), unrotated, edits, rotary, is_causal, window)
 
 
 def edited(run: LayerRun, edits: Edits) -> LayerRun:
@@ -73,7 +73,7 @@ def edited(run: LayerRun, edits: Edits) -> LayerRun:
     if not edits.any:
         return run
     if edits.cells:
-        made = run_layer(
+        result = run_layer(
             run.x,
             run.projections,
             edits,
@@ -84,11 +84,11 @@ def edited(run: LayerRun, edits: Edits) -> LayerRun:
         )
     else:
         before = (run.q_unrotated, run.k_unrotated)
-        made = _attend(
+        result = _attend(
             run.projections, run.x, run.keys_from, (run.q, run.k, run.v), before, edits, run.rotary, run.is_causal,
             run.window,
         )  # fmt: skip
-    return replace(made, stream=run.stream)
+    return replace(result, stream=run.stream)
 
 
 def times(x: Array, W: Array, b: Array | None) -> Array:
@@ -104,7 +104,7 @@ def rotated(x: Array, rotary: Rotary) -> Array:
 
 
 def _attend(
-    used: Projections,
+    sizes: Projections,
     x: Array,
     y: Array,
     projected: tuple[Array, Array, Array],
@@ -116,8 +116,8 @@ def _attend(
 ) -> LayerRun:
     """From q, k and v to the output."""
     q, k, v = projected
-    divisor = float((np.sqrt(used.d_k) if edits.scaled else 1.0) * edits.temperature)
-    shared = used.n_heads // used.n_kv_heads
+    divisor = float((np.sqrt(sizes.d_k) if edits.scaled else 1.0) * edits.temperature)
+    shared = sizes.n_heads // sizes.n_kv_heads
     scores = q @ np.repeat(k, shared, axis=0).swapaxes(-1, -2) / np.float32(divisor)
     allowed, extra = _mask(scores, edits, is_causal, window)
     tensors = [torch.from_numpy(np.array(part)) for part in projected]
@@ -128,12 +128,12 @@ def _attend(
         scores[edit.head, edit.query, edit.key] = edit.value
     z = context.numpy()
     weights = np.zeros_like(scores) if attention is None else attention.numpy()
-    contributions = z @ used.W_o
+    contributions = z @ sizes.W_o
     # One product over all heads, apart from the parts, so that adding these up is a check.
-    output = np.concatenate(list(z), axis=-1) @ used.W_o.reshape(-1, used.d_model)
-    output = output if used.b_o is None else output + used.b_o
+    output = np.concatenate(list(z), axis=-1) @ sizes.W_o.reshape(-1, sizes.d_model)
+    output = output if sizes.b_o is None else output + sizes.b_o
     return LayerRun(
-        used, x, y, q, k, v, scores, allowed, weights, z, contributions, output, divisor,
+        sizes, x, y, q, k, v, scores, allowed, weights, z, contributions, output, divisor,
         is_causal, rotary, *unrotated, edits=edits, window=window,
     )  # fmt: skip
 

@@ -74,12 +74,12 @@ def variants(run: LayerRun, other: Array | None = None, n_groups: int | None = N
     choices = group_choices(weights)
     own_groups = weights.n_kv_heads if weights.n_kv_heads in choices else middle_groups(weights.n_kv_heads)
     shapes = [("MHA", weights.n_heads), ("GQA", n_groups or own_groups), ("MQA", 1)]
-    made = [_shared(name, run, kv) for name, kv in shapes if name != "GQA" or choices]
+    results = [_shared(name, run, kv) for name, kv in shapes if name != "GQA" or choices]
     if not run.is_causal:
-        made.append(_variant("Causal", edited(run, Edits(causal=True))))
+        results.append(_variant("Causal", edited(run, Edits(causal=True))))
     if other is not None:
-        made.append(_variant("Cross", run_layer(run.x, weights, keys_from=other, rotary=run.rotary)))
-    return tuple(made)
+        results.append(_variant("Cross", run_layer(run.x, weights, keys_from=other, rotary=run.rotary)))
+    return tuple(results)
 
 
 def _shared(name: str, run: LayerRun, n_kv_heads: int) -> Variant:

@@ -1,10 +1,9 @@
-"""The cache of a decoder growing token by token: what is kept, what is computed anew, and how many bytes it takes.
+"""The KV cache of a decoder growing token by token: its keys and values, the new ones, and its bytes.
 
-In: what the reader asked for. Out: the sentence read step by step, by the model itself.
+In: a request. Out: the user's sentence read step by step, by the model itself.
 """
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,51 +28,57 @@ READ, LAYER = "cache-read", "cache-layer"
 
 
 def cache_view(request: Request, record: AttentionRecord) -> None:
-    """The reader's sentence, one token after the other."""
-    used = loading.model(request)
-    if not used.is_causal or used.next_head is None:
-        board = Board()
-        board.add(
+    """Draw the user's sentence read one token after the other."""
+    model = loading.model(request)
+    board, words = Board(), Board()
+    if not model.is_causal or model.next_head is None:
+        words.add(
             paragraph(
-                f"{used.title} reads all {counted(len(record.tokens), 'token')} at once, so it has no KV cache. Choose "
-                "a decoder, such as SmolLM2, to see one."
+                f"{model.title} reads all {counted(len(record.tokens), 'token')} at once, so it has no KV cache. "
+                "Choose a decoder, such as SmolLM2, to see one."
             )
         )
-        board.show("cache-none")
+        words.show("cache-none")
         return
-    found = _growth(request, used, record.tokens)
-    n, layer = _controls(found, used)
-    board = Board()
-    said, *pictures = _read(board, found, record, n, layer)
-    board.add(*pictures)
+    grown = _growth(request, model, record.tokens)
+    n, layer = _controls(grown, model)
+    labels = [visible(unit.label) for unit in piece_units(record.tokens)][: grown.n]
+    board.add(*(_cached_array(board, grown, name, labels, n, layer) for name in "KV"))
+    words.add(
+        paragraph(
+            f"Token {n}, {{new}}: every layer computes one new q, k and v, and compares q with {counted(n, 'key')}."
+            + ("" if n == 1 else f" The other {n - 1} keys and values come from the cache."),
+            new=labels[n - 1],
+        )
+    )
+    if grown.cut:
+        words.add(paragraph(f"Shows the first {grown.n} tokens; {grown.cut} more not shown.", "quiet"))
     left, right = st.columns(2, gap="large")
-    words = Board()
-    words.add(said, *_notes(found, used))
     with left:
         words.show("cache-words")
-        _bytes(used, found, n)
-        _grown(used, found, n)
+        _bytes_table(model, grown, n)
+        _bytes_chart(model, grown, n)
     with right:
-        board.show("cache-growth", {"token": partial(_row_pressed, "cache-growth", found.n)}, query=n - 1)
+        board.show("cache-growth", {"token": partial(_row_pressed, "cache-growth", grown.n)}, query=n - 1)
         board.numbers("cache-growth")
 
 
-def _growth(request: Request, used: Model, tokens: Tokens) -> Growth:
-    def make() -> Growth:
+def _growth(request: Request, model: Model, tokens: Tokens) -> Growth:
+    def read() -> Growth:
         with st.spinner("Reading your sentence token by token …"):
-            return growth(tokens, used)
+            return growth(tokens, model)
 
-    return cache.of_run(request.run, used, "growth", make)
+    return cache.of_run(request.run, model, "growth", read)
 
 
-def _controls(found: Growth, used: Model) -> tuple[int, int]:
-    """How many tokens have been read, and the layer whose cache is drawn (from 0)."""
+def _controls(grown: Growth, model: Model) -> tuple[int, int]:
+    """Return how many tokens have been read, and the layer whose cache is drawn (from 0)."""
     with st.container(key="inside-cache-fields", horizontal=True, gap="small", vertical_alignment="bottom"):
-        for key, label, most in ((READ, "Tokens read", found.n), (LAYER, "Layer", used.n_layers)):
-            st.session_state[key] = min(st.session_state.get(key, 1), most)
-            st.number_input(label, 1, most, key=key, width=150, persist_state="session")
+        for key, label, limit in ((READ, "Tokens read", grown.n), (LAYER, "Layer", model.n_layers)):
+            st.session_state[key] = min(st.session_state.get(key, 1), limit)
+            st.number_input(label, 1, limit, key=key, width=150, persist_state="session")
         n = int(st.session_state[READ])
-        st.button("Read next token", on_click=_read_up_to, args=(n + 1,), disabled=n >= found.n)
+        st.button("Read next token", on_click=_read_up_to, args=(n + 1,), disabled=n >= grown.n)
     return n, int(st.session_state[LAYER]) - 1
 
 
@@ -81,108 +86,65 @@ def _read_up_to(n: int) -> None:
     st.session_state[READ] = n
 
 
-def _row_pressed(key: str, most: int) -> None:
-    """A token's name in a picture: the sentence is read up to it."""
+def _row_pressed(key: str, limit: int) -> None:
+    """Read the sentence up to a token whose name is pressed in a picture. For callbacks."""
     value = heard_from(key, "token")
-    if isinstance(value, int) and 0 <= value < most:
+    if isinstance(value, int) and 0 <= value < limit:
         _read_up_to(value + 1)
 
 
-def _read(board: Board, found: Growth, record: AttentionRecord, n: int, layer: int) -> list[Block]:
-    """K and V of one layer as far as they are there; the newest row is framed."""
-    labels = [visible(unit.label) for unit in piece_units(record.tokens)][: found.n]
-    heads, width = found.k.shape[1], found.k.shape[3]
-
-    def rows_of(kept: np.ndarray) -> np.ndarray:
-        wide = np.array(np.concatenate(list(kept[layer]), axis=-1))
-        wide[n:] = np.nan
-        return wide
-
-    size = {"high": max(2.0, min(14.0, 140 / found.n)), "wide": min(4.0, 380 / (heads * width))}
+def _cached_array(board: Board, grown: Growth, name: str, labels: list[str], n: int, layer: int) -> Block:
+    """Draw K or V of one layer after n tokens; the newest row is framed."""
+    cached = grown.k if name == "K" else grown.v
+    heads, width = grown.k.shape[1], grown.k.shape[3]
+    values = np.array(np.concatenate(list(cached[layer]), axis=-1))
+    values[n:] = np.nan
     note = f"layer {layer + 1}, {counted(heads, 'key head')}{' side by side' if heads > 1 else ''}"
-    options: dict[str, Any] = {
-        "rows": labels,
-        "follow": True,
-        "note": note,
-        "cuts": [width * i for i in range(1, heads)],
-        **size,
+    picture = board.matrix(
+        name, values, id=f"cache-{name}", rows=labels, follow=True, note=note,
+        cuts=[width * i for i in range(1, heads)], high=max(2.0, min(14.0, 140 / grown.n)),
+        wide=min(4.0, 380 / (heads * width)),
+    )  # fmt: skip
+    names = [f"Read up to {label}" for label in labels]
+    return choosing(picture, LABELS, "token", list(range(grown.n)), names, n - 1)
+
+
+def _bytes_table(model: Model, grown: Growth, n: int) -> None:
+    """List bytes after n tokens: measured, by the formula, new, full, and without sharing where heads share."""
+    keys, heads = model.n_kv_heads, model.n_heads
+    rows = {
+        "kept, measured": grown.n_bytes[n - 1],
+        "by the formula": _cache_bytes(model, n, keys),
+        "new with this token": grown.n_bytes[n - 1] - (grown.n_bytes[n - 2] if n > 1 else 0),
+        **({f"with {heads} key heads": _cache_bytes(model, n, heads)} if keys < heads else {}),
+        f"full, {model.max_tokens:,} tokens": _cache_bytes(model, model.max_tokens, keys),
     }
-
-    def pressed(item: Block) -> Block:
-        names = [f"Read up to {label}" for label in labels]
-        return choosing(item, LABELS, "token", list(range(found.n)), names, n - 1)
-
-    return [
-        paragraph(
-            f"Token {n}, {{new}}: every layer computes one new q, k and v, and compares q with {counted(n, 'key')}."
-            + ("" if n == 1 else f" The other {n - 1} keys and values come from the cache."),
-            new=labels[n - 1],
-        ),
-        pressed(board.matrix("K", rows_of(found.k), id="cache-K", **options)),
-        pressed(board.matrix("V", rows_of(found.v), id="cache-V", **options)),
-    ]  # fmt: skip
-
-
-def _bytes(used: Model, found: Growth, n: int) -> None:
-    """List bytes as measured, as computed, and as they would be if no head shared keys."""
     st.dataframe(
-        counted_bytes(used, found, n),
+        pd.DataFrame({f"after {counted(n, 'token')}": rows.keys(), "bytes": rows.values()}),
         hide_index=True,
         column_config={"bytes": st.column_config.NumberColumn(format="localized")},
         key="cache-bytes",
         alt=f"Bytes of the cache after {counted(n, 'token')}",
     )
-    layers, keys = counted(used.n_layers, "layer"), counted(used.n_kv_heads, "key head")
-    formula = f"2 · {layers} · {keys} · {used.d_k} · {n} · {EACH}"
-    say(f"Formula (4 bytes per number): {formula}", "label")
+    sizes = f"{counted(model.n_layers, 'layer')} · {counted(keys, 'key head')} · {model.d_k}"
+    say(f"Formula (4 bytes per number): 2 · {sizes} · {n} · {EACH}", "label")
 
 
-def counted_bytes(used: Model, found: Growth, n: int) -> pd.DataFrame:
-    """Return bytes after n tokens: measured, by the formula, new, full, and without sharing where heads share."""
-    keys, heads = used.n_kv_heads, used.n_heads
-    rows = {
-        "kept, measured": found.n_bytes[n - 1],
-        "by the formula": _cached(used, n, keys),
-        "new with this token": found.n_bytes[n - 1] - (found.n_bytes[n - 2] if n > 1 else 0),
-        **({f"with {heads} key heads": _cached(used, n, heads)} if keys < heads else {}),
-        f"full, {used.max_tokens:,} tokens": _cached(used, used.max_tokens, keys),
-    }
-    return pd.DataFrame({f"after {counted(n, 'token')}": rows.keys(), "bytes": rows.values()})
+def _cache_bytes(model: Model, n: int, keys: int) -> int:
+    return kv_cache_bytes(n, model.d_k, keys, model.n_layers, EACH)
 
 
-def _cached(used: Model, n: int, keys: int) -> int:
-    return kv_cache_bytes(n, used.d_k, keys, used.n_layers, EACH)
-
-
-def _grown(used: Model, found: Growth, n: int) -> None:
-    """Draw the bytes kept over the tokens read, with and without sharing."""
-    frame = kept_bytes(used, found)
-    several = "kept" if used.n_kv_heads < used.n_heads else None
+def _bytes_chart(model: Model, grown: Growth, n: int) -> None:
+    """Draw the measured KiB over the tokens read, and those of a key head for each head where heads share."""
+    tokens, keys, heads = range(1, grown.n + 1), model.n_kv_heads, model.n_heads
+    measured = np.array(grown.n_bytes) / 1024
+    frame = pd.DataFrame({"kept": counted(keys, "key head"), "tokens": tokens, "KiB": measured})
+    if keys < heads:
+        unshared = [_cache_bytes(model, i, heads) / 1024 for i in tokens]
+        frame = pd.concat([frame, frame.assign(kept=counted(heads, "key head"), KiB=unshared)])
     figure = curves(
-        frame, "tokens", "KiB", several, title="The KV cache grows with each token", x_title="tokens read",
-        y_title="KiB", dark=is_dark(),
+        frame, "tokens", "KiB", "kept" if keys < heads else None, title="The KV cache grows with each token",
+        x_title="tokens read", y_title="KiB", dark=is_dark(),
     )  # fmt: skip
     figure.add_vline(n, line={"dash": "dot", "width": 1})
     chart(figure.update_layout(height=300), frame, key="cache-grown")
-
-
-def kept_bytes(used: Model, found: Growth) -> pd.DataFrame:
-    """Return the measured KiB after each token; and those of a key head for each head, where heads share."""
-    tokens = range(1, found.n + 1)
-    shared = pd.DataFrame(
-        {
-            "kept": counted(used.n_kv_heads, "key head"),
-            "tokens": tokens,
-            "KiB": np.array(found.n_bytes) / 1024,
-        }
-    )
-    if used.n_kv_heads == used.n_heads:
-        return shared
-    alone = [_cached(used, n, used.n_heads) / 1024 for n in tokens]
-    return pd.concat([shared, shared.assign(kept=counted(used.n_heads, "key head"), KiB=alone)])
-
-
-def _notes(found: Growth, used: Model) -> list[Block]:
-    if not found.cut:
-        return []
-    return [paragraph(f"Shows the first {found.n} tokens; {found.cut} more not shown.", "quiet")]

@@ -1,6 +1,6 @@
 """The worked example: two tokens, two heads, every number small enough to check by hand, on the screens of the walk.
 
-In: what the reader typed into the matrices, from the link. Out: the same screens as for a real layer, with numbers.
+In: the numbers typed into its matrices, from the URL. Out: the same screens as for a real layer, with numbers.
 """
 
 import html
@@ -20,147 +20,112 @@ from pages.parts.frame.links import link_to
 from pages.parts.frame.mounts import heard_from
 from pages.parts.frame.page_text import markup, say
 from pages.parts.frame.request import Request
-from pages.parts.inside import link_controls
-from pages.parts.inside.changes import MOST
-from pages.parts.inside.scene import Scene
+from pages.parts.inside.changes import MAX_NUMBER
+from pages.parts.inside.link_controls import is_on, linked
+from pages.parts.inside.scene import WalkState
 from pages.parts.inside.walk import show
 from pages.parts.picture.tiles import Board, token_row
 
 START = {"X": X, **{f"W_{name}{i}": W for name in "qkv" for i, W in ((1, W1), (2, W2))}}
 SHAPES = {name: np.array(values).shape for name, values in START.items()}
+Typed = dict[str, dict[str, float]]  # numbers by matrix and place, from 0, row by row
 _TYPED = re.compile(r"(X|W_[qkv][12]):([1-4]):([1-4]):(-?\d+(?:\.\d+)?(?:e-?\d{1,2})?)", re.ASCII)
 
 
 @st.fragment
 def example_view(request: Request) -> None:
-    """The example, with its matrices to type into."""
-    typed, together = read_typed(state.params().get("typed", "")), link_controls.on("same", first=True)
-    output = state.params().get("output", next(iter(W_O_CHOICES)))
+    """Draw the example, with its matrices to type into."""
+    typed, together = read_typed(state.params().get("typed", "")), is_on("same", first=True)
+    output = state.own_part("output", tuple(W_O_CHOICES))
     try:
-        made = read_example(typed, together, output if output in W_O_CHOICES else "identity")
-        run = run_layer(made.x, made.weights)
+        numbers = read_example(typed, together, output)
+        run = run_layer(numbers.x, numbers.weights)
     except HeadScopeError as error:
         say(str(error), "problem")
         return
-    query, h = _asked("row"), _asked("by")
+    query, h = (int(state.params().get(key) == "2") for key in ("row", "by"))
+    token, picture = "inside-example-token", "inside-picture-example"
     with st.container(key="inside-bar", horizontal=True, gap="small", vertical_alignment="center"):
         board = Board()
         board.add(token_row(TOKENS, (False, False), "Token to follow", line=True, trigger="follow"))
-        board.show("inside-example-token", {"follow": _followed}, query=query)
-        _choose_head(h)
+        board.show(token, {"follow": partial(_follow, token, "follow")}, query=query)
+        linked(
+            st.selectbox, "Head", "by", str(h + 1), first="1", change=_change, options=("1", "2"), width=110,
+            format_func="head {}".format, label_visibility="collapsed",
+        )  # fmt: skip
         if typed:
             st.button("Reset", key="inside-back", on_click=state.change, args=({"typed": None},))
         real = link_to("Inside", {**state.carried(), "at": state.own("at", "")})
         markup(f'<a href="{html.escape(real)}">The same step in the model</a>', inline=True)
     key = f"example-{h}-{query}"
-    scene = Scene(
+    scene = WalkState(
         TOKENS, (False, False), (0, h), query, run, run, key, request, small=True, together=together
     )
-    told = {
-        "typed": partial(_typed, "inside-picture-example"),
-        "token": partial(_row_pressed, "inside-picture-example"),
-        "head": partial(_head_pressed, "inside-picture-example"),
+    on_event = {
+        "typed": partial(_type, picture),
+        "token": partial(_follow, picture, "token"),
+        "head": partial(_choose_head, picture),
     }
-    show(scene, controls={"qkv": _one_matrix, "output": _output}, told=told, data={"cells": typed})
+    show(scene, on_event=on_event, cells=typed)
 
 
-def _asked(key: str) -> int:
-    """The first or the second, from 0."""
-    return 1 if state.params().get(key) == "2" else 0
+def _change(values: Mapping[str, str | None]) -> None:
+    """Change the URL; a number that was chosen is left."""
+    state.change({**values, "cell": None})
 
 
-def _followed() -> None:
-    _follow(heard_from("inside-example-token", "follow"))
-
-
-def _row_pressed(key: str) -> None:
-    _follow(heard_from(key, "token"))
-
-
-def _follow(row: object) -> None:
+def _follow(board: str, event: str) -> None:
+    row = heard_from(board, event)
     if row in (0, 1):
-        state.change({"row": "2" if row else None, "cell": None})
+        _change({"row": "2" if row else None})
 
 
-def _head_pressed(key: str) -> None:
-    head = heard_from(key, "head")
+def _choose_head(board: str) -> None:
+    head = heard_from(board, "head")
     if head in ("1-1", "1-2"):
-        state.change({"by": "2" if head == "1-2" else None, "cell": None})
+        _change({"by": "2" if head == "1-2" else None})
 
 
-def _choose_head(h: int) -> None:
-    st.session_state["inside-example-head"] = h
-    st.selectbox(
-        "Head",
-        range(2),
-        key="inside-example-head",
-        width=110,
-        format_func=lambda at: f"head {at + 1}",
-        label_visibility="collapsed",
-        on_change=_head_chosen,
-    )
+def _type(board: str) -> None:
+    """Write all typed numbers to the URL."""
+    typed = heard_from(board, "typed")
+    if isinstance(typed, Mapping):
+        state.change({"typed": as_text(typed) or None})
 
 
-def _head_chosen() -> None:
-    state.change({"by": "2" if st.session_state["inside-example-head"] else None, "cell": None})
-
-
-def _one_matrix() -> None:
-    link_controls.switch("Same W for Q, K, V", "same", first=True)
-
-
-def _output() -> None:
-    link_controls.choice("W_o", "output", tuple(W_O_CHOICES), 200)
-
-
-def read_typed(text: str) -> dict[str, dict[str, float]]:
-    """The numbers of a link, by matrix and place (from 0, row by row); what is none of them is left out."""
-    found: dict[str, dict[str, float]] = {}
-    for item in text.split(","):
-        match = _TYPED.fullmatch(item)
-        if match is None:
-            continue
+def read_typed(text: str) -> Typed:
+    """Return the numbers of a URL; what is none of the example's matrices is left out."""
+    typed: Typed = {}
+    for match in filter(None, map(_TYPED.fullmatch, text.split(","))):
         name, (rows, columns) = match[1], SHAPES[match[1]]
         row, column, value = int(match[2]) - 1, int(match[3]) - 1, float(match[4])
-        if row < rows and column < columns and abs(value) <= MOST:
-            found.setdefault(name, {})[str(row * columns + column)] = value
-    return found
+        if row < rows and column < columns and abs(value) <= MAX_NUMBER:
+            typed.setdefault(name, {})[str(row * columns + column)] = value
+    return typed
 
 
 def as_text(typed: Mapping[str, Any]) -> str:
-    """What the reader typed, as the link has it: places counted from 1, only numbers of the example's matrices."""
+    """Return typed numbers as in the URL, places from 1; a browser may send anything."""
     items = list[str]()
-    for name in START:
-        columns = SHAPES[name][1]
-        cells = typed.get(name) if isinstance(typed.get(name), Mapping) else {}
-        for at, value in (cells or {}).items():
-            place = int(at) if str(at).isascii() and str(at).isdigit() and len(str(at)) < 3 else -1
-            if (
-                0 <= place < SHAPES[name][0] * columns
-                and isinstance(value, int | float)
-                and abs(value) <= MOST
-            ):
+    for name, (rows, columns) in SHAPES.items():
+        cells = typed.get(name)
+        for key, value in cells.items() if isinstance(cells, Mapping) else ():
+            place = int(key) if re.fullmatch(r"[0-9]{1,2}", str(key)) else rows * columns
+            if place < rows * columns and isinstance(value, int | float) and abs(value) <= MAX_NUMBER:
                 items.append(f"{name}:{place // columns + 1}:{place % columns + 1}:{value:.7g}")
     return ",".join(items)
 
 
-def _typed(key: str) -> None:
-    """The reader typed numbers: the link has them all."""
-    value = heard_from(key, "typed")
-    if isinstance(value, Mapping):
-        state.change({"typed": as_text(value) or None})
-
-
-def read_example(typed: Mapping[str, Any], together: bool, output: str) -> Example:
-    """The example with the reader's numbers in it; what is not a number of a matrix is left out."""
+def read_example(typed: Mapping[str, Mapping[str, float]], together: bool, output: str) -> Example:
+    """Return the example with these numbers, as of `read_typed`, in it."""
 
     def matrix(name: str) -> list[list[float]]:
         array = np.array(START[name], np.float64)
-        for at, value in (typed.get(name) or {}).items():
-            if str(at).isdigit() and int(at) < array.size and isinstance(value, int | float):
-                array.flat[int(at)] = value
-        return [[float(number) for number in line] for line in array]
+        for place, value in typed.get(name, {}).items():
+            array.flat[int(place)] = value
+        rows: list[list[float]] = array.tolist()
+        return rows
 
-    names = ("q", "q", "q") if together else ("q", "k", "v")
+    names = "qqq" if together else "qkv"
     w_q, w_k, w_v = ([matrix(f"W_{name}{i}") for i in (1, 2)] for name in names)
     return example(matrix("X"), w_q, w_k, w_v, output=W_O_CHOICES[output])

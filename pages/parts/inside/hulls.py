@@ -16,11 +16,11 @@ from mha_core.inside import HullDistance, distance_to_hull, plane, sum_of_heads
 from mha_core.wording import counted, percent
 from pages.parts.frame.charts import chart, is_dark
 from pages.parts.frame.page_text import visible
-from pages.parts.inside.scene import Scene, follow, format_error
+from pages.parts.inside.scene import WalkState, follow, format_error
 from pages.parts.picture.tiles import Board, paragraph
 
 
-def _all_outside(scene: Scene) -> list[HullDistance]:
+def _all_outside(scene: WalkState) -> list[HullDistance]:
     """How far the sum of all heads is from each head's hull; costly, and the same for every head of the layer."""
     mapped, total = sum_of_heads(scene.plain, scene.query)
     return scene.kept(
@@ -28,7 +28,7 @@ def _all_outside(scene: Scene) -> list[HullDistance]:
     )
 
 
-def hulls(scene: Scene) -> None:
+def hulls(scene: WalkState) -> None:
     """Say why heads are added, beside one head's mean in its hull and the sum of all heads outside."""
     first, *rest = st.columns([3, 4, 4], gap="medium")
     board = Board()
@@ -49,7 +49,7 @@ def hulls(scene: Scene) -> None:
     draw_hulls(scene, rest)
 
 
-def draw_hulls(scene: Scene, columns: Sequence[Any] = (), height: int = 380) -> None:
+def draw_hulls(scene: WalkState, columns: Sequence[Any] = (), height: int = 380) -> None:
     """Draw one head's mean inside the hull of its values, and the sum of all heads outside, in two columns.
 
     `height` in pixels.
@@ -80,7 +80,7 @@ def _word(key: str, text: str) -> None:
     board.show(f"many-{key}")
 
 
-def _plane(scene: Scene, points: np.ndarray, mark: np.ndarray, name: str, key: str, height: int) -> None:
+def _plane(scene: WalkState, points: np.ndarray, mark: np.ndarray, name: str, key: str, height: int) -> None:
     """The values as points, their hull, and what is compared with it; a click on a point follows its token."""
     flat = plane(points, mark[None])
     near = np.flatnonzero(scene.plain.allowed[scene.query])

@@ -1,16 +1,16 @@
-"""Which query heads read the same keys and values: the picture of who uses whom, and the same in words.
+"""Which query heads share keys and values, as a picture and in words.
 
-In: a layer's projections and a head. Out: blocks.
+In: a layer's projections and a head. Out: a block; a sentence.
 """
 
 from mha_core import Projections
 from mha_core.picture.text import listed
 from mha_core.wording import counted
-from pages.parts.picture.tiles import Block, paragraph
+from pages.parts.picture.tiles import Block
 
 
 def groups_block(owner: tuple[int, ...], keys: int, chosen: int) -> Block:
-    """Which query heads use which key and value head."""
+    """Draw which of `keys` key and value heads each query head uses."""
     own = f"{', each' if keys > 1 else ''} with its own keys and values"
     shared = f" share {counted(keys, 'key and value head')}"
     return {
@@ -22,18 +22,14 @@ def groups_block(owner: tuple[int, ...], keys: int, chosen: int) -> Block:
     }
 
 
-def shared_keys(sizes: Projections, h: int) -> list[Block]:
-    """With whom a head (from 0) shares its keys and values, and what that saves; nothing where it shares none."""
+def shared_keys_text(sizes: Projections, h: int) -> list[str]:
+    """Say with whom a head (from 0) shares its keys and values, and what that saves; nothing where it shares none."""
     if sizes.n_kv_heads == sizes.n_heads:
         return []
-    group = sizes.group(h)
+    group = listed([str(i + 1) for i in sizes.group(h)])
     narrow, wide = sizes.n_kv_heads * sizes.d_k, sizes.n_heads * sizes.d_k
-    owner = tuple(map(sizes.kv_head, range(sizes.n_heads)))
     return [
-        paragraph(
-            f"Query heads **{listed([str(i + 1) for i in group])}** share K and V: {sizes.n_heads} query heads, "
-            f"{counted(sizes.n_kv_heads, 'key and value head')} ([[GQA|grouped-query attention]]). Each token keeps "
-            f"{narrow} numbers of K and of V instead of {wide}."
-        ),
-        groups_block(owner, sizes.n_kv_heads, h),
+        f"Query heads **{group}** share K and V: {sizes.n_heads} query heads, "
+        f"{counted(sizes.n_kv_heads, 'key and value head')} ([[GQA|grouped-query attention]]). Each token keeps "
+        f"{narrow} numbers of K and of V instead of {wide}."
     ]

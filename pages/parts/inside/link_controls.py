@@ -1,47 +1,81 @@
-"""Streamlit's controls whose value stands in the link, whether or not they are drawn on this screen.
+"""Streamlit's controls whose value is a URL parameter, also while another screen is drawn.
 
-In: a key of the link. Out: what the link says. `told` is how a change is written (`changes.change_link` can undo it).
+A control bound by `bind="query-params"` takes its parameter out of the URL once it is not drawn; most of these count
+on other screens, too. In: a parameter. Out: its value. `change` writes a choice (`changes.change_link` can undo it).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
 
 from pages.parts.frame import state
 from pages.parts.frame.option_row import say_unknown
 
-Told = Callable[[Mapping[str, str | None]], None]
+Change = Callable[[Mapping[str, str | None]], None]
 
 
-def switch(label: str, key: str, *, first: bool, told: Told = state.change, disabled: bool = False) -> bool:
-    """On or off; the link has what is not as at first."""
-    widget = f"inside-linked-{key}"
-    value = on(key, first=first)
+def linked(
+    control: Callable[..., Any],
+    label: str,
+    key: str,
+    value: object,
+    *,
+    first: object = None,
+    change: Change = state.change,
+    as_text: Callable[[Any], str] = str,
+    **look: Any,
+) -> None:
+    """Draw a control with this value; a choice goes to the URL's `key`, but for `first`, which stands for none."""
+    widget = f"inside-{key}"
     st.session_state[widget] = value
-    st.toggle(label, key=widget, on_change=_switched, args=(key, widget, first, told), disabled=disabled)
+    control(label, key=widget, on_change=_write, args=(key, widget, first, change, as_text), **look)
+
+
+def _write(key: str, widget: str, first: object, change: Change, as_text: Callable[[Any], str]) -> None:
+    value = st.session_state[widget]
+    change({key: None if value in (None, first) else as_text(value)})
+
+
+def switch(label: str, key: str, *, first: bool, change: Change = state.change) -> bool:
+    """Draw a toggle and return whether it is on."""
+    value = is_on(key, first=first)
+    linked(st.toggle, label, key, value, first=first, change=change, as_text=lambda on: str(on).lower())
     return value
 
 
-def on(key: str, *, first: bool) -> bool:
-    """What the link says of a switch."""
+def is_on(key: str, *, first: bool) -> bool:
+    """Return whether the URL has a toggle on."""
     return {"true": True, "false": False}.get(state.params().get(key, "").lower(), first)
 
 
-def _switched(key: str, widget: str, first: bool, told: Told) -> None:
-    value = bool(st.session_state[widget])
-    told({key: None if value == first else str(value).lower()})
-
-
-def choice(label: str, key: str, options: Sequence[str], width: int) -> str:
-    """One of a few; the first is not in the link."""
-    widget = f"inside-linked-{key}"
-    value = state.own_part(key, options)
+def choice(label: str, key: str, options: Sequence[str], width: int) -> None:
+    """Draw a box with these options; the first is not in the URL."""
     say_unknown(key, options, options[0])
-    st.session_state[widget] = value
-    st.selectbox(label, options, key=widget, width=width, on_change=_chosen, args=(key, widget, options[0]))
-    return value
+    value = state.own_part(key, options)
+    linked(st.selectbox, label, key, value, first=options[0], options=options, width=width)
 
 
-def _chosen(key: str, widget: str, first: str) -> None:
-    value = st.session_state[widget]
-    state.change({key: None if value in (None, first) else str(value)})
+@dataclass(frozen=True)
+class Field:
+    """A whole number in the URL: its key, its label, what it is at first, and its limits."""
+
+    key: str
+    label: str
+    first: int
+    minimum: int
+    maximum: int
+
+    def in_link(self) -> int:
+        """Return the URL's number; the first where it has none, or one out of the limits."""
+        text = state.params().get(self.key, "")
+        value = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else self.first
+        return value if self.minimum <= value <= self.maximum else self.first
+
+
+def number_fields(fields: Iterable[Field]) -> None:
+    """Draw a box for each number."""
+    for field in fields:
+        limits: dict[str, Any] = {"min_value": field.minimum, "max_value": field.maximum, "width": 150}
+        linked(st.number_input, field.label, field.key, field.in_link(), first=field.first, **limits)

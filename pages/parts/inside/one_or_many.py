@@ -23,9 +23,9 @@ from pages.parts.frame import loading
 from pages.parts.frame.charts import chart, is_dark
 from pages.parts.frame.request import Request
 from pages.parts.inside.hulls import hulls
-from pages.parts.inside.scene import Scene, make_plain, pick
-from pages.parts.inside.screens import Screen, aloud, beside, here, way
-from pages.parts.inside.selectable import LABELS, heads_of, tokens_of, told
+from pages.parts.inside.scene import WalkState, make_plain, pick
+from pages.parts.inside.screens import Screen, beside, draw_pager, heading, here
+from pages.parts.inside.selectable import LABELS, heads_of, on_choice, tokens_of
 from pages.parts.picture.tiles import Block, Board, column, paragraph, row
 from pages.parts.serve import cache
 
@@ -44,18 +44,18 @@ def many_view(request: Request) -> None:
         Screen("hulls", "What heads can output", hulls),
     )
     at = here(screens)
-    way("inside-way-many", screens, at)
+    draw_pager("inside-way-many", screens, at)
     with st.container(key="inside-step-many", gap="small"):
-        aloud(at, screens[at])
+        heading(at, screens[at])
         screens[at].draw(scene)
 
 
-def one_head(scene: Scene) -> np.ndarray:
+def one_head(scene: WalkState) -> np.ndarray:
     """The weights (query, key) of the layer read as one wide head."""
     return scene.kept("one head", lambda: as_one_head(scene.plain))
 
 
-def _rows(scene: Scene) -> None:
+def _rows(scene: WalkState) -> None:
     now, i, n = scene.plain, scene.query, len(scene.there)
     h = scene.sizes.n_heads
     one = one_head(scene)
@@ -86,11 +86,11 @@ def _rows(scene: Scene) -> None:
         size="third",
     )
     board.add(row(words, column(rows_block(board, scene, one), size="rest")))
-    board.show("many-rows", told("many-rows", scene))
+    board.show("many-rows", on_choice("many-rows", scene))
     board.numbers("many-rows", scene.source)
 
 
-def rows_block(board: Board, scene: Scene, one: np.ndarray, high: float = 18) -> Block:
+def rows_block(board: Board, scene: WalkState, one: np.ndarray, high: float = 18) -> Block:
     """The weights of the followed token: as one wide head, then head by head, `high` pixels each."""
     now, i, layer, n = scene.plain, scene.query, scene.head[0] + 1, len(scene.there)
     drawn = board.matrix(
@@ -108,7 +108,7 @@ def rows_block(board: Board, scene: Scene, one: np.ndarray, high: float = 18) ->
     return tokens_of(scene, drawn, ".top span", list(range(n)))
 
 
-def _costs(scene: Scene) -> None:
+def _costs(scene: WalkState) -> None:
     sizes, n = scene.sizes, scene.plain.n
     d, h, width = sizes.d_model, sizes.n_heads, sizes.n_heads * sizes.d_k
     size = (
@@ -173,7 +173,7 @@ def costs(n: int, sizes: Projections) -> pd.DataFrame:
     return pd.DataFrame(table)
 
 
-def _ranks(scene: Scene) -> None:
+def _ranks(scene: WalkState) -> None:
     used = scene.sizes
     narrow, wide = forms(scene)
     rotation = " Rotary positions leave the rank unchanged." if scene.plain.rotary else ""
@@ -188,7 +188,7 @@ def _ranks(scene: Scene) -> None:
         spectrum(scene)
 
 
-def forms(scene: Scene) -> tuple[Bilinear, Bilinear]:
+def forms(scene: WalkState) -> tuple[Bilinear, Bilinear]:
     """Return the form W_q W_kᵀ of the head, and of all heads of the layer unsplit."""
     used, h, layer = scene.sizes, scene.h, scene.head[0]
     model = loading.model(scene.request)
@@ -199,7 +199,7 @@ def forms(scene: Scene) -> tuple[Bilinear, Bilinear]:
     return narrow, wide
 
 
-def spectrum(scene: Scene, height: int = 340) -> None:
+def spectrum(scene: WalkState, height: int = 340) -> None:
     """Draw the singular values of both forms, the largest as 1, `height` pixels high."""
     named = zip((f"head {scene.h + 1}", "unsplit"), forms(scene), strict=True)
     frame = pd.concat(

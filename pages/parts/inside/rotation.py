@@ -1,7 +1,7 @@
-"""Positions by rotation, a step of its own where a model has it: Q and K before and after, one pair of numbers turned
-by hand, and a score that knows the distance of two tokens and nothing else of their positions.
+"""Positions by rotation, for models that have it: Q and K before and after, one pair of numbers turned by hand, and a
+score that depends on the distance of two tokens alone.
 
-In: a scene. Out: a board.
+In: a scene. Out: words, blocks and charts of two screens.
 """
 
 import math
@@ -14,116 +14,113 @@ import streamlit as st
 from mha_core.figures.charts import turned
 from mha_core.inside import Turn, product_at, turn
 from mha_core.rotary import Rotary
-from pages.parts.frame import state
 from pages.parts.frame.charts import chart, is_dark
-from pages.parts.inside.number_fields import Field, ask
-from pages.parts.inside.scene import Scene, format_error
-from pages.parts.inside.shown_code import rotation_lines
-from pages.parts.inside.stage import Stage
+from pages.parts.inside.link_controls import Field
+from pages.parts.inside.scene import WalkState, format_error
 from pages.parts.picture.tiles import Block, Board, column, op, paragraph, row
 
 MOVED = (0, 5, 100)
+MATRIX = (
+    r"\begin{pmatrix}x'\\y'\end{pmatrix} = "
+    r"\begin{pmatrix}\cos\theta & -\sin\theta\\ \sin\theta & \cos\theta\end{pmatrix}"
+    r"\begin{pmatrix}x\\y\end{pmatrix}"
+)
 
 
-def rotation(scene: Scene, stage: Stage) -> None:
-    """Queries and keys before and after; only for models that rotate."""
-    rotary = scene.now.rotary
-    if rotary is None:
-        return
-    said, *pictures = _before_and_after(stage.picture, scene, rotary)
-    stage.words.add(said)
-    stage.picture.add(*pictures)
-    turned = rotary.n_turned
-    stage.latex = rf"\theta_i = p \cdot {rotary.theta:.0f}^{{-2i/{2 * turned}}}"
-    stage.lines = rotation_lines(scene.now)
+def _rotation_of(scene: WalkState) -> tuple[Rotary, np.ndarray, np.ndarray]:
+    """Return how the layer rotates, and Q and K of the head before it. Raises ValueError where it does not."""
+    run = scene.now
+    if run.rotary is None or run.q_unrotated is None or run.k_unrotated is None:
+        raise ValueError("a run that rotates must hold its rotation, and q and k before it")
+    return run.rotary, run.q_unrotated[scene.h], run.k_unrotated[scene.kv]
 
 
-def distance(scene: Scene, stage: Stage) -> None:
-    """One pair turned by hand, and what is left of positions in a score."""
-    rotary = scene.now.rotary
-    if rotary is None:
-        return
-    field = Field("turned", "Pair", rotary.n_turned // 8 + 1, 1, rotary.n_turned)
-    pair = field.in_link()
-    said, *pictures = _by_hand(stage.picture, scene, rotary, pair - 1)
-    stage.words.add(said, _why(scene, rotary))
-    stage.picture.add(*pictures)
-    stage.below = lambda: _below(scene, rotary, pair - 1)
-    stage.latex = (
-        r"\begin{pmatrix}x'\\y'\end{pmatrix} = "
-        r"\begin{pmatrix}\cos\theta & -\sin\theta\\ \sin\theta & \cos\theta\end{pmatrix}"
-        r"\begin{pmatrix}x\\y\end{pmatrix}"
+def angle_formula(scene: WalkState) -> str:
+    """Return the angle of a pair in LaTeX."""
+    rotary, *_ = _rotation_of(scene)
+    return rf"\theta_i = p \cdot {rotary.theta:.0f}^{{-2i/{2 * rotary.n_turned}}}"
+
+
+def rotation_words(scene: WalkState) -> list[Block]:
+    """Say how far the first and the last pair turn per token."""
+    rotary, *_ = _rotation_of(scene)
+    half, last = rotary.d_k // 2, rotary.n_turned - 1
+    text = (
+        f"{scene.title} encodes positions by rotation (RoPE). Queries and keys are {half} pairs, number i with i + "
+        f"{half}. The first pair turns by {_degrees(rotary.frequency(0))} per token, the last by "
+        f"{_degrees(rotary.frequency(last))}."
     )
-    stage.controls = lambda: ask((field,), {"turned": pair}, _pair_chosen)
+    return [paragraph(text + (f" Pairs {last + 2} to {half} are not rotated." if last + 1 < half else ""))]
 
 
-def _pair_chosen(key: str, value: int) -> None:
-    state.change({key: str(value)})
-
-
-def _before_and_after(board: Board, scene: Scene, rotary: Rotary) -> list[Block]:
-    """Q and K of the head, as they were read and as they are compared."""
-    now, h, half = scene.now, scene.h, rotary.d_k // 2
-    if now.q_unrotated is None or now.k_unrotated is None:
-        return []
+def rotation(board: Board, scene: WalkState) -> list[Block]:
+    """Draw Q and K of the head, before and after rotation."""
+    rotary, q, k = _rotation_of(scene)
+    size = {"high": max(1.0, min(11.0, 150 / scene.now.n)), "wide": min(5.0, 330 / rotary.d_k)}
 
     def picture(name: str, values: np.ndarray, ident: str) -> Block:
-        size: dict[str, Any] = {"high": max(1.0, min(11.0, 150 / now.n)), "wide": min(5.0, 330 / rotary.d_k)}
-        return board.matrix(name, values, id=ident, rows=scene.labels, follow=True, cuts=[half], **size)
+        options: dict[str, Any] = {"rows": scene.labels, "follow": True, "cuts": [rotary.d_k // 2], **size}
+        return board.matrix(name, values, id=ident, **options)
 
-    last, some = rotary.n_turned - 1, rotary.n_turned < half
+    def both(name: str, before: np.ndarray, after: np.ndarray) -> Block:
+        blocks = picture(name, before, f"{name}-before"), picture(f"{name} rotated", after, f"{name}-after")
+        return column(*blocks, size="narrow")
+
+    return [row(both("Q", q, scene.now.q[scene.h]), both("K", k, scene.now.k[scene.kv]))]
+
+
+def pair_field(rotary: Rotary) -> Field:
+    """Return the URL's choice of a pair, from 1."""
+    return Field("turned", "Pair", rotary.n_turned // 8 + 1, 1, rotary.n_turned)
+
+
+def _turn_of(scene: WalkState) -> Turn:
+    """Return the chosen pair of the followed token's query, turned."""
+    rotary, q, _ = _rotation_of(scene)
+    return turn(rotary, q[scene.query], scene.query, pair_field(rotary).in_link() - 1)
+
+
+def distance_words(scene: WalkState) -> list[Block]:
+    """Say by which angle a pair turns, and what is left of positions in a score."""
+    rotary, *_ = _rotation_of(scene)
+    pair, half = _turn_of(scene), rotary.d_k // 2
+    stretched = ", stretched" if rotary.stretch else ""
+    speed = f"{rotary.theta:,.0f}^(−2 · {pair.pair} / {2 * rotary.n_turned}){stretched}"
+    table = distances(scene)
+    error = format_error(np.ptp(table["q · k"][: len(MOVED)]))
     return [
         paragraph(
-            f"{scene.title} encodes positions by rotation (RoPE). Queries and keys are {half} pairs, number i with "
-            f"i + {half}. The first pair turns by {_degrees(rotary.frequency(0))} per token, the last by "
-            f"{_degrees(rotary.frequency(last))}."
-            + (f" Pairs {last + 2} to {half} are not rotated." if some else "")
+            f"Pair {pair.pair + 1} of q of {{token}}: numbers {pair.pair + 1} and {pair.pair + 1 + half}. At position "
+            f"**{scene.query}**, counted from 0, angle = {scene.query} · {speed} = **{pair.angle:.3f}** "
+            f"({_degrees(pair.angle)}).",
+            token=scene.token,
         ),
-        row(
-            column(
-                picture("Q", now.q_unrotated[h], "Q-before"),
-                picture("Q rotated", now.q[h], "Q-after"),
-                size="narrow",
-            ),
-            column(
-                picture("K", now.k_unrotated[scene.kv], "K-before"),
-                picture("K rotated", now.k[scene.kv], "K-after"),
-                size="narrow",
-            ),
+        paragraph(
+            f"Only the distance counts. Move the query of {{token}} and the key of {{best}} together by {MOVED[1]} or "
+            f"{MOVED[2]} tokens: their score stays equal within {error}.",
+            token=scene.token,
+            best=scene.labels[int(table["key"][0])],
         ),
     ]
 
 
-def _turned(scene: Scene, rotary: Rotary, pair: int) -> Turn | None:
-    queries = scene.now.q_unrotated
-    return None if queries is None else turn(rotary, queries[scene.h, scene.query], scene.query, pair)
+def turned_by_hand(board: Board, scene: WalkState) -> list[Block]:
+    """Draw a pair times the matrix that turns it."""
+    pair = _turn_of(scene)
+    cos, sin = math.cos(pair.angle), math.sin(pair.angle)
 
+    def tiles(name: str, values: np.ndarray, ident: str, **note: str) -> Block:
+        return board.matrix(name, values, "tiles", id=ident, digits=3, **note)
 
-def _by_hand(board: Board, scene: Scene, rotary: Rotary, pair: int) -> list[Block]:
-    """One pair of the followed token's query: the angle, and the matrix that turns it."""
-    found = _turned(scene, rotary, pair)
-    if found is None:
-        return []
-    half, cos, sin = rotary.d_k // 2, math.cos(found.angle), math.sin(found.angle)
-    how = f"{rotary.theta:,.0f}^(−2 · {pair} / {2 * rotary.n_turned})" + (
-        ", stretched" if rotary.stretch else ""
-    )
-    tiles: dict[str, Any] = {"kind": "tiles", "digits": 3}
     return [
-        paragraph(
-            f"Pair {pair + 1} of q of {{token}}: numbers {pair + 1} and {pair + 1 + half}. At position "
-            f"**{scene.query}**, counted from 0, angle = {scene.query} · {how} = **{found.angle:.3f}** "
-            f"({_degrees(found.angle)}).",
-            token=scene.token,
-        ),
         row(
-            board.matrix("turn", np.array([[cos, -sin], [sin, cos]]), id="turn", note="cos −sin, sin cos", **tiles),
+            tiles("turn", np.array([[cos, -sin], [sin, cos]]), "turn", note="cos −sin, sin cos"),
             op("×"),
-            board.matrix("before", np.array(found.before)[:, None], id="pair-before", **tiles),
+            tiles("before", np.array(pair.before)[:, None], "pair-before"),
             op("="),
-            board.matrix("after", np.array(found.after)[:, None], id="pair-after", **tiles),
-        ),
-    ]  # fmt: skip
+            tiles("after", np.array(pair.after)[:, None], "pair-after"),
+        )
+    ]
 
 
 def _degrees(angle: float) -> str:
@@ -131,41 +128,16 @@ def _degrees(angle: float) -> str:
     return f"{degrees:.1f}°" if degrees >= 0.1 or not degrees else f"{degrees:.2g}°"
 
 
-def _arrow(scene: Scene, rotary: Rotary, pair: int) -> None:
-    """The pair as an arrow, before and after."""
-    found = _turned(scene, rotary, pair)
-    if found is None:
-        return
-    places = pd.DataFrame([found.before, found.after], columns=["x", "y"]).assign(arrow=["before", "after"])
-    figure = turned(found.before, found.after, title=f"Turned by {_degrees(found.angle)}", dark=is_dark())
-    chart(figure, places, key="inside-turn")
-
-
-def _why(scene: Scene, rotary: Rotary) -> Block:
-    """What is left of two positions in a score."""
-    table = distances(scene, rotary)
-    products = table["q · k"][: len(MOVED)]
-    best = scene.labels[int(table["key"][0])]
-    return paragraph(
-        "Only the distance counts. Move the query of {token} and the key of {best} together by "
-        f"{MOVED[1]} or {MOVED[2]} tokens: their score stays equal within "
-        f"{format_error(products.max() - products.min())}.",
-        token=scene.token,
-        best=best,
-    )
-
-
-def _below(scene: Scene, rotary: Rotary, pair: int) -> None:
+def distance_charts(scene: WalkState) -> None:
+    """Draw the pair as an arrow before and after, and the products at other positions."""
+    pair = _turn_of(scene)
+    arrows = pd.DataFrame([pair.before, pair.after], columns=["x", "y"]).assign(arrow=["before", "after"])
+    figure = turned(pair.before, pair.after, title=f"Turned by {_degrees(pair.angle)}", dark=is_dark())
     left, right = st.columns([2, 3], gap="medium")
     with left:
-        _arrow(scene, rotary, pair)
-    with right:
-        _distances(scene, rotary)
-
-
-def _distances(scene: Scene, rotary: Rotary) -> None:
-    st.dataframe(
-        distances(scene, rotary),
+        chart(figure, arrows, key="inside-turn")
+    right.dataframe(
+        distances(scene),
         hide_index=True,
         column_config={
             "query": "position of the query",
@@ -177,13 +149,11 @@ def _distances(scene: Scene, rotary: Rotary) -> None:
     )
 
 
-def distances(scene: Scene, rotary: Rotary) -> pd.DataFrame:
+def distances(scene: WalkState) -> pd.DataFrame:
     """Return the same query and key at other positions: where the distance is the same, so is the product."""
-    now, i = scene.now, scene.query
-    if now.q_unrotated is None or now.k_unrotated is None:
-        raise ValueError("a run that rotates must hold what was before the rotation")
-    j = int(now.weights[scene.h, i, : len(scene.there)].argmax())
-    q, k = now.q_unrotated[scene.h, i], now.k_unrotated[scene.kv, j]
+    rotary, q, k = _rotation_of(scene)
+    i = scene.query
+    j = int(scene.now.weights[scene.h, i, : len(scene.there)].argmax())
     places = [(i + moved, j + moved) for moved in MOVED] + [(i + 1, j), (i + 20, j)]
-    rows = [(at, key, at - key, product_at(rotary, q, k, at, key)) for at, key in places]
+    rows = [(query, key, query - key, product_at(rotary, q[i], k[j], query, key)) for query, key in places]
     return pd.DataFrame(rows, columns=["query", "key", "distance", "q · k"])

@@ -1,13 +1,14 @@
-"""The map of the calculation, "you are here": sentence, X, Q K V, scores, weights, Z, W_o, output, and a shape at each.
+"""The map of the calculation, "you are here": sentence, X, Q K V, scores, weights, Z, W_o, output, and their shapes.
 
-In: a run of a layer and the station where the reader is. Out: a block for a board. Where it is `live`, a click on a
-station is told as the trigger `station`; where stations have links, a click follows them.
+In: a run of a layer and the station of the screen. Out: a block for a board. Where it is `live`, a click on a station
+is the event `station`; where stations have links, a click follows them.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mha_core import LayerRun
+from mha_core.wording import counted
 from pages.parts.picture.tiles import Block
 
 
@@ -33,39 +34,30 @@ STATIONS = (
 KEYS = tuple(station.key for station in STATIONS)
 
 
-def shapes(run: LayerRun) -> dict[str, str]:
-    """The shape at each station, of one head from Q to Z."""
-    used, n, keys = run.projections, run.n, run.n_keys
-    return {
-        "sentence": f"{n} token{'s' * (n != 1)}",
-        "x": f"{n} × {used.d_model}",
-        "qkv": f"{n} × {used.d_k}" if used.d_k == used.d_v else f"{n} × {used.d_k}, {used.d_v}",
-        "scores": f"{n} × {keys}",
-        "weights": f"{n} × {keys}",
-        "z": f"{n} × {used.d_v}",
-        "w_o": f"{used.n_heads * used.d_v} × {used.d_model}",
-        "output": f"{n} × {used.d_model}",
-    }
+def shapes(run: LayerRun) -> tuple[str, ...]:
+    """Return the shape at each station, of one head from Q to Z."""
+    sizes, n = run.projections, run.n
+    values = f", {sizes.d_v}" if sizes.d_k != sizes.d_v else ""
+    return (
+        counted(n, "token"),
+        f"{n} × {sizes.d_model}",
+        f"{n} × {sizes.d_k}{values}",
+        f"{n} × {run.n_keys}",
+        f"{n} × {run.n_keys}",
+        f"{n} × {sizes.d_v}",
+        f"{sizes.n_heads * sizes.d_v} × {sizes.d_model}",
+        f"{n} × {sizes.d_model}",
+    )
 
 
 def route(
-    run: LayerRun, now: str | None, *, live: bool = False, links: Mapping[str, str] | None = None
+    run: LayerRun, station: str | None, *, live: bool = False, links: Mapping[str, str] | None = None
 ) -> Block:
-    """The map with `now`, a station's key, marked. `links`: an address for some or all of the stations."""
-    size = shapes(run)
-    return {
-        "type": "route",
-        "label": "You are here",
-        "live": live,
-        "now": KEYS.index(now) if now in KEYS else None,
-        "items": [
-            {
-                "key": station.key,
-                "name": station.name,
-                "shape": size[station.key],
-                "about": station.about,
-                **({"link": links[station.key]} if links and station.key in links else {}),
-            }
-            for station in STATIONS
-        ],
-    }
+    """Draw the map with one station marked. `links`: a URL for some or all of the stations."""
+    items = [
+        {"key": each.key, "name": each.name, "shape": shape, "about": each.about}
+        | ({"link": links[each.key]} if links and each.key in links else {})
+        for each, shape in zip(STATIONS, shapes(run), strict=True)
+    ]
+    index = KEYS.index(station) if station in KEYS else None
+    return {"type": "route", "label": "You are here", "live": live, "now": index, "items": items}

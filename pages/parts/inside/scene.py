@@ -1,6 +1,6 @@
-"""What every part of Inside needs: the layer run on the reader's sentence, a head, a token, and how to say numbers.
+"""State that every part of Inside shares: the layer run on the user's sentence, a head and a token.
 
-In: what the reader asked for. Out: a `Scene`; the head and the token stay in the link.
+In: a request. Out: a `WalkState`; the head and the token stay in the URL.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -28,22 +28,22 @@ CSS = Path(__file__).parents[3] / "assets" / "css"
 SHOWN_KEYS = 40
 FOLLOWED, PLACES = "followed", "places"
 T = TypeVar("T")
+Cell = tuple[str, int, int]  # a number: its array, row and column, from 0
 
 
 def style() -> None:
-    """The little that this page adds to the frame's own style."""
+    """Add this page's own style."""
     st.html(CSS / "inside.css")
     if state.params().get("present") == "1":
         st.html(CSS / "inside_present.css")
 
 
 @dataclass(frozen=True)
-class Scene:
-    """What every step needs: the layer as the model ran it and as the reader changed it, one head, one token.
+class WalkState:
+    """A layer as the model ran it (`plain`) and as the user changed it (`now`), one head, one token to follow.
 
-    `small`: so few numbers that each is written out; `together`: there, one matrix makes Q, K and V.
-    `with_matrices`: draw W_q, W_k, W_v, W_o as well. `cell`: the number that the reader asked about, by its table and
-    its place there.
+    `small`: the worked example, with each number written out; `together`: there, one matrix makes Q, K and V.
+    `with_matrices`: draw W_q, W_k, W_v, W_o as well. `cell`: the chosen number. `key`: its name for widgets.
     """
 
     labels: tuple[str, ...]
@@ -57,7 +57,7 @@ class Scene:
     small: bool = False
     together: bool = True
     with_matrices: bool = False
-    cell: tuple[str, int, int] | None = None
+    cell: Cell | None = None
 
     @property
     def h(self) -> int:
@@ -78,14 +78,14 @@ class Scene:
 
     @property
     def title(self) -> str:
-        """The model's name in a sentence, without how it is stored."""
+        """The model's name in a sentence, without its storage format."""
         if self.small:
             return "the example"
         return loading.model(self.request).title.partition(",")[0]
 
     @property
     def source(self) -> dict[str, str]:
-        """What its numbers were computed from, for files."""
+        """Model, head and text behind its numbers, for files."""
         return {"model": self.title, "head": head_name(self.head), "text": self.request.text}
 
     @property
@@ -95,7 +95,7 @@ class Scene:
 
     @property
     def there(self) -> tuple[str, ...]:
-        """The tokens that there are for the followed one: all, or those up to itself under a causal model."""
+        """Tokens visible to the followed one: all, or under a causal model those up to itself."""
         return self.labels[: self.now.seen(self.query)]
 
     @property
@@ -104,42 +104,41 @@ class Scene:
         return self.now is not self.plain
 
     def kept(self, part: Hashable, make: Callable[[], T]) -> T:
-        """Something computed of the layer as the model ran it, made once."""
+        """Return a result computed of the layer as the model ran it, cached."""
         if self.small:
             return make()
         return cache.of_run(self.request.run, loading.model(self.request), (self.head[0], part), make)
 
 
 def layer_of(request: Request, tokens: Tokens, layer: int) -> LayerRun:
-    """What one layer (from 0) computed for a text, as the model ran it; its weights are kept once for all texts."""
-    used = loading.model(request)
+    """Return what one layer (from 0) computed for a text, cached; its weights are cached once for all texts."""
+    model = loading.model(request)
 
     def make() -> LayerRun:
-        weights = cache.of_model(used, ("projections", layer), lambda: projections_of(used, layer))
-        return layer_details(tokens, used, layer, projections=weights)
+        weights = cache.of_model(model, ("projections", layer), lambda: projections_of(model, layer))
+        return layer_details(tokens, model, layer, projections=weights)
 
     run = replace(request, text=tokens.text, pair=tokens.pair).run
-    return cache.of_run(run, used, ("layer", layer), make)
+    return cache.of_run(run, model, ("layer", layer), make)
 
 
 def run_of(request: Request, tokens: Tokens, layer: int, edits: Edits) -> LayerRun:
-    """The layer run on the reader's sentence with these changes; without any, the model's own run."""
+    """Run the layer on the user's sentence with these changes; without any, return the model's own run."""
     plain = layer_of(request, tokens, layer)
     if not edits.any:
         return plain
-    return cache.of_run(
-        request.run, loading.model(request), ("edited", layer, edits), lambda: edited(plain, edits)
-    )
+    key = ("edited", layer, edits)
+    return cache.of_run(request.run, loading.model(request), key, lambda: edited(plain, edits))
 
 
-def parity_of(scene: Scene) -> Parity:
-    """How far torch is from this run."""
+def parity_of(scene: WalkState) -> Parity:
+    """Return the difference between torch and this run."""
     return scene.kept(("parity", scene.now.edits), lambda: equal_to_torch(scene.now))
 
 
 @dataclass(frozen=True)
-class Picked:
-    """The head and the token the reader follows; `key` names this sentence."""
+class HeadToken:
+    """The head and the token that the user follows; `key` names this sentence."""
 
     tokens: Tokens
     units: tuple[Unit, ...]
@@ -148,41 +147,40 @@ class Picked:
     key: str
 
 
-def pick(request: Request, record: AttentionRecord) -> Picked:
-    """Layer, head and token: from the link, which follows what the reader chooses."""
-    units = piece_units(record.tokens)
-    grid = cache.grid(request, record)
+def pick(request: Request, record: AttentionRecord) -> HeadToken:
+    """Draw the choice of layer, head and token, and return what the URL has of it."""
+    units, grid = piece_units(record.tokens), cache.grid(request, record)
     key = sentence_key(units)
-    asked, _ = carried_selection.settle(request, grid)
-    carried_selection.keep(request, grid, asked)
-    asked_for = shell.selection(request, grid, asked=asked)
+    params, _ = carried_selection.settle(request, grid)
+    carried_selection.keep(request, grid, params)
+    selection = shell.selection(request, grid, asked=params)
     st.session_state[PLACES] = key, places_of(units, grid)
     with st.container(key="inside-bar", horizontal=True, gap="small", vertical_alignment="center"):
-        query = choose_token(units, followed(grid, asked_for, key), key)
-        head = choose_head(record.n_layers, record.n_heads, asked_for.head)
-    return Picked(record.tokens, units, head, query, key)
+        query = choose_token(units, followed(grid, selection, key), key)
+        head = choose_head(record.n_layers, record.n_heads, selection.head)
+    return HeadToken(record.tokens, units, head, query, key)
 
 
 def places_of(units: Sequence[Unit], grid: Grid) -> tuple[int | None, ...]:
-    """Where each piece stands in a picture, which may show words or hide special tokens; None where it does not."""
+    """Return each token's place in a grid, which may show words or hide special tokens; None where it has none."""
     return tuple(
         next((i for i, unit in enumerate(grid.units) if piece in unit.pieces), None)
         for piece in range(len(units))
     )
 
 
-def followed(grid: Grid, asked_for: Selection, sentence: str) -> int:
-    """The piece to follow. An address knows words and what is not hidden; which piece of a word is remembered here."""
-    kept = st.session_state.get(FOLLOWED)
-    if isinstance(kept, tuple) and (kept[0], kept[2]) == (sentence, state.params().get("pin")):
-        return int(kept[1])
-    return grid.units[asked_for.pins[0]].pieces[0] if asked_for.pins else 0
+def followed(grid: Grid, selection: Selection, sentence: str) -> int:
+    """Return the token to follow. The URL knows words that are not hidden; the session knows which of their tokens."""
+    last = st.session_state.get(FOLLOWED)
+    if isinstance(last, tuple) and (last[0], last[2]) == (sentence, state.params().get("pin")):
+        return int(last[1])
+    return grid.units[selection.pins[0]].pieces[0] if selection.pins else 0
 
 
 def follow(query: object, sentence: str) -> None:
-    """Follow another piece of a sentence that was drawn; a browser may send anything. For callbacks."""
-    of, places = st.session_state.get(PLACES, ("", ()))
-    if of != sentence or not isinstance(query, int) or not 0 <= query < len(places):
+    """Follow another token of a sentence that was drawn; a browser may send anything. For callbacks."""
+    drawn, places = st.session_state.get(PLACES, ("", ()))
+    if drawn != sentence or not isinstance(query, int) or not 0 <= query < len(places):
         return
     place = places[query]
     pin = state.params().get("pin") if place is None else str(place)
@@ -191,12 +189,12 @@ def follow(query: object, sentence: str) -> None:
 
 
 def sentence_key(units: Sequence[Unit]) -> str:
-    """Names a sentence, so that what a reader did in one is not taken for another."""
+    """Return a sentence's name, so that a choice made in one does not count in another."""
     return blake2s(repr([unit.label for unit in units]).encode(), digest_size=6).hexdigest()
 
 
 def choose_head(n_layers: int, n_heads: int, opening: Head) -> Head:
-    """Layer and head, numbered from 1 on the screen; the link decides, and is changed by a choice."""
+    """Draw layer and head as the URL has them, numbered from 1; a choice changes the URL."""
     st.session_state["inside-layer"], st.session_state["inside-head"] = opening
     for name, count in (("layer", n_layers), ("head", n_heads)):
         st.selectbox(
@@ -211,8 +209,8 @@ def choose_head(n_layers: int, n_heads: int, opening: Head) -> Head:
     return opening
 
 
-def _numbered(name: str, at: int) -> str:
-    return f"{name} {at + 1}"
+def _numbered(name: str, index: int) -> str:
+    return f"{name} {index + 1}"
 
 
 def _head_chosen() -> None:
@@ -221,7 +219,7 @@ def _head_chosen() -> None:
 
 
 def choose_token(units: Sequence[Unit], chosen: int, sentence: str) -> int:
-    """The token to follow; the picture marks it without asking the server."""
+    """Draw the tokens to follow one of; the picture marks it without the server."""
     key = f"inside-token-{sentence}"
     chosen = chosen if 0 <= chosen < len(units) else 0
     board = Board()
@@ -232,27 +230,27 @@ def choose_token(units: Sequence[Unit], chosen: int, sentence: str) -> int:
 
 
 def token_chosen(board: str, trigger: str, sentence: str) -> None:
-    """The reader pressed a token on a board."""
+    """Follow the token pressed on a board. For callbacks."""
     follow(heard_from(board, trigger), sentence)
 
 
-def make_plain(request: Request, picked: Picked) -> Scene | None:
-    """The layer as the model has it, with nothing changed."""
+def make_plain(request: Request, picked: HeadToken) -> WalkState | None:
+    """Return the layer as the model has it; None, with the error on the page, where it cannot be run."""
     plain = shell.or_show_error(layer_of, request, picked.tokens, picked.head[0])
     if plain is None:
         return None
     labels = tuple(unit.label for unit in picked.units)
     special = tuple(unit.special for unit in picked.units)
     key = f"{picked.key}-{picked.head[0]}-{picked.head[1]}-{picked.query}"
-    return Scene(labels, special, picked.head, picked.query, plain, plain, key, request)
+    return WalkState(labels, special, picked.head, picked.query, plain, plain, key, request)
 
 
 def code(*lines: tuple[str, str]) -> None:
-    """Lines of torch, their remarks one under the other."""
+    """Write lines of torch, their remarks one under the other."""
     wide = max(len(line) for line, remark in lines if remark)
     st.code("\n".join(f"{line:<{wide}}  # {remark}" if remark else line for line, remark in lines))
 
 
 def format_error(difference: float) -> str:
-    """A difference as it is printed; nothing at all is said as 0."""
+    """Return a difference as text; none at all is 0."""
     return f"{difference:.1e}" if difference else "0"

@@ -1,6 +1,6 @@
-"""One screen at a time: which there are, which the link asks for, and the ways to another one.
+"""One screen at a time: which the URL asks for, and the ways to another one.
 
-In: the screens of a part. Out: the one to draw; Back and Next, the list, the map and the arrow keys change the link.
+In: the screens of a part. Out: the one to draw; Back and Next, the list, the map and the arrow keys change the URL.
 """
 
 import html
@@ -20,51 +20,49 @@ from pages.parts.picture.tiles import Block, Board
 
 @dataclass(frozen=True)
 class Screen:
-    """`key` stands in the link; `draw` fills it; `station` is its place on the map; `cell` the table to ask about."""
+    """A screen by its key in the URL; `draw` fills it where a part draws its screens itself."""
 
     key: str
     title: str
-    draw: Callable[..., Any]
-    station: str = ""
-    cell: str = ""
+    draw: Callable[..., Any] = lambda *_: None
 
 
 def here(screens: Sequence[Screen], first: str = "") -> int:
-    """The screen that the link asks for; without one, `first` or the first."""
-    asked = state.params().get("at", first)
+    """Return the place of the screen that the URL asks for; without one, of `first` or 0."""
+    wanted = state.params().get("at", first)
     keys = [screen.key for screen in screens]
-    return keys.index(asked) if asked in keys else 0
+    return keys.index(wanted) if wanted in keys else 0
 
 
-def way(key: str, screens: Sequence[Screen], now: int, *blocks: Block) -> None:
-    """The way through the screens, with the map above it where there is one."""
-    say_unknown("at", [screen.key for screen in screens], screens[now].title)
-    board = Board()
-    items = [{"key": screen.key, "title": screen.title} for screen in screens]
-    board.add(*blocks, {"type": "pager", "items": items, "now": now})
+def draw_pager(key: str, screens: Sequence[Screen], index: int, *blocks: Block) -> None:
+    """Draw the way through the screens, with these blocks above it."""
     keys = tuple(screen.key for screen in screens)
-    board.show(key, {"station": partial(_jump, key, keys), "go": partial(_turn, key, keys, now)}, keys=True)
+    say_unknown("at", keys, screens[index].title)
+    items = [{"key": screen.key, "title": screen.title} for screen in screens]
+    board = Board()
+    board.add(*blocks, {"type": "pager", "items": items, "now": index})
+    board.show(key, {"station": partial(_jump, key, keys), "go": partial(_turn, key, keys, index)}, keys=True)
 
 
-def aloud(now: int, screen: Screen) -> None:
-    """The screen's heading for who listens; the list of screens says it to the eye."""
-    markup(f'<h2 class="hs-aloud">{now + 1} · {html.escape(screen.title)}</h2>')
+def heading(index: int, screen: Screen) -> None:
+    """Write the screen's heading for screen readers; the list of screens shows it."""
+    markup(f'<h2 class="hs-aloud">{index + 1} · {html.escape(screen.title)}</h2>')
 
 
 def _jump(key: str, keys: Sequence[str]) -> None:
-    wanted = heard_from(key, "station")
-    if isinstance(wanted, str) and wanted in keys:
-        go(wanted)
+    station = heard_from(key, "station")
+    if isinstance(station, str) and station in keys:
+        go(station)
 
 
-def _turn(key: str, keys: Sequence[str], now: int) -> None:
+def _turn(key: str, keys: Sequence[str], index: int) -> None:
     step = heard_from(key, "go")
-    if step in (1, -1) and 0 <= now + step < len(keys):
-        go(keys[now + step])
+    if step in (1, -1) and 0 <= index + step < len(keys):
+        go(keys[index + step])
 
 
 def go(screen: str) -> None:
-    """To another screen; a number that was asked about stays behind."""
+    """Open another screen; a number that was chosen stays behind."""
     state.change({"at": screen, "cell": None})
 
 

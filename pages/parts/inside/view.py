@@ -1,6 +1,6 @@
-"""One head's walk from X to the output, a screen at a time, every number from this very sentence.
+"""The walk through one head of a real layer, from X to the output, with the user's changes in it.
 
-In: what the reader asked for. Out: the page.
+In: a request. Out: the page.
 """
 
 from dataclasses import replace
@@ -14,7 +14,7 @@ from pages.parts.frame import state
 from pages.parts.frame.page_text import say, visible
 from pages.parts.frame.request import Request
 from pages.parts.inside import changes, link_controls
-from pages.parts.inside.scene import Scene, make_plain, pick, run_of
+from pages.parts.inside.scene import WalkState, make_plain, pick, run_of
 from pages.parts.inside.walk import show
 from pages.parts.picture.tiles import Board, paragraph
 from pages.parts.serve import cache
@@ -22,50 +22,43 @@ from pages.parts.serve import cache
 
 @st.fragment
 def walk_view(request: Request) -> None:
-    """One screen. A fragment: a click redraws it and nothing else of the page."""
-    record = cache.record(request)  # a fragment lives as long as its reader, and so does what it is given
+    """Draw one screen. A fragment: a click redraws it and nothing else of the page."""
+    record = cache.record(request)  # a fragment lives as long as its user, and so does what it is given
     scene = make_plain(request, pick(request, record))
     if scene is None:
         return
     scene = _changed(scene, request, record)
-    _bar(scene)
-    controls = {"scaled": lambda: _switches(scene), "qkv": _matrices, "output": _matrices}
-    show(scene, first=_first(), controls=controls)
+    if scene.changed:
+        _changes_bar(scene)
+    # A link that changes numbers opens at them.
+    show(scene, first="scaled" if {"divide", "causal", "temperature"} & state.params().keys() else "")
 
 
-def _first() -> str:
-    """Where a link without a screen opens: at the numbers that it changes, else at the beginning."""
-    return "scaled" if any(key in state.params() for key in ("divide", "causal", "temperature")) else ""
-
-
-def _changed(scene: Scene, request: Request, record: AttentionRecord) -> Scene:
-    """The scene with what the link changes in this layer."""
-    edits, said = changes.edits_of(state.params(), scene.plain, scene.head[0])
-    for sentence in said[:3]:
-        say(sentence, "notice")
-    with_matrices = link_controls.on("matrices", first=False)
+def _changed(scene: WalkState, request: Request, record: AttentionRecord) -> WalkState:
+    """Return the scene with what the URL changes in this layer."""
+    edits, problems = changes.edits_of(state.params(), scene.plain, scene.head[0])
+    for problem in problems[:3]:
+        say(problem, "notice")
+    with_matrices = link_controls.is_on("matrices", first=False)
     try:
-        now = run_of(request, record.tokens, scene.head[0], edits)
+        run = run_of(request, record.tokens, scene.head[0], edits)
     except HeadScopeError as error:
         say(str(error), "problem")
-        now = scene.plain
-    return replace(scene, now=now, with_matrices=with_matrices)
+        run = scene.plain
+    return replace(scene, now=run, with_matrices=with_matrices)
 
 
-def _bar(scene: Scene) -> None:
-    """What was changed, by how much the output moved, and the way back."""
-    if not scene.changed:
-        return
-    i = scene.query
-    moved = float(np.linalg.norm(scene.now.output[i] - scene.plain.output[i]))
-    length = float(np.linalg.norm(scene.plain.output[i]))
-    said = ", ".join(changes.said_changes(scene.now.edits, scene.labels))
+def _changes_bar(scene: WalkState) -> None:
+    """Draw what was changed, by how much the output moved, and the way back."""
+    before, after = scene.plain.output[scene.query], scene.now.output[scene.query]
+    length = float(np.linalg.norm(before))
+    share = percent(float(np.linalg.norm(after - before)) / length if length else 0.0)
+    text = ", ".join(changes.change_texts(scene.now.edits, scene.labels))
     with st.container(key="inside-changed", horizontal=True, gap="small", vertical_alignment="center"):
         board = Board()
         board.add(
             paragraph(
-                f"You changed this layer: {said}. The output of {{token}} moved by "
-                f"**{percent(moved / length if length else 0.0)}** of its length.",
+                f"You changed this layer: {text}. The output of {{token}} moved by **{share}** of its length.",
                 "changed wide-words",
                 token=visible(scene.token),
             )
@@ -73,44 +66,3 @@ def _bar(scene: Scene) -> None:
         board.show("inside-changes")
         st.button("Undo", key="inside-undo-button", on_click=changes.undo)
         st.button("Reset", key="inside-reset-button", on_click=changes.reset, args=(scene.head[0],))
-
-
-def _matrices() -> None:
-    link_controls.switch("Show W", "matrices", first=False)
-
-
-def _switches(scene: Scene) -> None:
-    """What can be changed between the products and the softmax."""
-    with st.container(key="inside-switches", gap="xsmall"):
-        with st.container(horizontal=True, gap="small"):
-            link_controls.switch(
-                f"Divide by √{scene.sizes.d_k}", "divide", first=True, told=changes.change_link
-            )
-            if scene.plain.is_causal:
-                st.toggle("Causal mask", True, disabled=True, key="causal-fixed")
-            else:
-                link_controls.switch("Causal mask", "causal", first=False, told=changes.change_link)
-        edits = scene.now.edits
-        st.session_state["inside-temperature"] = edits.temperature
-        st.session_state["inside-unseen"] = list(edits.hidden_keys)
-        st.slider("Temperature", 0.1, 5.0, step=0.1, key="inside-temperature", on_change=_warmed)
-        # What names an option is kept with the session, and the whole scene would be with it.
-        labels = scene.labels
-        st.multiselect(
-            "Mask tokens",
-            range(len(labels)),
-            key="inside-unseen",
-            format_func=lambda i: f"{i + 1} · {visible(labels[i])}",
-            placeholder="none",
-            on_change=_hidden,
-        )
-
-
-def _warmed() -> None:
-    warm = float(st.session_state["inside-temperature"])
-    changes.change_link({"temperature": None if warm == 1.0 else f"{warm:g}"})
-
-
-def _hidden() -> None:
-    unseen = st.session_state["inside-unseen"]
-    changes.change_link({"unseen": ",".join(str(i + 1) for i in sorted(unseen)) or None})

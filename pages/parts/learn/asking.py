@@ -15,7 +15,7 @@ from mha_core.grid import piece_units
 from mha_core.model_list import EMBEDDED
 from mha_core.wording import head_name
 from pages.parts.frame.page_text import lowered, markup, prose, visible
-from pages.parts.inside.scene import Scene, sentence_key
+from pages.parts.inside.scene import WalkState, sentence_key
 from pages.parts.inside.selectable import choosing
 from pages.parts.learn.exercises import (
     BETWEEN,
@@ -39,7 +39,7 @@ LEADS = {True: "Right. ", False: "Not yet. ", None: ""}
 class Asked:
     """What a question may be about: the reader's sentence with one head, and all heads. None in the quiz."""
 
-    scene: Scene | None = None
+    scene: WalkState | None = None
     record: AttentionRecord | None = None
 
     def place(self, exercise: Exercise) -> str:
@@ -104,7 +104,7 @@ def verdict_on(exercise: Exercise, typed: str, asked: Asked) -> Verdict:
     return check(exercise, typed)
 
 
-def _guessed_token(guess: int, scene: Scene) -> Verdict:
+def _guessed_token(guess: int, scene: WalkState) -> Verdict:
     weights = scene.plain.weights[scene.h, scene.query]
     best = int(weights.argmax())
     if not 0 <= guess < len(weights):

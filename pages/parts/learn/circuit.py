@@ -21,7 +21,7 @@ from pages.parts.frame.charts import chart, is_dark
 from pages.parts.frame.links import link_to
 from pages.parts.frame.request import Request
 from pages.parts.frame.shell import or_show_error
-from pages.parts.inside.scene import Scene
+from pages.parts.inside.scene import WalkState
 from pages.parts.learn.honest import links
 from pages.parts.picture.tiles import Board, paragraph
 from pages.parts.serve import cache
@@ -53,7 +53,7 @@ class Circuit:
     score: float
 
 
-def circuit(scene: Scene) -> None:
+def circuit(scene: WalkState) -> None:
     """Draw both links, each with the answer to why the later head looks there."""
     del scene
     found = or_show_error(two_heads)

@@ -23,7 +23,7 @@ from pages.parts.frame.page_text import markup, say
 from pages.parts.frame.presets import TIRED, WIDE
 from pages.parts.frame.request import Request
 from pages.parts.inside.hulls import draw_hulls
-from pages.parts.inside.scene import Scene
+from pages.parts.inside.scene import WalkState
 from pages.parts.learn import claims
 from pages.parts.picture.tiles import Board, column, paragraph
 from pages.parts.serve import cache
@@ -34,7 +34,7 @@ LOW = 250  # pixels of a chart that stands under another picture
 LAYERS = {"Multi-head": "layer.py", "Grouped-query": "grouped.py"}
 
 
-def kinds(scene: Scene) -> None:
+def kinds(scene: WalkState) -> None:
     """A row for each kind of role: the head that comes closest, its score, the strongest baseline and the verdict."""
     del scene
     found = claims.best_of_kinds(head_facts.table(EMBEDDED))
@@ -85,7 +85,7 @@ def links(places: Mapping[str, str]) -> None:
     markup(f'<p class="hs-links">{" · ".join(items)}</p>')
 
 
-def claim(scene: Scene) -> None:
+def claim(scene: WalkState) -> None:
     """The picture that the claim is made from."""
     del scene
     record = cache.record(Request(TIRED))
@@ -102,7 +102,7 @@ def claim(scene: Scene) -> None:
     board.show("lesson-claim")
 
 
-def tests(scene: Scene) -> None:
+def tests(scene: WalkState) -> None:
     """The tests so far, and the button for the next."""
     del scene
     names = list(claims.TESTS)
@@ -133,7 +133,7 @@ def _see(count: int) -> None:
     st.session_state[TESTS_SEEN] = count
 
 
-def truth(scene: Scene) -> None:
+def truth(scene: WalkState) -> None:
     """What 4-2 does besides, and where 2-4 shows that agreement is not meaning."""
     del scene
     found = claims.besides(head_facts.table(EMBEDDED))
@@ -154,7 +154,7 @@ def truth(scene: Scene) -> None:
     })  # fmt: skip
 
 
-def classroom(scene: Scene) -> None:
+def classroom(scene: WalkState) -> None:
     """A model in which `it` moves, and what it takes."""
     del scene
     _table(claims.moving(), "lesson-moving", "How much “it” looks at animal and street, tired and wide")
@@ -168,7 +168,7 @@ def classroom(scene: Scene) -> None:
     })  # fmt: skip
 
 
-def listing(scene: Scene) -> None:
+def listing(scene: WalkState) -> None:
     """The layer in PyTorch, to copy and to run, with or without shared keys and values."""
     del scene
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -182,7 +182,7 @@ def listing(scene: Scene) -> None:
     st.code(text.rstrip(), language="python", wrap_lines=True)
 
 
-DRAWN: dict[str, Callable[[Scene], None]] = {
+DRAWN: dict[str, Callable[[WalkState], None]] = {
     "hulls": partial(draw_hulls, height=LOW),
     "kinds": kinds,
     "claim": claim,

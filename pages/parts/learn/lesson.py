@@ -21,15 +21,15 @@ from pages.parts.frame.request import Request
 from pages.parts.inside.route import KEYS, route
 from pages.parts.inside.scene import (
     PLACES,
-    Picked,
-    Scene,
+    HeadToken,
+    WalkState,
     followed,
     make_plain,
     places_of,
     sentence_key,
     token_chosen,
 )
-from pages.parts.inside.selectable import told
+from pages.parts.inside.selectable import on_choice
 from pages.parts.learn import asking
 from pages.parts.learn.asking import Asked, ask, head_names
 from pages.parts.learn.exercises import GUESSES, Step, Verdict, asked_in, exercises, steps
@@ -69,7 +69,7 @@ def lesson_view(request: Request) -> None:
     remember()
 
 
-def _picked(request: Request, record: AttentionRecord) -> Picked:
+def _picked(request: Request, record: AttentionRecord) -> HeadToken:
     """The head and the token that the address asks for."""
     units = piece_units(record.tokens)
     grid = cache.grid(request, record)
@@ -79,7 +79,7 @@ def _picked(request: Request, record: AttentionRecord) -> Picked:
     sentence = sentence_key(units)
     st.session_state[PLACES] = sentence, places_of(units, grid)
     query = followed(grid, asked, sentence) if asked.pins else min(1, len(units) - 1)
-    return Picked(record.tokens, units, asked.head, query, sentence)
+    return HeadToken(record.tokens, units, asked.head, query, sentence)
 
 
 def _bar(place: Lesson) -> None:
@@ -97,7 +97,7 @@ def _mark(step: Step, place: Lesson) -> str:
     return " ✓" if keys and all(key in place.done for key in keys) else ""
 
 
-def _head_box(scene: Scene, record: AttentionRecord) -> None:
+def _head_box(scene: WalkState, record: AttentionRecord) -> None:
     """The head that the pictures are of."""
     st.session_state[HEAD_BOX] = head_name(scene.head)
     st.selectbox("Head shown", head_names(record), key=HEAD_BOX, on_change=_choose_head, width=140)
@@ -154,14 +154,14 @@ def _pictures(step: Step, asked: Asked, verdicts: dict[str, Verdict]) -> None:
         _draw(step, view, scene)
 
 
-def _draw(step: Step, view: str, scene: Scene) -> None:
+def _draw(step: Step, view: str, scene: WalkState) -> None:
     """One picture: words and charts, a board, a table, or the last two."""
     if view in DRAWN:
         DRAWN[view](scene)
     if view in VIEWS:
         board, key = Board(), _board(step, view, scene)
         board.add(*VIEWS[view](board, scene))
-        board.show(key, {**told(key, scene), "met": partial(_met, key)}, query=scene.query)
+        board.show(key, {**on_choice(key, scene), "met": partial(_met, key)}, query=scene.query)
     if view in TABLES:
         TABLES[view](scene)
 
@@ -179,12 +179,12 @@ def _show(key: str) -> None:
     st.session_state[SHOWN + key] = True
 
 
-def _board(step: Step, view: str, scene: Scene) -> str:
+def _board(step: Step, view: str, scene: WalkState) -> str:
     """The key of the board of a picture."""
     return f"lesson-view-{step.key}-{view}-{scene.key}"
 
 
-def _where(step: Step, scene: Scene) -> None:
+def _where(step: Step, scene: WalkState) -> None:
     """The map of the calculation, and the sentence to choose a token of."""
     board, key = Board(), f"lesson-where-{scene.key}"
     if step.station:

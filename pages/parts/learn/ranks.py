@@ -8,12 +8,12 @@ import numpy as np
 from mha_core.wording import head_name
 from pages.parts.frame import loading
 from pages.parts.inside.one_or_many import forms, spectrum
-from pages.parts.inside.scene import Scene
+from pages.parts.inside.scene import WalkState
 from pages.parts.picture.tiles import Board, paragraph
 from pages.parts.serve import cache
 
 
-def rank(scene: Scene) -> None:
+def rank(scene: WalkState) -> None:
     """Say and draw the ranks of one head and of all of them unsplit."""
     used, layer = scene.sizes, scene.head[0]
     narrow, wide = forms(scene)

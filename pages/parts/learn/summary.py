@@ -6,7 +6,7 @@ In: a scene. Out: words and a table on the page.
 import pandas as pd
 import streamlit as st
 
-from pages.parts.inside.scene import Scene
+from pages.parts.inside.scene import WalkState
 from pages.parts.picture.tiles import Board, paragraph
 
 NOTATION = (
@@ -21,7 +21,7 @@ NOTATION = (
 )
 
 
-def summary(scene: Scene) -> None:
+def summary(scene: WalkState) -> None:
     """Draw what to keep, on one screen."""
     board = Board()
     board.add(
@@ -41,7 +41,7 @@ def summary(scene: Scene) -> None:
     )
 
 
-def notation(scene: Scene) -> pd.DataFrame:
+def notation(scene: WalkState) -> pd.DataFrame:
     """Return every sign, what it is, and its size here."""
     sizes, n = scene.sizes, scene.plain.n
     of_heads = f"{sizes.d_model} × {sizes.n_heads * sizes.d_k}"

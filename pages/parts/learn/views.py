@@ -20,10 +20,10 @@ from pages.parts.frame.charts import chart, is_dark
 from pages.parts.frame.page_text import say, visible
 from pages.parts.inside.key_groups import groups_block
 from pages.parts.inside.one_or_many import cost_table, one_head, rows_block
-from pages.parts.inside.output_steps import head_table
-from pages.parts.inside.scene import SHOWN_KEYS, Scene
+from pages.parts.inside.scene import SHOWN_KEYS, WalkState
 from pages.parts.inside.selectable import heads_of, tokens_of
-from pages.parts.inside.steps import follow_block
+from pages.parts.inside.walk_pictures import follow_block
+from pages.parts.inside.walk_tables import head_table
 from pages.parts.learn.circuit import circuit
 from pages.parts.learn.ranks import rank
 from pages.parts.learn.summary import summary
@@ -33,7 +33,7 @@ WORDS_AT_MOST = 24  # to spread a budget over
 LARGEST = 5  # weights whose rows are followed to the end, beside the hull
 
 
-def budget(board: Board, scene: Scene) -> list[Block]:
+def budget(board: Board, scene: WalkState) -> list[Block]:
     """100 % to spread over the words that the followed one needs, and a second head where one is not enough."""
     plain = [i for i, special in enumerate(scene.special) if not special and scene.labels[i].strip("'.,;:!?")]
     places = sorted(sorted(plain, key=lambda i: abs(i - scene.query))[:WORDS_AT_MOST])
@@ -63,11 +63,11 @@ def _left_out(count: int, token: str) -> list[Block]:
     return [paragraph(f"The {WORDS_AT_MOST} words nearest to {{token}}; {left}.", "quiet", token=token)]
 
 
-def sentence_key_of(scene: Scene) -> str:
+def sentence_key_of(scene: WalkState) -> str:
     return f"{scene.key.partition('-')[0]}-{scene.query}"
 
 
-def needed(scene: Scene, places: list[int]) -> list[int]:
+def needed(scene: WalkState, places: list[int]) -> list[int]:
     """Words marked as needed at first: the antecedent and what is said of it where known, else the nearest before and
     after it that are no function words, or, where there is none, its neighbours.
     """
@@ -89,27 +89,27 @@ def _telling(side: list[int], words: list[str]) -> int:
 NEEDS = {"too tired": ("animal", "tired"), "too wide": ("street", "wide")}
 
 
-def rows(board: Board, scene: Scene) -> list[Block]:
+def rows(board: Board, scene: WalkState) -> list[Block]:
     """One row as one head, many rows as many."""
     return [rows_block(board, scene, one_head(scene), high=14)]
 
 
-def asking(board: Board, scene: Scene) -> list[Block]:
+def asking(board: Board, scene: WalkState) -> list[Block]:
     """A query against every key, as far as the sum."""
     return [_follow(board, scene, upto="raw")]
 
 
-def handing(board: Board, scene: Scene) -> list[Block]:
+def handing(board: Board, scene: WalkState) -> list[Block]:
     """The same to the end for the keys with most weight: score, weight, and what is let through."""
     return [_follow(board, scene, most=LARGEST)]
 
 
-def _follow(board: Board, scene: Scene, most: int = SHOWN_KEYS, **options: str) -> Block:
+def _follow(board: Board, scene: WalkState, most: int = SHOWN_KEYS, **options: str) -> Block:
     block = follow_block(board, scene, most) | {"tight": True, **options}
     return tokens_of(scene, block, "tbody tr[data-token] td.word", block["shown"])
 
 
-def by_hand(board: Board, scene: Scene) -> list[Block]:
+def by_hand(board: Board, scene: WalkState) -> list[Block]:
     """The first head of the worked example."""
     del scene
     made = example()
@@ -130,7 +130,7 @@ def by_hand(board: Board, scene: Scene) -> list[Block]:
     ]
 
 
-def mix(board: Board, scene: Scene) -> list[Block]:
+def mix(board: Board, scene: WalkState) -> list[Block]:
     """Before and after W_o."""
     now, sizes = scene.plain, scene.sizes
     d_v = sizes.d_v
@@ -148,7 +148,7 @@ def mix(board: Board, scene: Scene) -> list[Block]:
     ]  # fmt: skip
 
 
-def stream(board: Board, scene: Scene) -> list[Block]:
+def stream(board: Board, scene: WalkState) -> list[Block]:
     """Why W_o returns to d_model: the followed token's input, what attention adds to it, and their sum."""
     now, i = scene.plain, scene.query
     if now.stream is None:
@@ -162,17 +162,17 @@ def stream(board: Board, scene: Scene) -> list[Block]:
     ]  # fmt: skip
 
 
-def parts(scene: Scene) -> None:
+def parts(scene: WalkState) -> None:
     """Draw what every head adds."""
     head_table(scene, "lesson-parts", state.choose_head)
 
 
-def costs(scene: Scene) -> None:
+def costs(scene: WalkState) -> None:
     """Draw parameters and operations of one head and of many."""
     cost_table(scene.plain.n, scene.sizes)
 
 
-def sharing(board: Board, scene: Scene) -> list[Block]:
+def sharing(board: Board, scene: WalkState) -> list[Block]:
     """Who uses whose keys and values."""
     del board
     h = scene.sizes.n_heads
@@ -187,7 +187,7 @@ def sharing(board: Board, scene: Scene) -> list[Block]:
 CONTEXT = 2048
 
 
-def caches(scene: Scene) -> None:
+def caches(scene: WalkState) -> None:
     """Draw what models that write keep for each reader, with and without shared keys."""
     del scene
     mebibytes = st.column_config.NumberColumn(format="localized")
@@ -217,7 +217,7 @@ def cache_sizes() -> pd.DataFrame:
     return pd.DataFrame(lines, columns=names)
 
 
-def norms(scene: Scene) -> None:
+def norms(scene: WalkState) -> None:
     """Draw where a token looks, and what arrives there, as bars."""
     frame = arrivals(scene)
     shown = frame.loc[frame[["looks at", "arrives"]].sum(axis=1).nlargest(SHOWN_BARS).index.sort_values()]
@@ -231,7 +231,7 @@ def norms(scene: Scene) -> None:
     chart(figure, shown, key="norms")
 
 
-def arrivals(scene: Scene) -> pd.DataFrame:
+def arrivals(scene: WalkState) -> pd.DataFrame:
     """Return the followed token's weights, and the share of what arrives: weight times the length of V W_o."""
     now, h = scene.plain, scene.h
     n = len(scene.there)
@@ -243,7 +243,7 @@ def arrivals(scene: Scene) -> pd.DataFrame:
 
 SHOWN_BARS = 6
 
-VIEWS: dict[str, Callable[[Board, Scene], list[Block]]] = {
+VIEWS: dict[str, Callable[[Board, WalkState], list[Block]]] = {
     "budget": budget,
     "rows": rows,
     "asking": asking,
@@ -254,7 +254,7 @@ VIEWS: dict[str, Callable[[Board, Scene], list[Block]]] = {
     "sharing": sharing,
 }
 # Tables and charts, under the board of a view where it has one.
-TABLES: dict[str, Callable[[Scene], None]] = {
+TABLES: dict[str, Callable[[WalkState], None]] = {
     "parts": parts,
     "rank": rank,
     "costs": costs,
