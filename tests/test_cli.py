@@ -85,12 +85,12 @@ def test_from_and_to_list_the_heads_by_their_weight_strongest_first(run, model):
     content = json.loads(out)
     assert (content["text"], content["model"], content["to"]) == (CLASSIC, "minilm", "animal")
     ranking = content["rows"]
-    assert (ranking[0]["layer"], ranking[0]["head"]) == (4, 2)
+    assert (ranking[0]["head"], ranking[0]["layer"], ranking[0]["head_in_layer"]) == ("4-2", 4, 2)
     assert ranking[0]["weight"] == pytest.approx(0.677, abs=5e-4)
     assert len(ranking) == 72
     assert [r["weight"] for r in ranking] == sorted((r["weight"] for r in ranking), reverse=True)
     weights = trace(CLASSIC, model).weights
-    assert all(r["weight"] == weights[r["layer"] - 1, r["head"] - 1, 10, 2] for r in ranking)
+    assert all(r["weight"] == weights[r["layer"] - 1, r["head_in_layer"] - 1, 10, 2] for r in ranking)
 
 
 # Refusals
@@ -144,6 +144,6 @@ def test_as_a_process_it_writes_the_ranking_and_nothing_else():
     assert (done.returncode, err) == (0, b"")
     heading, first, *_ = (line.split() for line in out.decode().splitlines())
     assert dict(zip(heading, first, strict=True)) | {"weight": float(first[4])} == {
-        "rank": "1", "name": "4-2", "layer": "4", "head": "2", "weight": pytest.approx(0.677), "key": "2",
+        "rank": "1", "head": "4-2", "layer": "4", "head_in_layer": "2", "weight": pytest.approx(0.677), "key": "2",
         "key_text": "animal",
     }  # fmt: skip

@@ -26,7 +26,7 @@ def opening(grid: Grid, head: str | None, word: str | None, to: str | None) -> S
     target = None if to is None else unit_named(grid, to, among_keys=True)
     if pin is not None and target is not None:
         best = ranked_heads(grid, pin, target).iloc[0]
-        found: Link | None = (head_from(best["name"], *grid.weights.shape[:2]), pin, target)
+        found: Link | None = (head_from(best["head"], *grid.weights.shape[:2]), pin, target)
     else:
         found = _strongest(grid, pin)
     chosen = head_from(head, *grid.weights.shape[:2]) if head is not None else (found[0] if found else (0, 0))
