@@ -6,6 +6,7 @@ row, or CSV with headings for programs.
 
 import argparse
 import sys
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -61,15 +62,19 @@ def model_asked(options: argparse.Namespace, seed: int = 0) -> Model:
         share = f"{100 * done / total:.0f} %" if total else f"{done / 1e6:.0f} MB"
         sys.stderr.write(f"\rFetching {file}: {share}" + ("\n" if total and done >= total else ""))
 
-    model = load_model(
-        options.model,
-        trained=not options.untrained,
-        seed=seed,
-        device=options.device,
-        dtype=options.precision,
-        progress=progress,
-        sha256=options.sha256,
-    )
+    with warnings.catch_warnings(record=True) as notes:
+        warnings.simplefilter("always", UserWarning)
+        model = load_model(
+            options.model,
+            trained=not options.untrained,
+            seed=seed,
+            device=options.device,
+            dtype=options.precision,
+            progress=progress,
+            sha256=options.sha256,
+        )
+    for note in notes:
+        sys.stderr.write(f"{note.message}\n")
     if not model.pinned:
         sys.stderr.write(
             f"The files of {model.title} were compared with no digest; --sha256 {model.files_digest} pins them.\n"
@@ -77,12 +82,12 @@ def model_asked(options: argparse.Namespace, seed: int = 0) -> Model:
     return model
 
 
-def warn_if_cut(n_cut: int, model: Model) -> None:
-    """Say that so many tokens of a text are more than the model takes."""
+def warn_if_cut(n_cut: int, model: Model, where: str = "") -> None:
+    """Say that so many tokens of a text are more than the model takes, and `where` they were cut off."""
     if n_cut:
         sys.stderr.write(
             f"The text is longer than the {model.max_tokens} tokens that {model.title} takes; "
-            f"{counted(n_cut, 'token', ('was', 'were'))} left out.\n"
+            f"{counted(n_cut, 'token', ('was', 'were'))} left out{where and ', ' + where}.\n"
         )
 
 
