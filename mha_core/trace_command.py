@@ -92,7 +92,7 @@ def _answers(texts: Sequence[str], model: Model, options: argparse.Namespace) ->
 def _answer(text: str, model: Model, options: argparse.Namespace, form: str) -> Answer:
     """Weights are arrays in JSON, where a row for each would be ten times as long."""
     record = trace(text, model, pair=options.pair, part=options.attention)
-    warn_if_cut(record.tokens.n_cut, model)
+    warn_if_cut(record.tokens.n_cut, model, record.tokens.cut_text)
     _check(options, record)
     grid = record.grid(words=options.words)
     if options.source:
@@ -123,8 +123,9 @@ def _check(options: argparse.Namespace, record: AttentionRecord) -> None:
 
 
 def _chosen(frame: "pd.DataFrame", options: argparse.Namespace) -> "pd.DataFrame":
-    """The rows of the layer and of the head that were asked for."""
-    for axis, number in (("layer", options.layer), ("head", options.head)):
+    """The rows of the layer and of the head that were asked for; where `head` is its name, by its number."""
+    by_head = "head_in_layer" if "head_in_layer" in frame else "head"
+    for axis, number in (("layer", options.layer), (by_head, options.head)):
         frame = frame if number is None else frame[frame[axis] == number]
     return frame
 
