@@ -28,6 +28,7 @@ SUM = re.compile(r"\\?([0-9a-fA-F]{64}) [ *](.+)")
 WEIGHTS = "model.safetensors"
 INDEX = "model.safetensors.index.json"
 TOKENIZERS = ("tokenizer.json", "vocab.txt", "tokenizer_config.json")
+ADAPTER = "adapter_config.json"  # of the library peft
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
 
 
@@ -147,12 +148,40 @@ class Folder:
 
     def settings(self) -> dict[str, Any]:
         """Read config.json. Raises ModelError if it is missing, damaged, or holds no settings."""
+        if not (self.path / "config.json").exists() and (self.path / ADAPTER).is_file():
+            raise ModelError(f"'{self.title}' is an adapter alone. {self.merge_text()}")
         if not (self.path / "config.json").exists():
             raise ModelError(f"'{self.title}' has no config.json, so it is not a model folder.")
         settings = read_json(self.path / "config.json")
         if not isinstance(settings, dict):
             raise ModelError(f"The config.json of '{self.title}' is damaged: it holds no settings.")
         return settings
+
+    def adapter_text(self) -> str:
+        """Say that an adapter in the folder, or one below, was not applied; "" without one."""
+        names = [path.parent.name for path in sorted(self.path.glob(f"*/{ADAPTER}"))]
+        if (self.path / ADAPTER).is_file():
+            return f"The adapter in '{self.title}' was not applied to its base model. {self.merge_text()}"
+        if names:
+            where = Folder(self.path / names[0])
+            return f"The adapter in '{self.title}/{where.title}' was not applied. {where.merge_text()}"
+        return ""
+
+    def merge_text(self) -> str:
+        """Say how the folder's adapter and its base model become one that can be read."""
+        settings = read_json(self.path / ADAPTER)
+        settings = settings if isinstance(settings, dict) else {}
+        base = settings.get("base_model_name_or_path") or settings.get("model_name")
+        base = ascii(base[:96])[1:-1] if isinstance(base, str) else ""
+        named = f"Its base model is '{base}'. " if base else "It does not name its base model. "
+        if "LORA" not in str(settings.get("peft_type", "LORA")).upper():
+            return (
+                f"{named}An adapter of type {ascii(str(settings['peft_type'])[:40])[1:-1]} cannot be merged."
+            )
+        return (
+            f"{named}Merge them with peft: PeftModel.from_pretrained(base_model, {self.title!a})"
+            ".merge_and_unload().save_pretrained(folder); then load that folder."
+        )
 
     def weight_files(self) -> list[Path]:
         """List the safetensors files: one, or the shards that an index names. Raises ModelError for none."""

@@ -167,8 +167,9 @@ class Grid(Frozen):
         """All heads by their weight from one unit to another, strongest first; both by how they are spelt ("it#2"
         is the second). Without a target, by the largest weight in the row of `source`.
 
-        Returns a frame: rank, name ("4-2"), layer and head from 1, weight, key (the target's position from 0),
-        key_text. Raises InputError for a unit that is not there, and for one that cannot be seen.
+        Returns a frame: rank, head ("4-2"), layer and number in the layer from 1 (`head_in_layer`), weight, key (the
+        target's position from 0), key_text. Raises InputError for a unit that is not there, and for one that cannot
+        be seen.
         """
         to = None if target is None else unit_named(self, target, among_keys=True)
         return ranked_heads(self, unit_named(self, source), to)

@@ -12,33 +12,37 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
+from inspect import signature
 from pathlib import Path
 from typing import Any, cast
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from mha_core.device import choose_device, choose_precision
 from mha_core.errors import InputError, ModelError
-from mha_core.external_records import is_causal, sink_of, stacked
+from mha_core.external_records import is_causal, sink_of, stacked, without_padding
 from mha_core.grid import Array
 from mha_core.hf_layers import (
     PARTS,
     Part,
     first_of,
     has_sinks,
-    is_local,
     kinds_of,
+    n_key_heads,
     placed,
-    seen_in_windows,
+    says_causal,
+    seen_in_chunks,
     settings_of,
+    start_of,
+    windows_of,
 )
 from mha_core.hf_tokenizer import HubTokenizer, limit_of
 from mha_core.model import Model
 from mha_core.record import AttentionRecord, ModelInfo
-from mha_core.tokens import Tokens
+from mha_core.tokens import Text, Tokens
 
+NO_ADAPTER = {"subfolder": "none"}  # or peft, where it is installed, applies what lies beside the model
 EAGER = "load it with attn_implementation='eager'"
 ANSWER = 60  # tokens that an encoder-decoder writes where nobody says what it reads
 INSIDE = (
@@ -132,35 +136,29 @@ class TransformersModel(Model):
         return replace(self, part=part)
 
     def __call__(
-        self, text: str, *, pair: str | None = None, target: str | None = None
+        self, text: Text, *, pair: str | None = None, target: str | None = None
     ) -> AttentionRecord | SequenceRecords:
         """The record of a text or a pair; of an encoder-decoder three records, the decoder reading `target`, or what
         the model itself writes. Raises InputError for what the model does not take."""
         if not self.is_encoder_decoder:
             return self.trace(text, pair, target)
-        return SequenceRecords(*self._sequence(self.tokenizer.encode(text, pair), target))
+        return SequenceRecords(*self._sequence(self.tokenizer.read(text, pair), target))
 
-    def trace(
-        self, text: str | Sequence[str], pair: str | None = None, target: str | None = None
-    ) -> AttentionRecord:
-        """The record of a text, a pair, or words; of an encoder-decoder that of `part`, whose decoder reads `target`
-        or the pair."""
+    def trace(self, text: Text, pair: str | None = None, target: str | None = None) -> AttentionRecord:
+        """The record of a text, a pair, words or chat messages; of an encoder-decoder that of `part`, whose decoder
+        reads `target` or the pair."""
         if target is not None and not self.is_encoder_decoder:
             raise InputError(f"{self.title} takes no target.")
         if self.is_encoder_decoder:
             pair, target = None, target or pair
-        tokens = (
-            self.tokenizer.encode(text, pair) if isinstance(text, str) else self.tokenizer.encode_words(text)
-        )
-        return self.trace_tokens(tokens, target)
+        return self.trace_tokens(self.tokenizer.read(text, pair), target)
 
     def trace_tokens(self, tokens: Tokens, target: str | None = None) -> AttentionRecord:
         """The record of tokens that are already there."""
         if self.is_encoder_decoder and self.part != "encoder":
             return self._sequence(tokens, target)[PARTS.index(self.part)]
-        reads = self.theirs.get_encoder() if self.is_encoder_decoder else self.theirs
-        found = self._run(self._inputs(tokens), reads)
-        return self._record("encoder", _weights(found, "attentions", self.title), tokens)
+        output = self._run(self._inputs(tokens), self._reader)
+        return self._record("encoder", self._weights(output, "attentions"), tokens)
 
     def _sequence(
         self, tokens: Tokens, target: str | None
@@ -170,8 +168,8 @@ class TransformersModel(Model):
         inputs = self._inputs(tokens)
         written = self._answer(inputs) if target is None else self._target(target)
         ids = torch.tensor([written.ids], device=self.device)
-        found = self._run({**inputs, "decoder_input_ids": ids}, self.theirs)
-        weights = [_weights(found, f"{side}_attentions", self.title) for side in PARTS]
+        output = self._run({**inputs, "decoder_input_ids": ids}, self.theirs)
+        weights = [self._weights(output, f"{side}_attentions") for side in PARTS]
         return (
             self._record("encoder", weights[0], tokens),
             self._record("decoder", weights[1], written),
@@ -183,15 +181,19 @@ class TransformersModel(Model):
         if not hasattr(self.theirs, "generate"):
             raise InputError(f"{self.title} reads a source and a target; give target='...'.")
         settings = {"max_new_tokens": ANSWER, "do_sample": False, "num_beams": 1, "use_cache": False}
+        settings |= {} if (start := start_of(self.theirs)) is None else {"decoder_start_token_id": start}
         ids = self._call(self.theirs.generate, **inputs, **settings)[0].tolist()
         return self._hub.of_ids(ids[:-1] if len(ids) > 2 else ids)
 
     def _target(self, target: str) -> Tokens:
         """What the decoder reads: its start token, and the target less its last token."""
         tokens = self._hub.encode_target(target)
-        start = getattr(self.theirs.config, "decoder_start_token_id", None)
+        start = start_of(self.theirs)
         if start is None:
-            raise ModelError(f"The settings of {self.title} name no decoder_start_token_id.")
+            raise ModelError(
+                f"No settings of {self.title} name the token its decoder starts with; set "
+                "model.config.decoder_start_token_id, for a BERT to tokenizer.cls_token_id."
+            )
         begin, kept = self._hub.of_ids([start]).pieces, tokens.pieces[:-1]
         begin = tuple(replace(piece, special=True, word=None, start=0, end=0) for piece in begin)
         words = tuple(
@@ -201,23 +203,42 @@ class TransformersModel(Model):
         )
         return Tokens(tokens.text, None, (*begin, *kept), words, tokens.n_cut)
 
+    @property
+    def _reader(self) -> Any:
+        """What reads a text: the model, or the encoder of an encoder-decoder."""
+        return self.theirs.get_encoder() if self.is_encoder_decoder else self.theirs
+
     def _inputs(self, tokens: Tokens) -> dict[str, Tensor]:
-        names = getattr(self._hub.theirs, "model_input_names", ("input_ids", "attention_mask"))
-        found = {"input_ids": torch.tensor([tokens.ids], device=self.device)}
-        found["attention_mask"] = torch.ones_like(found["input_ids"])
-        if "token_type_ids" in names and getattr(self.theirs.config, "type_vocab_size", 1) > 1:
-            found["token_type_ids"] = torch.tensor([tokens.segments], device=self.device)
-        return found
+        """Return all that the tokenizer made of a text and the model takes, as tensors of a batch of one."""
+        made = {"attention_mask": (1,) * len(tokens), "token_type_ids": tokens.segments} | dict(tokens.inputs)
+        names = getattr(self._hub.theirs, "model_input_names", ())
+        has_one_type = (
+            getattr(self.theirs.config, "type_vocab_size", None) == 1
+        )  # RoBERTa, whatever its tokenizer says
+        if has_one_type or "token_type_ids" not in (*names, *dict(tokens.inputs)):
+            del made["token_type_ids"]
+        takes = signature(getattr(self._reader, "forward", self._reader)).parameters
+        if "input_ids" in takes:  # a wrapper hands everything on
+            made = {name: values for name, values in made.items() if name in takes}
+        return {
+            name: torch.tensor([values], device=self.device)
+            for name, values in {"input_ids": tokens.ids, **made}.items()
+        }
 
     def _run(self, inputs: dict[str, Tensor], model: Any) -> Any:
-        how = getattr(self.theirs.config, "_attn_implementation", None)
-        if how not in (None, "eager"):
-            raise ModelError(f"{self.title} computes attention by {how!r}, which gives no weights; {EAGER}.")
         if getattr(self.theirs, "training", False):
             raise ModelError(
                 f"{self.title} is in training mode, where dropout changes the weights; call model.eval()."
             )
         return self._call(model, **inputs, output_attentions=True, return_dict=True)
+
+    def _weights(self, output: Any, name: str) -> Sequence[Any]:
+        layers = getattr(output, name, None)
+        if not layers or all(layer is None for layer in layers):
+            how = getattr(self.theirs.config, "_attn_implementation", None) or "eager"
+            cure = "it has none to give" if how == "eager" else EAGER
+            raise ModelError(f"{self.title} gave no attention weights (by {how!r}); {cure}.")
+        return tuple(layers)
 
     def _call(self, does: Callable[..., Any], **given: Any) -> Any:
         """One call at a time, without gradients, for the library's hooks are on the model. Raises ModelError with the
@@ -247,20 +268,24 @@ class TransformersModel(Model):
                 "that is not between single tokens cannot be drawn."
             )
         weights, heads = stacked(layers)
+        weights, rows, columns = without_padding(weights, rows, columns)
         sink = sink_of(weights, heads) if has_sinks(self.theirs) else None
-        causal = (columns is None and part != "encoder") or (
-            not self.is_encoder_decoder and is_causal(weights)
-        )
-        if not self.is_encoder_decoder and len(rows) < 2 and part in self._known:
-            causal = self._known[part].is_causal  # too short to tell
-        info = self._info(part, config, weights, causal, instead)
-        visible = seen_in_windows(weights, kinds) if columns is None and any(map(is_local, kinds)) else None
-        if visible is not None and causal:
-            visible &= np.tri(len(rows), dtype=bool)
+        causal = columns is None and self._is_causal(part, weights)
+        windows = () if columns is not None else windows_of(config, kinds, weights, is_causal=causal)
+        visible = seen_in_chunks(config, kinds, weights) if causal else None
+        info = self._info(part, config, weights, causal, instead, windows)
         return AttentionRecord(
             info, rows, weights, self.versions, keys=columns, visible=visible,
             heads=None if heads.all() else heads, sink=sink,
         )  # fmt: skip
+
+    def _is_causal(self, part: Part, weights: Array) -> bool:
+        """Whether its tokens see no later ones: as the model says, unless its weights look ahead (a prefix that is read
+        both ways); of a model that says nothing, as its weights do."""
+        says = part != "encoder" or (not self.is_encoder_decoder and says_causal(self.theirs))
+        if says is None and len(weights[0, 0]) < 2 and part in self._known:
+            return self._known[part].is_causal  # too short to tell
+        return says is not False and (is_causal(weights) or bool(says and len(weights[0, 0]) < 2))
 
     @property
     def versions(self) -> dict[str, str]:
@@ -269,12 +294,17 @@ class TransformersModel(Model):
         return {"torch": str(torch.__version__), name: number or "unknown"}
 
     def _info(
-        self, part: Part, config: Any, weights: Array, causal: bool, instead: tuple[str, ...]
+        self,
+        part: Part,
+        config: Any,
+        weights: Array,
+        causal: bool,
+        instead: tuple[str, ...],
+        windows: tuple[int, ...],
     ) -> ModelInfo:
         """The sizes that its settings say."""
         n_layers, n_heads = weights.shape[:2]
         wide = first_of(config, "hidden_size", "d_model", "n_embd") or 0
-        shared = first_of(config, "num_key_value_heads")
         self._known[part] = info = ModelInfo(
             name=self.name or self.title,
             title=self.title,
@@ -286,11 +316,12 @@ class TransformersModel(Model):
             n_parameters=self.n_parameters,
             max_tokens=self.max_tokens,
             digest=self.digest,
-            n_kv_heads=shared if shared and n_heads % shared == 0 else None,
+            n_kv_heads=n_key_heads(self.theirs, config, n_heads),
             is_causal=causal,
             files=self.files,
             pinned=self.pinned,
             computed_by=self.computed_by,
+            windows=windows,
             layer_kinds=instead,
         )
         return info
@@ -345,7 +376,7 @@ def load_with_transformers(
     said: Any = transformers.logging
     said.set_verbosity_error()
     said.disable_progress_bar()
-    only = {"local_files_only": True, "trust_remote_code": False}
+    only: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     try:
         config = transformers.AutoConfig.from_pretrained(folder, **only)
         auto: Any = (
@@ -354,7 +385,12 @@ def load_with_transformers(
         settings = {"attn_implementation": "eager", "dtype": dtype}
         if trained:
             model, info = auto.from_pretrained(
-                folder, use_safetensors=True, output_loading_info=True, **settings, **only
+                folder,
+                use_safetensors=True,
+                output_loading_info=True,
+                adapter_kwargs=NO_ADAPTER,
+                **settings,
+                **only,
             )
             _complete(info, title)
         else:
@@ -413,10 +449,3 @@ def _library(model: Any) -> str:
         return f"{library} {version(library)}"
     except PackageNotFoundError:
         return library
-
-
-def _weights(output: Any, name: str, title: str) -> Sequence[Any]:
-    found = getattr(output, name, None)
-    if not found or all(layer is None for layer in found):
-        raise ModelError(f"{title} gave no attention weights; {EAGER}, or it has none to give.")
-    return tuple(found)

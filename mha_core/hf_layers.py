@@ -43,9 +43,11 @@ def _attends(kind: str) -> bool:
     return kind in ("hybrid", "global", "local") or ("attention" in kind and "linear" not in kind)
 
 
-def is_local(kind: str) -> bool:
-    """Whether a layer of that kind has a window."""
-    return kind in ("local", "sliding_attention", "chunked_attention")
+LOCAL = ("local", "sliding_attention", "hybrid_sliding")
+CHUNKED = "chunked_attention"
+WINDOW = ("sliding_window", "window_size", "sliding_window_size", "attention_window_size")
+KEY_HEADS = ("num_key_value_heads", "num_kv_heads", "kv_heads", "n_kv_heads", "multi_query_group_num")
+STARTS = ("decoder_start_token_id", "bos_token_id")
 
 
 def kinds_of(config: Any, whole: Any) -> list[str]:
@@ -56,17 +58,60 @@ def kinds_of(config: Any, whole: Any) -> list[str]:
     return [str(kind) for kind in found or ()]
 
 
-def seen_in_windows(weights: Array, kinds: Sequence[str]) -> Mask:
-    """(layer, query, key): what layers with a window can see. Outside of it every head gives exactly nothing; between
-    the first and the last key that any head of the layer looks at, all can be seen."""
-    seen = np.ones((len(weights), *weights.shape[2:]), dtype=bool)
+def windows_of(config: Any, kinds: Sequence[str], weights: Array, *, is_causal: bool) -> tuple[int, ...]:
+    """Return how many tokens to each side every layer sees, 0 for all, as the settings say it; () where none has a
+    window. A layer whose weights (layer, head, query, key) reach further has none: its setting means something else.
+
+    A causal window counts the token itself, one to both sides does not (`transformers.masking_utils`), Gemma's does.
+    """
+    size = first_of(config, *WINDOW) or 0
+    size -= is_causal or bool(getattr(config, "use_bidirectional_attention", False))
+    distance = np.abs(np.subtract.outer(*map(np.arange, weights.shape[2:])))
+    windows = [
+        size if kind in LOCAL and size > 0 and not weights[layer][:, distance > size].any() else 0
+        for layer, kind in enumerate(kinds)
+    ]
+    return tuple(windows) if any(windows) else ()
+
+
+def seen_in_chunks(config: Any, kinds: Sequence[str], weights: Array) -> Mask | None:
+    """Return (layer, query, key): keys up to the query, in layers that are cut into chunks those of its chunk alone;
+    None where no layer is."""
+    size = first_of(config, "attention_chunk_size")
+    if not size or CHUNKED not in kinds:
+        return None
+    chunks = np.arange(weights.shape[2]) // size
+    seen = np.tile(np.tri(weights.shape[2], dtype=bool), (len(weights), 1, 1))
     for layer, kind in enumerate(kinds):
-        if is_local(kind):
-            some = (weights[layer] > 0).any(axis=0)
-            first, last = some.argmax(axis=-1), some.shape[1] - 1 - some[:, ::-1].argmax(axis=-1)
-            places = np.arange(some.shape[1])
-            seen[layer] = (places >= first[:, None]) & (places <= last[:, None])
+        if kind == CHUNKED:
+            seen[layer] &= chunks[:, None] == chunks[None, :]
     return seen
+
+
+def says_causal(model: Any) -> bool | None:
+    """Return whether tokens see only what stands before them, as settings or layers say; None where neither does."""
+    layers = {bool(part.is_causal) for part in model.modules() if hasattr(part, "is_causal")}
+    if getattr(model.config, "is_decoder", False) or True in layers:
+        return True
+    return False if layers else None
+
+
+def n_key_heads(model: Any, config: Any, n_heads: int) -> int | None:
+    """Return the number of key heads, as the attention layers or the settings say it; None where layers differ or
+    nothing says it."""
+    counts = {first_of(part, *KEY_HEADS) or 0 for part in model.modules()} - {0}
+    groups = {first_of(part, "num_key_value_groups") or 0 for part in model.modules()} - {0}
+    counts = counts or {n_heads // size for size in groups}
+    shared = counts.pop() if len(counts) == 1 else None if counts else first_of(config, *KEY_HEADS)
+    return shared if shared and n_heads % shared == 0 else None
+
+
+def start_of(model: Any) -> int | None:
+    """Return the number of the token a decoder starts with: from the settings, those of generation, the decoder's."""
+    config = model.config
+    places = (config, getattr(model, "generation_config", None), settings_of(config, "decoder"))
+    named = (getattr(place, name, None) for name in STARTS for place in places if place is not None)
+    return next((int(start) for start in named if isinstance(start, int)), None)
 
 
 def has_sinks(model: Any) -> bool:
@@ -77,6 +122,7 @@ def has_sinks(model: Any) -> bool:
 def settings_of(config: Any, part: Part) -> Any:
     """The settings of that part, where it has some of its own."""
     own = getattr(config, "encoder" if part == "encoder" else "decoder", None)
+    own = own.get_text_config() if own is not None and hasattr(own, "get_text_config") else own
     if own is not None and hasattr(own, "num_hidden_layers"):
         return own
     return (
@@ -87,5 +133,6 @@ def settings_of(config: Any, part: Part) -> Any:
 
 
 def first_of(config: Any, *names: str) -> int | None:
-    """The first of these settings that is there, as a whole number."""
-    return next((int(n) for n in (getattr(config, name, None) for name in names) if n), None)
+    """Return the first of these settings that is a number above 0."""
+    values = (getattr(config, name, None) for name in names)
+    return next((int(value) for value in values if isinstance(value, int) and value > 0), None)

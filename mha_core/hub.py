@@ -29,7 +29,15 @@ FILES = [
         "special_tokens_map.json",
         "added_tokens.json",
     ),
-    *("generation_config.json", "spiece.model", "sentencepiece.bpe.model", "source.spm", "target.spm"),
+    *(
+        "generation_config.json",
+        "chat_template.jinja",
+        "adapter_config.json",
+        "spiece.model",
+        "sentencepiece.bpe.model",
+        "source.spm",
+        "target.spm",
+    ),
     *("vocab.txt", "vocab.json", "merges.txt", "model.safetensors", "model.safetensors.index.json"),
     "model-*.safetensors",
 ]

@@ -44,9 +44,9 @@ def ranked_heads(grid: "Grid", source: int, target: int | None = None) -> "pd.Da
     keys = rows[there].argmax(axis=-1) if target is None else np.full(len(layers), target)
     frame = pd.DataFrame(
         {
-            "name": [head_name((int(layer), int(head))) for layer, head in zip(layers, heads, strict=True)],
+            "head": [head_name((int(layer), int(head))) for layer, head in zip(layers, heads, strict=True)],
             "layer": layers + 1,
-            "head": heads + 1,
+            "head_in_layer": heads + 1,
             "weight": rows[layers, heads, keys],
             "key": keys,
             "key_text": [grid.key_labels[key] for key in keys],

@@ -7,6 +7,7 @@ a fixed seed. Model models are kept up to a number of bytes; those unused for lo
 
 import os
 import threading
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -50,6 +51,7 @@ MOST_BYTES = 1_500_000_000  # of models that stay loaded beside the embedded one
 MOST_UNTRAINED = 4_000_000_000
 LONGEST = 1024  # tokens of a decoder's text: all heads' weights grow with its square
 FEWEST_PIECES = 0.8  # of the embeddings; makers pad theirs to a round number
+UNMERGED = "without its adapter"
 STAMPED = (".json", ".safetensors", ".txt", ".gguf")
 
 _LOADED: dict[tuple[object, ...], Model] = {}  # those used last stand last
@@ -195,8 +197,12 @@ def _load(
     source = GgufFile(place) if place.is_file() else Folder(place)
     raw = source.settings()
     config = _known(raw, source.title)
+    adapter = source.adapter_text() if isinstance(source, Folder) and trained else ""
+    if adapter:
+        warnings.warn(adapter, stacklevel=4)
     if config is None:
-        return _of_another_architecture(source, raw, name, trained, seed, device, dtype)
+        other = _of_another_architecture(source, raw, name, trained, seed, device, dtype)
+        return replace(other, title=f"{other.title}, {UNMERGED}") if adapter else other
     family = FAMILIES[config.model_type]
     longest = min(config.max_positions, LONGEST) if config.is_causal else config.max_positions
     if isinstance(source, GgufFile):
@@ -210,6 +216,7 @@ def _load(
     title = next((entry.title for entry in LIST if entry.name == name), source.title)
     if step is not None:
         digest, title = f"{digest}@{step}", f"Classroom after {step:,} steps"
+    title = f"{title}, {UNMERGED}" if adapter else title
     if not trained:
         encoder, head = _untrained(config, seed, title)
         digest, title = f"untrained, seed {seed}", f"{title}, untrained"

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 ENGINE = "mha_core"
 LARGEST_ERROR = 1e-2  # of the sum of a row
+ROUNDED = 5e-2  # so far rounding can take it
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,8 @@ class AttentionRecord(Frozen):
                 f"A record of {len(self.tokens)} tokens needs float32 weights of shape {expected}; given are "
                 f"{self.weights.dtype} of {self.weights.shape}."
             )
-        check_rows(self.weights, self.heads, self.sink)
+        if fault := fault_in_rows(self.weights, self.heads, self.sink, self.tokens):
+            raise HeadScopeError(fault)
         if self.keys is None and self.visible is None:
             object.__setattr__(self, "visible", self.model.visible(len(self.tokens)))
         if self.visible is not None and any(
@@ -318,15 +320,36 @@ def sharing(model: ModelInfo) -> int:
     return model.n_heads // model.n_kv_heads if model.n_kv_heads else 1
 
 
-def check_rows(weights: Array, heads: Mask | None = None, sink: Array | None = None) -> None:
-    """Raise HeadScopeError unless all rows of the heads that are there are finite numbers from 0 that sum to one,
-    together with what a learned sink took."""
+def fault_in_rows(weights: Array, heads: Mask | None, sink: Array | None, rows: Tokens) -> str:
+    """Return which row of weights (layer, head, query, key) is no attention, what it sums to and the likely reason; ""
+    where all rows are finite numbers from 0 that sum to one, together with what a learned sink took."""
     sums = weights.sum(axis=-1) if sink is None else weights.sum(axis=-1) + sink
-    off = np.abs(sums - 1) if heads is None else np.abs(sums - heads[..., None])
-    if not np.isfinite(sums).all() or off.max(initial=0) > LARGEST_ERROR or (weights < 0).any():
-        raise HeadScopeError("The model gave attention rows that do not sum to one; its weights are damaged.")
+    off = np.abs(sums - (1 if heads is None else heads[..., None]))
+    if np.isfinite(sums).all() and off.max(initial=0) <= LARGEST_ERROR and (weights >= 0).all():
+        return ""
+    lowest = weights.min(axis=-1)
+    wrong = ~(off <= LARGEST_ERROR) | (lowest < 0)
+    is_rounded = np.full_like(wrong, (sums > 1 - ROUNDED)[wrong].all())
+    reasons = (
+        (~np.isfinite(sums), "half precision overflowed, or every key was masked; compute attention in float32"),
+        (lowest < 0, "these are scores; take the weights after the softmax"),
+        (sums > 1 + LARGEST_ERROR, "dropout was on (call model.eval() before the run), or these are scores"),
+        (sums < LARGEST_ERROR, "every key was masked, as for padding; give mask=attention_mask"),
+        (is_rounded, "rounding, as half precision or few decimals do; compute attention in float32"),
+        (wrong, "keys were cut off or dropout was on (call model.eval()); if the model has learned sinks (GPT-OSS), "
+         "give sinks=True"),
+    )  # fmt: skip
+    which, reason = next((wrong & each, reason) for each, reason in reasons if (wrong & each).any())
+    layer, head, query = (int(place) for place in np.argwhere(which)[0])
+    value, low = float(sums[layer, head, query]), float(lowest[layer, head, query])
+    what = f"has a weight of {low:.3g}" if low < 0 else f"sums to {value:.3f}".replace("nan", "NaN")
+    others = f"; wrong are {int(wrong.sum()):,} of {wrong.size:,} rows" if wrong.sum() > 1 else ""
+    return (
+        f"Every row of attention sums to 1; row {query + 1} ({rows.label(rows.pieces[query])!r:.40}) of head "
+        f"{head_name((layer, head))} {what}{others}. Likely cause: {reason}."
+    )
 
 
 def _said(tokens: Tokens) -> str:
     text = tokens.text if tokens.pair is None else f"{tokens.text} | {tokens.pair}"
-    return quoted(text, len(tokens), len(tokens.words), tokens.n_cut)
+    return quoted(text, len(tokens), len(tokens.words), tokens.cut_text)

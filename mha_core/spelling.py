@@ -1,12 +1,24 @@
-"""What tokens spell by their names, where a tokenizer tells no more: bytes, and the signs for a space.
+"""What tokens spell by their names, where a tokenizer tells no more: bytes, and the signs for a space or a word's end.
 
 The alphabet of 256 signs, one for a byte, is GPT-2's (Radford et al. 2019); "▁" is SentencePiece's.
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from itertools import groupby
+from typing import Literal
 
 Span = tuple[int, int]
+# How a tokenizer writes its tokens: a sign for every byte (GPT-2), "▁" for a space (SentencePiece), "</w>" at the end
+# of a word (CLIP), "##" where a word goes on (BERT), or whole words alone.
+Style = Literal["bytes", "spaces", "ends", "pieces", "words"]
+BYTE = re.compile("<0x([0-9A-Fa-f]{2})>")
+# Names of special tokens that no text spells; unknown and masked words are in a text.
+SPECIAL = re.compile(
+    r"<[|｜].*[|｜]>|</?s>|<(bos|eos|pad|cls|sep|extra_id_\d+|(start|end)_of_\w+)>|\[(CLS|SEP|PAD|BOS|EOS)\]"
+)
+PADDING = re.compile(r"<pad>|\[PAD\]|<[|｜].*pad.*[|｜]>")
 # How pieces are written that begin with a space, that end a word, and that go on with one.
 SPACES, END_OF_WORD, WORDPIECE = ("▁", "Ġ", " "), "</w>", "##"
 # GPT-2's sign for every byte: printable ones stand for themselves, the others follow from 256 on.
@@ -40,27 +52,62 @@ class Row:
         return self.name.startswith(WORDPIECE) and len(self.name) > len(WORDPIECE)
 
 
-def spell_rows(rows: Iterable[Row]) -> str:
-    """The text that pieces spell by their names; each gets its span in it."""
-    text, ended = "", False
-    for row in rows:
-        if row.segment is None:
+def style_of(names: Collection[str]) -> Style:
+    """Return how the tokenizer writes tokens of which these are some; "words" where no name has a sign of it."""
+    if any(name.startswith(SPACES[0]) or BYTE.fullmatch(name) for name in names):
+        return "spaces"
+    if any(name.endswith(END_OF_WORD) for name in names):
+        return "ends"
+    if any(name.startswith(WORDPIECE) and len(name) > len(WORDPIECE) for name in names):
+        return "pieces"
+    whole = "".join(names)
+    if any(name.startswith(("Ġ", "Ċ")) for name in names):
+        return "bytes"
+    if whole.isascii() or not all(sign in BYTES for sign in whole):
+        return "words"
+    try:  # letters beyond ASCII that are UTF-8 when read as bytes are such
+        bytes(BYTES[sign] for sign in whole).decode()
+    except UnicodeDecodeError:
+        return "words"
+    return "bytes"
+
+
+def spell_rows(rows: Iterable[Row], style: Style) -> str:
+    """Return the text that pieces spell by their names; each gets its span in it. A special token ends a word."""
+    text = ""
+    for is_text, group in groupby(rows, key=lambda row: row.segment is not None):
+        part = list(group)
+        if not is_text:
             continue
-        begins, ended = row.name.startswith(SPACES) or ended, row.name.endswith(END_OF_WORD)
-        bare = row.name.removesuffix(END_OF_WORD)
-        bare = bare[1:] if bare.startswith(SPACES) else bare.removeprefix(WORDPIECE) or bare
-        row.start = len(text) + (1 if begins and text else 0)
-        text = text.ljust(row.start) + bare
-        row.end = len(text)
+        own, spans = _spell(part, style)
+        start = len(text) + 1 if text and own else len(text)
+        text = text.ljust(start) + own
+        for row, (first, stop) in zip(part, spans, strict=True):
+            row.start, row.end = start + first, start + stop
     return text
 
 
-def bytes_of(name: str) -> bytes:
-    """What a token spells: GPT-2's signs for bytes, SentencePiece's line for a space, or a byte by its number."""
-    if SPACES[0] in name:
-        return name.replace(SPACES[0], " ").encode()
-    if len(name) == 6 and name.startswith("<0x") and name.endswith(">"):
-        return bytes.fromhex(name[3:5])
+def _spell(rows: list[Row], style: Style) -> tuple[str, list[Span]]:
+    if style in ("bytes", "spaces"):
+        text, spans = spell_bytes(bytes_of(row.name, style) for row in rows)
+        front = int(text.startswith(" ") and bool(text.strip()))  # before the first word nothing stands
+        return text[front:], [(max(first - front, 0), max(stop - front, 0)) for first, stop in spans]
+    text, spans, ended = "", list[Span](), False
+    for at, row in enumerate(rows):
+        begins = ended if style == "ends" else at > 0 and not row.is_marked
+        bare = row.name.removesuffix(END_OF_WORD) if style == "ends" else row.name
+        bare = bare.removeprefix(WORDPIECE) or bare if at > 0 and row.is_marked else bare
+        start, ended = len(text) + begins, row.name.endswith(END_OF_WORD)
+        text = text.ljust(start) + bare
+        spans.append((start, len(text)))
+    return text, spans
+
+
+def bytes_of(name: str, style: Style) -> bytes:
+    """Return what a token spells: GPT-2's signs for bytes, or SentencePiece's "▁" for a space and bytes by number."""
+    if style == "spaces":
+        byte = BYTE.fullmatch(name)
+        return bytes.fromhex(byte[1]) if byte else name.replace(SPACES[0], " ").encode()
     return bytes(BYTES[sign] for sign in name) if all(sign in BYTES for sign in name) else name.encode()
 
 

@@ -1,26 +1,27 @@
 """A record in a few lines: its text, its model and its strongest links, for a terminal or a notebook."""
 
+import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mha_core.links import heads_by_link
+from mha_core.links import heads_by_link, places_of
 from mha_core.picture.text import visible
 from mha_core.wording import counted, head_name, percent
 
 if TYPE_CHECKING:
-    from mha_core.grid import Grid
+    from mha_core.grid import Grid, Unit
     from mha_core.record import AttentionRecord
 
 LONGEST = 60  # signs of a text that are repeated
 STRONGEST = 3
-HOW = '["4-2"].to_frame(), .rank("it", "cat"), .to_frame(words=True), .widget()'
 
 
 def summary(record: "AttentionRecord") -> str:
     """Five lines: the text, the model, who computed it, its strongest links, and what can be asked of it."""
-    said = [f"{key}: {value}" for key, value in _facts(record)]
-    return "\n".join([*said, f"ask: {HOW}"])
+    lines = [f"{key}: {value}" for key, value in _facts(record)]
+    return "\n".join([*lines, f"ask: {_calls(record)}"])
 
 
 def summary_html(record: "AttentionRecord") -> str:
@@ -76,14 +77,33 @@ def _sink(record: "AttentionRecord") -> str:
     return f"a learned sink takes {mean} of a row on average, {most} at most"
 
 
-def quoted(text: str, n_tokens: int, n_words: int, n_cut: int = 0) -> str:
-    """A text and its sizes, for the first line, and whether it was cut."""
-    cut = f", cut after {n_tokens:,} of {n_tokens + n_cut:,} tokens" if n_cut else ""
+def quoted(text: str, n_tokens: int, n_words: int, cut: str = "") -> str:
+    """A text and its sizes, for the first line, and how it was cut."""
+    cut = f", {cut}" if cut else ""
     return f"“{visible(_cut(' '.join(text.split())))}”, {counted(n_tokens, 'token')}, {counted(n_words, 'word')}{cut}"
 
 
 def _cut(text: str) -> str:
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+def _calls(record: "AttentionRecord") -> str:
+    """What can be asked of the record, with the head and the words of its strongest link."""
+    grid = record.grid(words=True)
+    links = heads_by_link(grid)
+    heads = np.argwhere(np.ones(record.weights.shape[:2]) if record.heads is None else record.heads)
+    name, rank = head_name((int(heads[0, 0]), int(heads[0, 1]))), ""
+    if links:
+        head, (q, k), _ = links[0]
+        words = (_named(grid.units, q), _named(grid.key_units or grid.units, k))
+        name, rank = head_name(head), f".rank({json.dumps(words, ensure_ascii=False)[1:-1]}), "
+    return f'["{name}"].to_frame(), {rank}.to_frame(words=True), .widget()'
+
+
+def _named(units: "Sequence[Unit]", at: int) -> str:
+    """How a unit is asked for: its text, with its number where it stands several times before."""
+    places = places_of(units, units[at].bare)
+    return units[at].bare + (f"#{places.index(at) + 1}" if at in places[1:] else "")
 
 
 def _links(grid: "Grid") -> str:

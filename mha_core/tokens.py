@@ -9,7 +9,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from itertools import groupby
+from textwrap import shorten
+from typing import Any, Literal
 
 from tokenizers import Encoding, models
 from tokenizers import Tokenizer as FastTokenizer
@@ -17,10 +19,12 @@ from tokenizers.processors import TemplateProcessing
 
 from mha_core import word_spans
 from mha_core.errors import InputError, ModelError
-from mha_core.spelling import SPACES, WORDPIECE, Row, bytes_of, spell_bytes, spell_rows
+from mha_core.spelling import SPACES, WORDPIECE, Row, Style, bytes_of, spell_bytes, spell_rows, style_of
 from mha_core.word_spans import Runs
 
+Text = str | Sequence[str] | Sequence[Mapping[str, Any]]  # a text, its words, or chat messages
 Role = Literal["begin", "separator", "padding", "unknown", "mask", "other"]
+CUT_SHOWN = 60  # characters of what was cut off
 NO_WORDS: tuple[Role, ...] = ("begin", "separator", "padding", "other")
 # Of a large vocabulary neither bytes and special tokens at the beginning nor the rarest entries at the end.
 COMMON = (1_000, 40_000)
@@ -69,13 +73,15 @@ class Word:
 
 @dataclass(frozen=True)
 class Tokens:
-    """What the model is given. `n_cut`: how many pieces were left out because the model takes no more."""
+    """What the model is given. `n_cut`: how many pieces were left out because the model takes no more. `inputs`: what
+    else a tokenizer of transformers made for the model, a number a piece."""
 
     text: str
     pair: str | None
     pieces: tuple[Piece, ...]
     words: tuple[Word, ...]
     n_cut: int = 0
+    inputs: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
     def __len__(self) -> int:
         return len(self.pieces)
@@ -98,6 +104,37 @@ class Tokens:
     def text_of(self, segment: int) -> str:
         """The reader's text of that segment."""
         return self.text if segment == 0 else self.pair or ""
+
+    @property
+    def cut_text(self) -> str:
+        """Which tokens were cut off at which side, and the words they spell; "" where none was."""
+        if not self.n_cut:
+            return ""
+        own = [piece for piece in self.pieces if piece.word is not None]
+        ends = [list(group) for _, group in groupby(own, key=lambda piece: piece.segment)]
+        left = " ".join(self.text_of(part[0].segment)[: part[0].start] for part in ends)
+        right = " ".join(self.text_of(part[0].segment)[part[-1].end :] for part in ends)
+        where = "before the last" if len(left) > len(right) else "after"
+        words = shorten(f"{left} {right}", CUT_SHOWN, placeholder=" …")
+        return (
+            f"cut {where} {len(self):,} of {len(self) + self.n_cut:,} tokens"
+            + f" (unread: “{words}”)" * bool(words)
+        )
+
+    def keep(self, kept: Sequence[bool]) -> "Tokens":
+        """Return these tokens without those marked False, such as padding; a word that loses all of its own is gone."""
+        places = [i for i, is_kept in enumerate(kept) if is_kept]
+        new = {old: i for i, old in enumerate(places)}
+        words, numbers = list[Word](), dict[int, int]()
+        for number, word in enumerate(self.words):
+            own = [new[i] for i in range(word.first, word.stop) if i in new]
+            if own:
+                numbers[number] = len(words)
+                words.append(replace(word, first=own[0], stop=own[-1] + 1))
+        pieces = (self.pieces[i] for i in places)
+        pieces = (p if p.word is None else replace(p, word=numbers[p.word]) for p in pieces)
+        inputs = tuple((name, tuple(values[i] for i in places)) for name, values in self.inputs)
+        return replace(self, pieces=tuple(pieces), words=tuple(words), inputs=inputs)
 
     def spelling(self, piece: Piece) -> str:
         """The piece in the reader's own spelling; by its name what the reader did not write."""
@@ -157,6 +194,9 @@ class Tokenizer:
             begin = _front(fast) if specials is None else [specials.begin]
         specials = specials or Specials("", "", "", "", "")
         self.begin, self.separator = tuple(name for name in begin if name), specials.separator
+        self.end: tuple[str, ...] = (self.separator,) if self.separator else ()
+        names = fast.get_vocab(with_added_tokens=False) if self._spells else ()
+        self._style: Style = style_of(names)
         self.takes_pairs = bool(self.separator)
         self._unknown, self._between = "" if self._spells else specials.unknown, specials.between
         roles: dict[str, Role] = {token.content: "other" for token in added.values() if token.special}
@@ -245,7 +285,7 @@ class Tokenizer:
 
     def _bytes(self, identity: int) -> bytes:
         added = self._added.get(identity)
-        return bytes_of(self.piece_name(identity)) if added is None else added.encode()
+        return bytes_of(self.piece_name(identity), self._style) if added is None else added.encode()
 
     def ids_of(self, text: str) -> tuple[int, ...]:
         """The numbers of the tokens that spell this text, exactly as it stands and without special tokens."""
@@ -264,19 +304,36 @@ class Tokenizer:
         """The tokenizer as a tokenizer.json says it."""
         return str(self._fast.to_str())
 
+    def read(self, text: Text | Tokens, pair: str | None = None) -> Tokens:
+        """Return the tokens of whatever is given for a text: a string, its words (a list or an array), or chat messages
+        with a role and a content each. Tokens stay as they are. Raises InputError for anything else."""
+        if isinstance(text, str):
+            return self.encode(text, pair)
+        if pair is not None:
+            raise InputError("A pair is of two strings; give both texts so.")
+        if isinstance(text, Tokens):
+            return text
+        given: Any = text.tolist() if hasattr(text, "tolist") else text
+        if not isinstance(given, list | tuple):
+            raise InputError(f"`text` must be a string or a list of words, not {type(text).__name__}.")
+        if given and all(isinstance(part, Mapping) for part in given):
+            return self.encode_chat(given)
+        return self.encode_words(given)
+
+    def encode_chat(self, messages: Sequence[Mapping[str, Any]]) -> Tokens:
+        """Return a conversation's tokens, as the tokenizer's own template renders it. Raises InputError without one."""
+        raise InputError(
+            f"No chat template is known here for these {len(messages)} messages; give one string, such as "
+            "AutoTokenizer's apply_chat_template(messages, tokenize=False)."
+        )
+
     def encode(self, text: str, pair: str | None = None) -> Tokens:
         """A text, or two. One separator typed between two texts is read as the border of a pair; special tokens
         typed around a text as they are put there are not doubled.
 
         Raises InputError if there is nothing to look at, and for a pair where the model takes none.
         """
-        texts = [self._unframed(clean_text(one)) for one in (text, pair) if one is not None]
-        texts = texts if texts[-1].strip() else texts[:1]
-        if len(texts) > 1 and not self.takes_pairs:
-            raise InputError("This model takes no pair. Give one text.")
-        if pair is None and self.takes_pairs:
-            first, *second = _at_border(texts[0], self.separator, self._between)
-            texts = [first, *map(self._unframed, second)]
+        texts = self._texts_of(text, pair)
         encoding = self._fast.encode(texts[0], texts[1] if texts[1:] else None)
         for segment, which in enumerate(("sentence", "second sentence")[: len(texts)]):
             if segment not in encoding.sequence_ids or not texts[segment].strip():
@@ -288,11 +345,7 @@ class Tokenizer:
 
         Raises InputError for no words, and where a token spells more than one word.
         """
-        if isinstance(words, str | bytes):
-            raise InputError("The words must be a list, not one text.")
-        if not words or (self._spells and not all(words)):
-            raise InputError("A sentence has one word or more, with a character each; give such words.")
-        words = [clean_text(word) for word in words]
+        words = clean_words(words, may_be_empty=not self._spells)
         text, spans = " ".join(words), word_spans.one_after_the_other(words)
         if self._spells:  # cut apart, its words would lose the spaces that their tokens begin with
             rows = self._rows(self._fast.encode(text))
@@ -361,24 +414,38 @@ class Tokenizer:
             row for row in rows if row.segment is None or next(places[row.segment], None) is not None
         ], n_cut
 
+    def _texts_of(self, text: str, pair: str | None) -> list[str]:
+        """Return one text or two, as they stand between the special tokens, whether or not these were typed."""
+        texts = [self._unframed(clean_text(part)) for part in (text, pair) if part is not None]
+        texts = texts if texts[-1].strip() else texts[:1]
+        if len(texts) > 1 and not self.takes_pairs:
+            raise InputError("This model takes no pair. Give one text.")
+        if pair is None and self.takes_pairs:
+            first, *second = _at_border(texts[0], self.separator, self._between)
+            texts = [first, *map(self._unframed, second)]
+        return texts
+
     def _unframed(self, text: str) -> str:
         """Without what a reader typed of the frame; a decoder reads the spaces beside it."""
         for name in self.begin:
             if text.lstrip().startswith(name):
                 text = text.lstrip().removeprefix(name)
                 text = text.lstrip() if self.takes_pairs else text
-        if self.separator and text.rstrip().endswith(self.separator):
-            text = text.rstrip().removesuffix(self.separator).rstrip()
+        for name in reversed(self.end):
+            if text.rstrip().endswith(name):
+                text = text.rstrip().removesuffix(name).rstrip()
         return text
 
 
 def tokens_of(
-    texts: Sequence[str], encoding: Encoding, *, n_cut: int = 0, words: Sequence[str] | None = None
-) -> Tokens:
+    texts: Sequence[str], encoding: Encoding, *, n_cut: int = 0, words: Sequence[str] | None = None,
+    roles: Mapping[int, Role] | None = None,
+) -> Tokens:  # fmt: skip
     """The tokens of one text or a pair, as any tokenizer of the library tokenizers encoded them.
 
     Special tokens are those that the encoding says were put around. `n_cut`: how many tokens were left out before.
     `words`: what was encoded with is_pretokenized=True; these are the words then, with one space between them.
+    `roles`: of special tokens by number; one that a user typed is in no word, unless unknown or a mask.
 
     Raises InputError where one of `words` has no token, and where the tokenizer does not say which text of a pair a
     token spells.
@@ -386,22 +453,30 @@ def tokens_of(
     if words is None:
         texts, rows = word_spans.with_spans(texts, word_spans.rows_of(encoding))
         word_spans.reach(texts, rows)
-        word_spans.find_words(texts, rows, runs="own" if any(row.is_marked for row in rows) else "text")
+        signs = {number for number, role in (roles or {}).items() if role in NO_WORDS}
+        word_spans.find_words(texts, rows, signs, "own" if any(row.is_marked for row in rows) else "text")
     else:
         texts, rows = [" ".join(words)], word_spans.rows_of_words(encoding, words)
-        word_spans.fill_words(texts[0], rows, word_spans.one_after_the_other(words))
-    return _tokens(texts, rows, {}, n_cut)
+        read = {row.word for row in rows if row.word is not None} if n_cut else set(range(len(words)))
+        word_spans.fill_words(texts[0], rows, word_spans.one_after_the_other(words), read)
+    return _tokens(texts, rows, roles or {}, n_cut)
 
 
-def spelt_tokens(names: Sequence[str], ids: Sequence[int], special: Sequence[bool]) -> Tokens:
-    """Tokens whose tokenizer tells no spans, in the text that they spell: "▁" and "Ġ" stand for a space, "</w>" for one
-    after the token, "##" for none."""
+def spelt_tokens(
+    names: Sequence[str], ids: Sequence[int], special: Sequence[bool], style: Style | None = None
+) -> Tokens:
+    """Return tokens in the text that their names spell, by the tokenizer's way of writing them (`style_of` the names
+    unless given). Names without any sign of one are words, each as it stands."""
     rows = [
         Row(name, identity, 0, 0, None if put_around else 0)
         for name, identity, put_around in zip(names, ids, special, strict=True)
     ]
-    text = spell_rows(rows)
-    word_spans.find_words([text], rows)
+    style = style or style_of([row.name for row in rows if row.segment is not None])
+    text = spell_rows(rows, style)
+    if style in ("words", "pieces"):
+        word_spans.give_names(rows)
+    else:
+        word_spans.find_words([text], rows)
     return _tokens([text], rows, {}, 0)
 
 
@@ -414,6 +489,23 @@ def clean_text(text: str) -> str:
         raise InputError(f"`text` must be a string, not {type(text).__name__}.")
     lone = any("\ud800" <= character <= "\udfff" for character in text)
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if lone else text
+
+
+def clean_words(words: Sequence[str], *, may_be_empty: bool = False) -> list[str]:
+    """Return the words of a sentence as `clean_text` does. Raises InputError for none, or what is no word."""
+    if isinstance(words, str | bytes):
+        raise InputError("The words must be a list, not one text.")
+    given: Sequence[Any] = words
+    for number, word in enumerate(given, 1):
+        if isinstance(word, list | tuple):
+            raise InputError(f"Word {number} is a list; give the words of one text, not of several.")
+        if not isinstance(word, str):
+            raise InputError(
+                f"Word {number} is {word!r:.40}, not a string; give words, not numbers or token ids."
+            )
+    if not len(words) or not (may_be_empty or all(words)):
+        raise InputError("A sentence has one word or more, with a character each; give such words.")
+    return [clean_text(str(word)) for word in words]
 
 
 def _tokens(texts: Sequence[str], rows: Iterable[Row], roles: Mapping[int, Role], n_cut: int) -> Tokens:

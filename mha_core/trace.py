@@ -24,7 +24,7 @@ from mha_core.layer_run import LayerRun, Projections
 from mha_core.model import Model
 from mha_core.record import AttentionRecord
 from mha_core.stack import LayerStep, RunChange, StackOutput
-from mha_core.tokens import Tokens
+from mha_core.tokens import Text, Tokens
 from mha_core.torch_modes import plain_numbers
 from mha_core.visibility import visible_keys
 from mha_core.wording import size_in_words
@@ -36,7 +36,7 @@ COMPUTED = ("q", "k", "v", "scores", "weights", "context", "contributions", "out
 
 
 def trace(
-    text: str | Sequence[str],
+    text: Text,
     model: Model,
     *,
     pair: str | None = None,
@@ -45,7 +45,7 @@ def trace(
     target: str | None = None,
     part: Part | None = None,
 ) -> AttentionRecord:
-    """The record of a text, of a pair of texts, or of a text given as its words, through a model.
+    """The record of a text, of a pair of texts, or of a text given as its words or chat messages, through a model.
 
     `target`, `part`: of an encoder-decoder, what its decoder reads (None: what the model itself writes), and whether
     its "encoder", its "decoder" or its "cross"-attention is asked for.
@@ -60,15 +60,12 @@ def trace(
     check_model(model)
     if target is not None or part not in (None, "encoder"):
         raise InputError(f"{model.title} is not an encoder-decoder. Give one text, or a pair.")
-    tokens = (
-        model.tokenizer.encode(text, pair) if isinstance(text, str) else model.tokenizer.encode_words(text)
-    )
-    return trace_tokens(tokens, model, gates=gates, hook=hook)
+    return trace_tokens(model.tokenizer.read(text, pair), model, gates=gates, hook=hook)
 
 
-def as_tokens(text: Tokens | str, model: Model) -> Tokens:
+def as_tokens(text: Tokens | Text, model: Model) -> Tokens:
     """A text as the model's tokens; tokens as they are."""
-    return text if isinstance(text, Tokens) else model.tokenizer.encode(text)
+    return model.tokenizer.read(text)
 
 
 def check_model(model: object) -> None:

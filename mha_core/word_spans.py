@@ -14,7 +14,7 @@ from typing import Literal
 from tokenizers import Encoding, Regex, pre_tokenizers
 
 from mha_core.errors import InputError
-from mha_core.spelling import WORDPIECE, Row, Span, spell_rows
+from mha_core.spelling import WORDPIECE, Row, Span, spell_rows, style_of
 
 # Where runs of letters and single signs begin: as everywhere here, where the tokenizer itself cuts the text first
 # (word pieces), or the same of a tokenizer with one token for every word, where nothing but characters is joined.
@@ -79,7 +79,7 @@ def with_spans(texts: Sequence[str], rows: list[Row]) -> tuple[Sequence[str], li
         raise InputError(
             "This tokenizer does not say which characters its tokens spell; give one text alone."
         )
-    return [spell_rows(rows)], rows
+    return [spell_rows(rows, style_of([row.name for row in rows if row.segment is not None]))], rows
 
 
 def find_words(
@@ -110,13 +110,16 @@ def give_words(text: str, rows: Sequence[Row], words: Sequence[Span]) -> None:
         row.word = following = owner if owner < len(words) else following
 
 
-def fill_words(text: str, rows: Iterable[Row], words: Sequence[Span]) -> None:
+def fill_words(
+    text: str, rows: Iterable[Row], words: Sequence[Span], read: Container[int] | None = None
+) -> None:
     """Let the pieces of words that were given reach to both ends of their word, and not beyond.
 
-    Raises InputError where a word has no piece.
+    Raises InputError where a word of those `read` (None: all) has no piece.
     """
     own = [row for row in rows if row.word is not None]
-    missing = set(range(len(words))) - {row.word for row in own}
+    missing = {number for number in range(len(words)) if read is None or number in read}
+    missing -= {row.word for row in own if row.word is not None}
     if missing:
         raise InputError(f"Word {min(missing) + 1} of the sentence has no token of its own in this model.")
     for number, group in groupby(own, key=lambda row: row.word or 0):
@@ -126,6 +129,16 @@ def fill_words(text: str, rows: Iterable[Row], words: Sequence[Span]) -> None:
             row.end = min(max(row.end, row.start), high)
         part[0].start, part[-1].end = low, high
     _mark(own, _joined(text, _runs(text), by_marks=True)[1])
+
+
+def give_names(rows: Iterable[Row]) -> None:
+    """Give every piece the word that its name is, or the one before it where it is marked as going on."""
+    number, before = -1, None
+    for row in rows:
+        goes_on = row.is_marked and before is not None
+        number += row.segment is not None and not goes_on
+        row.word = before = None if row.segment is None else number
+        row.mark = WORDPIECE if goes_on else ""
 
 
 def reach(texts: Sequence[str], rows: Sequence[Row]) -> None:

@@ -156,7 +156,7 @@ def test_as_a_process_it_writes_the_ranking_and_nothing_else():
     assert (done.returncode, err) == (0, b"")
     heading, first, *_ = (line.split() for line in out.decode().splitlines())
     assert dict(zip(heading, first, strict=True)) | {"weight": float(first[4])} == {
-        "rank": "1", "name": "4-2", "layer": "4", "head": "2", "weight": pytest.approx(0.677), "key": "2",
+        "rank": "1", "head": "4-2", "layer": "4", "head_in_layer": "2", "weight": pytest.approx(0.677), "key": "2",
         "key_text": "animal",
     }  # fmt: skip
 

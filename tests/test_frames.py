@@ -89,9 +89,11 @@ def test_the_frames_of_a_record_agree_with_its_weights():
     assert list(ranked["rank"]) == [1, 2, 3, 4, 5, 6]
     assert ranked["weight"].is_monotonic_decreasing
     for row in ranked.itertuples():
-        assert row.weight == weights[row.layer - 1, row[4] - 1, 1, 2]
-        assert (row.name, row.key, row.key_text) == (f"{row.layer}-{row[4]}", 2, "a")
+        assert row.weight == weights[row.layer - 1, row.head_in_layer - 1, 1, 2]
+        assert (row.head, row.key, row.key_text) == (f"{row.layer}-{row.head_in_layer}", 2, "a")
     free = record.rank("b")
-    assert all(row.weight == weights[row.layer - 1, row[4] - 1, 1].max() for row in free.itertuples())
+    assert all(
+        row.weight == weights[row.layer - 1, row.head_in_layer - 1, 1].max() for row in free.itertuples()
+    )
     with pytest.raises(InputError):
         record.rank("b", "z")

@@ -72,7 +72,7 @@ def test_arrays_between_two_texts_become_a_cross_record():
     )
     best = record.rank("slept", "tiredness").iloc[0]
     given = weights[..., 1, 1:3].sum(-1)
-    assert (best["layer"] - 1, best["head"] - 1) == divmod(int(given.argmax()), 3)
+    assert (best["layer"] - 1, best["head_in_layer"] - 1) == divmod(int(given.argmax()), 3)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ In: the options of a command. Out: texts, tokens, a model.
 import argparse
 import os
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -101,15 +102,19 @@ def load_chosen_model(options: argparse.Namespace, seed: int = 0) -> Model:
         share = f"{100 * done / total:.0f} %" if total else f"{done / 1e6:.0f} MB"
         show_progress(f"Fetching {file}: {share}", is_last=0 < total <= done)
 
-    model = load_model(
-        options.model,
-        trained=not options.untrained,
-        seed=seed,
-        device=options.device,
-        dtype=options.precision,
-        progress=progress,
-        sha256=options.sha256,
-    )
+    with warnings.catch_warnings(record=True) as notes:
+        warnings.simplefilter("always", UserWarning)
+        model = load_model(
+            options.model,
+            trained=not options.untrained,
+            seed=seed,
+            device=options.device,
+            dtype=options.precision,
+            progress=progress,
+            sha256=options.sha256,
+        )
+    for note in notes:
+        warn(note.message)
     if not model.pinned:
         warn(
             f"The files of {model.title} were compared with no digest; --sha256 {model.files_digest} pins them."
@@ -126,10 +131,11 @@ def encode(text: str, model: Model) -> Tokens:
 
 def warn_if_cut(tokens: Tokens, model: Model) -> None:
     """Warn that the text has more tokens than the model takes."""
+    place = tokens.cut_text
     if tokens.n_cut:
         warn(
             f"The text is longer than the {model.max_tokens} tokens that {model.title} takes; "
-            f"{counted(tokens.n_cut, 'token', ('was', 'were'))} left out."
+            f"{counted(tokens.n_cut, 'token', ('was', 'were'))} left out{place and ', ' + place}."
         )
 
 

@@ -99,8 +99,9 @@ def _check_head(options: argparse.Namespace, record: AttentionRecord) -> None:
 
 
 def _chosen(frame: "pd.DataFrame", options: argparse.Namespace) -> "pd.DataFrame":
-    """Return the rows of --layer and --head."""
-    for axis, number in (("layer", options.layer), ("head", options.head)):
+    """Return the rows of --layer and --head; where `head` is its name, by its number."""
+    by_head = "head_in_layer" if "head_in_layer" in frame else "head"
+    for axis, number in (("layer", options.layer), (by_head, options.head)):
         frame = frame if number is None else frame[frame[axis] == number]
     return frame
 

@@ -21,7 +21,7 @@ def opening(grid: Grid, head: str | None, word: str | None, to: str | None) -> S
     target = None if to is None else unit_named(grid, to, among_keys=True)
     if pin is not None and target is not None:
         best = ranked_heads(grid, pin, target).iloc[0]
-        strongest = head_from_name(best["name"], *grid.weights.shape[:2])
+        strongest = head_from_name(best["head"], *grid.weights.shape[:2])
     else:
         ranked = heads_by_link(grid, pin)
         strongest = ranked[0][0] if ranked else (0, 0)

@@ -89,7 +89,7 @@ def test_a_click_chooses_who_looks_and_what_is_looked_at(tab, tmp_path, cross):
     weights = cross.weights[HEAD]
     picture.word(CAT).click()
     assert picture.settle().said().startswith(f"Head 2-3: “Katze” → “cat” {percent(weights[KATZE, CAT])}")
-    assert [row[0] for row in picture.all_ranked()] == list(cross.rank("Katze", "cat")["name"])
+    assert [row[0] for row in picture.all_ranked()] == list(cross.rank("Katze", "cat")["head"])
     picture.word(N_KEYS + 1).click()
     assert f"“Die” → “cat” {percent(weights[1, CAT])}" in picture.settle().said()
     picture.root.get_by_role("button", name="Clear", exact=True).click()
