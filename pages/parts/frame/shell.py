@@ -35,6 +35,7 @@ from pages.parts.serve import cache
 P = ParamSpec("P")
 T = TypeVar("T")
 
+DAY = 86_400.0  # seconds
 CSS = ASSETS / "css"
 REASONS = "tells"  # the step of the lesson "What attention does not tell"
 
@@ -68,8 +69,13 @@ def asked(title: str, shown: Shown) -> Request:
     return request
 
 
+@st.fragment(run_every=DAY)
 def foot() -> None:
-    """The last line of every page: the one caveat, with the step of the lesson that gives its reasons."""
+    """The last line of every page: the one caveat, with the step of the lesson that gives its reasons.
+
+    Only a page with something that runs by itself is drawn again when a server comes back; else the fragments in it,
+    a sentence's too, would stay unknown to that server.
+    """
     markup(
         '<footer class="hs-foot">Attention shows where a head looks, not why the model answers. '
         f'<a href="{link_to("Learn", {"step": REASONS})}" target="_self">Why not?</a></footer>'
