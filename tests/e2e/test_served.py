@@ -1,8 +1,10 @@
 """A page and its server in a real browser: no error in the console of any page, and a server that comes back."""
 
-import time
+import re
+from urllib.parse import urlencode
 
 import pytest
+from bert_folders import random_bert, write
 from playwright.sync_api import expect
 
 from pages.parts.frame.pages import PAGES
@@ -35,16 +37,32 @@ def test_a_page_opened_by_a_link_draws_the_next_sentence_of_a_server_that_came_b
     n_asked = tab.page.evaluate("talk.asked")
     server.stop()
     fresh_server(port=server.port)
-    back = time.monotonic()
     tab.page.wait_for_function("(n) => talk.asked > n && talk.over", arg=n_asked, timeout=20_000)
     tab.page.get_by_label("Your sentence", exact=True).fill(NEXT)
     tab.page.get_by_label("Your sentence", exact=True).press("Enter")
     expect(word(tab, "river")).to_be_visible(timeout=20_000)
-    assert time.monotonic() - back < 3
     for name in boxes:
         expect(tab.page.locator("details[open] summary").filter(has_text=name)).to_be_visible()
-    tab.errors[:] = [problem for problem in tab.errors if "ERR_CONNECTION_REFUSED" not in problem]
+    # While the server was away, the browser said so.
+    tab.errors[:] = [problem for problem in tab.errors if not problem.startswith("said")]
 
 
 def word(tab, text):
     return tab.page.get_by_label("word by word").get_by_role("button", name=text, exact=True)
+
+
+def test_a_word_put_into_the_second_sentence_is_in_its_box_in_the_menu(visit, fresh_server, tmp_path):
+    pytest.importorskip("transformers")
+    write(tmp_path, random_bert("BertForMaskedLM", seed=3))
+    server = fresh_server(HEADSCOPE_ALLOW_FOLDERS="1")
+    query = urlencode({"model": str(tmp_path), "text": "The cat sat.", "pair": "It was [MASK]."})
+    tab = visit(f"/?{query}", server=server).drawn()
+    tab.type("The dog sat.")
+    tab.page.locator("[class*=st-key-next]").get_by_text(re.compile(r"%$")).first.click()
+    tab.settled()
+    tab.page.locator(".st-key-options button").first.click()
+    box = tab.page.get_by_label("Second sentence", exact=True)
+    expect(box).to_have_value(re.compile(r"^It was (?!\[MASK\]).*\.$"))
+    expect(tab.page.get_by_label("Your sentence", exact=True)).to_have_value("The dog sat.")
+    tab.type("The bird sat.")
+    expect(box).to_have_value(re.compile(r"^It was (?!\[MASK\]).*\.$"))

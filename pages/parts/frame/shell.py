@@ -64,7 +64,20 @@ def top(title: str, question: str, lead: str, shown: Shown) -> None:
 
 def asked(title: str, shown: Shown) -> Request:
     """The controls, and what they ask for."""
-    request = controls.draw(page_called(title), shown, _presented())
+    return _above_the_picture(controls.draw(page_called(title), shown, _presented()))
+
+
+def beside(title: str, shown: Shown) -> Request:
+    """All controls but those for a text; `with_text` draws these."""
+    return controls.beside(page_called(title), shown, _presented())
+
+
+def with_text(title: str, request: Request) -> Request:
+    """The controls for a text, and the request with it."""
+    return _above_the_picture(controls.with_text(request, page_called(title)))
+
+
+def _above_the_picture(request: Request) -> Request:
     markup('<h2 id="picture" class="hs-aloud" tabindex="-1" data-uncounted>The picture</h2>')
     return request
 
