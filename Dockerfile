@@ -58,7 +58,6 @@ ENV PATH=/opt/venv/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1 \
     HF_HUB_OFFLINE=1 \
-    MALLOC_ARENA_MAX=2 \
     OMP_NUM_THREADS=1 \
     STREAMLIT_SERVER_ADDRESS=0.0.0.0 \
     STREAMLIT_SERVER_PORT=8501
@@ -74,4 +73,4 @@ import os, urllib.request as web\n\
 at = 'http://127.0.0.1:' + os.environ['STREAMLIT_SERVER_PORT']\n\
 said = [web.urlopen(at + path, timeout=2).read() for path in ('/_stcore/health', '/ready')]\n\
 raise SystemExit(said != [b'ok', b'ready'])"]
-CMD ["python", "-m", "streamlit", "run", "app.py"]
+CMD ["python", "-m", "mha_core", "app", "--no-browser"]

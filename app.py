@@ -1,4 +1,4 @@
-"""HeadScope: `streamlit run app.py` finds the server here, which runs pages/parts/main.py for every reader."""
+"""The server, which runs pages/parts/main.py for every user. `headscope app` and `streamlit run app.py` serve it."""
 
 from pathlib import Path
 

@@ -307,7 +307,7 @@ def turns(roots: list[Path]) -> str:
         playwright = stack.enter_context(sync_playwright())
         tabs = {}
         for root in roots:
-            server = start_app(folder / f"{len(tabs)}.log", script=root / "app.py", cwd=root)
+            server = start_app(folder / f"{len(tabs)}.log", cwd=root)
             stack.callback(server.stop)
             chromium = find_chromium(playwright.chromium.executable_path)
             browser = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_ARGS)

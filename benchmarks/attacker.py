@@ -1,6 +1,6 @@
 """Somebody who attacks the app from one address; benchmarks/flood.py starts this beside a class and ends it by SIGTERM.
 
-    python benchmarks/attacker.py idle|header|body|frames|reruns URL ADDRESS
+    python benchmarks/attacker.py idle|header|body|frames|large|reruns URL ADDRESS
 
 What became of the connections is printed at the end, in a line.
 """
@@ -22,7 +22,7 @@ from benchmarks.line import is_over  # noqa: E402
 from benchmarks.wire import rerun  # noqa: E402
 from tests.sending import handshake  # noqa: E402
 
-CONNECTIONS, SOCKETS = 500, 50
+CONNECTIONS, SOCKETS, LARGE = 500, 50, 10
 Attack = Callable[["Attacker", int], Awaitable[None]]
 
 
@@ -112,6 +112,18 @@ async def frames(attacker: Attacker, number: int) -> None:
             await asyncio.sleep(0.5)
 
 
+async def large(attacker: Attacker, number: int) -> None:
+    """A web socket with a message of 45 MB, all of it but the end."""
+    reader, writer = await attacker.upgraded()
+    with attacker.counted(writer):
+        writer.write(b"\x82\xff" + (45_000_000).to_bytes(8) + bytes(4))
+        for _ in range(440):
+            writer.write(bytes(100_000))
+            await writer.drain()
+            attacker.became["kB sent"] += 100
+        await reader.read()
+
+
 async def reruns(attacker: Attacker, number: int) -> None:
     """A web socket that asks for page after page as fast as they are taken."""
     reader, writer = await attacker.upgraded()
@@ -143,6 +155,7 @@ ATTACKS: dict[str, tuple[Attack, int]] = {
     "header": (header, SOCKETS),
     "body": (body, SOCKETS),
     "frames": (frames, CONNECTIONS),
+    "large": (large, LARGE),
     "reruns": (reruns, SOCKETS),
 }
 

@@ -1,6 +1,6 @@
 """A class behind nginx while somebody attacks: how many of thirty readers get their pages, and when.
 
-    python benchmarks/flood.py [--readers 30] [--attacks idle header body frames reruns] [--within]
+    python benchmarks/flood.py [--readers 30] [--attacks idle header body frames large reruns] [--within]
 
 The app and nginx (docs/nginx.conf) are started as `make class` starts them. Each reader opens a page by a link and then
 types two sentences, 2 to 6 s apart, all through nginx; meanwhile one attacker, from an address of its own, does one

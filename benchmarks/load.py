@@ -205,7 +205,7 @@ def print_beside(running: ExitStack, other: Path, counts: list[int], sentences: 
 def started(running: ExitStack, root: Path) -> AppServer:
     """A checkout's app, which knows what the heads do; stopped with the others."""
     folder = Path(running.enter_context(tempfile.TemporaryDirectory()))
-    app = start_app(folder / "app.log", script=root / "app.py", cwd=root)
+    app = start_app(folder / "app.log", cwd=root)
     running.callback(app.stop)
     with tab(app):  # the first reader waits until it is known what the heads do
         pass

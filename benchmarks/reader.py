@@ -31,6 +31,7 @@ class Reader:
     page_hash: str = ""
     parts: dict[str, str] = field(default_factory=dict)
     number: int = 0
+    is_waiting: bool = False  # a part of the page runs every few seconds until something is known
 
     def ask(self, part: str = "", trigger: dict[str, Any] | None = None) -> None:
         """Let the page run, or the part of it in which a component stands, with what the controls say; `trigger` is an
@@ -83,6 +84,8 @@ class Reader:
             self.hashes.add(message.hash)
         if kind == "new_session":
             self.page_hash = message.new_session.page_script_hash
+        elif kind == "auto_rerun":
+            self.is_waiting |= message.auto_rerun.interval < 60
         elif kind == "page_info_changed":
             self.query = message.page_info_changed.query_string
         elif kind in ("text_input", "bidi_component"):
@@ -102,10 +105,11 @@ def reader(server: Any, connect: Callable[[str], Any] = socket_to) -> Iterator[R
     """A reader who has opened the first page; `connect`: how the socket to an address is opened."""
     with connect(server.url) as socket:
         one = Reader(socket, query=urlencode({"text": "The first visit pays for what is made once."}))
-        for _ in range(60):  # until the heads' roles are known, a part of the page runs every second
+        for _ in range(60):  # until the heads' roles are known
+            one.is_waiting = False
             one.ask()
             one.hear()
-            if "auto_rerun" not in {kind for kind, _ in one.sent}:
+            if not one.is_waiting:
                 break
             time.sleep(1)
         yield one

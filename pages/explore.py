@@ -37,21 +37,25 @@ SHOWN = shell.Shown(examples=True)
 
 
 def draw() -> None:
-    """The first page: its name and question, and all else, which runs alone for another sentence."""
+    """The first page: its name and question, the menu, and what runs alone for another sentence."""
+    state.whole_page()
+    next_word.put_generated()
     shell.top(
         "Explore",
         "Where does each attention head look?",
         "",
         SHOWN,
     )
-    sentence()
+    with st.container(key="page"):
+        sentence(shell.beside("Explore", SHOWN))
 
 
 @st.fragment
-def sentence() -> None:
-    """The sentence, the picture of all heads, and what can be taken away."""
-    next_word.put_generated()
-    request = moments.asked(shell.asked("Explore", SHOWN))
+def sentence(chosen: Request) -> None:
+    """The sentence, the picture of all heads, and what can be taken away; `chosen` is what the menu says."""
+    if state.whole_page():
+        st.rerun()
+    request = moments.asked(shell.with_text("Explore", chosen))
     record = shell.or_show_error(cache.record, request)
     if record is None:
         return

@@ -84,19 +84,18 @@ def start_app(
     *,
     port: int | None = None,
     address: str = "127.0.0.1",
-    script: Path = ROOT / "app.py",
     cwd: Path = ROOT,
     can_write: bool = True,
     **env: str,
 ) -> AppServer:
-    """Start `script` as a reader would (`streamlit run`, in `cwd`), and return once its health check answers ok.
+    """Start the app of the checkout at `cwd` as `make run` does, and return once its health check answers ok.
 
     With `can_write=False` no file takes a single byte of it, wherever it is; what it says goes through a pipe.
     """
     port = port or unused_port()
-    command = [sys.executable, "-m", "streamlit", "run", str(script)]
-    command += ["--server.port", str(port), "--server.address", address, "--server.headless", "true"]
-    settings = {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "2", **env}
+    command = [sys.executable, "-m", "mha_core", "app", "--no-browser"]
+    command += ["--port", str(port), "--address", address]
+    settings = {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", **env}
     sink = None
     with log.open("wb") as file:
         out: IO[bytes] = file

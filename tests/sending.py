@@ -1,6 +1,7 @@
 """What is sent to the app by hand: a file, as a page of it sends one (a form, with the token that is a cookie and a
 header), and the words that open a web socket."""
 
+import socket
 from contextlib import closing, suppress
 from http.client import HTTPConnection
 
@@ -38,3 +39,15 @@ def handshake(host: str, *headers: str) -> bytes:
         "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Version: 13",
         "Sec-WebSocket-Protocol: streamlit", *headers, "\r\n",
     ]).encode()  # fmt: skip
+
+
+def begun_message(app: AppServer, size: int, sent: int) -> socket.socket:
+    """A web socket over which one message of `size` bytes was begun, and so many bytes of it sent or refused."""
+    line = socket.create_connection(("127.0.0.1", app.port), timeout=30)
+    line.sendall(handshake(f"127.0.0.1:{app.port}", f"Origin: {app.url}"))
+    answer = b""
+    while b"\r\n\r\n" not in answer:
+        answer += line.recv(4096)
+    with suppress(BrokenPipeError, ConnectionResetError):
+        line.sendall(b"\x82\xff" + size.to_bytes(8) + bytes(4) + bytes(sent))
+    return line

@@ -17,8 +17,8 @@ from visit import (
 )
 
 from mha_core import Unavailable, load_model
+from mha_core.app_command import is_loopback_only
 from pages.parts.frame import loading
-from pages.parts.serve import server
 
 SCRIPTS = (
     "<script>window.top.hacked=1</script>",
@@ -239,7 +239,7 @@ def test_what_was_not_agreed_to_is_not_fetched_by_another_way():
     ("class.example", False),
 ])  # fmt: skip
 def test_a_server_that_others_reach_is_known_by_its_address(address, alone):
-    assert server.is_alone(address) is alone
+    assert is_loopback_only(address) is alone
 
 
 def test_folders_open_only_where_the_owner_allows_it(monkeypatch, tmp_path):

@@ -1,14 +1,20 @@
 """The server as it stands on the network: what it answers, what it refuses, and what it says of its model."""
 
 import asyncio
+import base64
 import hashlib
 import io
 import logging
 import os
+import re
 import subprocess
 import sys
+import time
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from http.client import HTTPConnection
+from statistics import median
 from types import SimpleNamespace
 from unittest.mock import MagicMock
 from urllib.parse import urlencode
@@ -17,8 +23,9 @@ import pytest
 from running import ROOT
 from websockets.exceptions import InvalidStatus
 
-from benchmarks.wire import socket_to
-from mha_core import ModelError, load_model, trace
+from benchmarks.wire import highest, megabytes, socket_to
+from mha_core import ModelError, Unavailable, load_model, trace
+from mha_core.app_command import listen
 from pages.parts.frame import loading
 from pages.parts.frame.request import models as offered
 from pages.parts.picture.shared import font_addresses, library, library_address
@@ -27,7 +34,7 @@ from pages.parts.serve.cache import MAX_CHARS
 from pages.parts.serve.guard import HEADERS, Guard, Pace
 from pages.parts.serve.store import limit_bytes
 from pages.parts.serve.unknown_page import body, is_page
-from tests.sending import put
+from tests.sending import begun_message, put
 
 HOST = (b"host", b"class.example:8501")
 
@@ -45,10 +52,29 @@ def in_a_loop(work):
     "path", ["/", "/compare", "/_stcore/health", "/_stcore/metrics", "/ready", "/shared/no"]
 )
 def test_every_answer_carries_the_security_headers(app_server, path):
-    headers = app_server.get(path)[1]
-    assert {name: headers.get(name.lower()) for name in HEADERS} == HEADERS
-    scripts = next(part for part in HEADERS["Content-Security-Policy"].split("; ") if "script-src" in part)
+    headers, text = app_server.get(path)[1:]
+    assert {name: headers.get(name.lower()) for name in HEADERS if "Content" not in name} == {
+        name: value for name, value in HEADERS.items() if "Content" not in name
+    }
+    policy = headers["content-security-policy"].split("; ")
+    scripts = next(part for part in policy if "script-src" in part)
+    served = re.findall("<script>(.*?)</script>", text, re.S)
+    assert re.findall("'sha256-(.*?)'", scripts) == [
+        base64.b64encode(hashlib.sha256(each.encode()).digest()).decode() for each in served
+    ]
     assert "unsafe-inline" not in scripts
+
+
+def test_a_page_that_a_browser_has_is_sent_again_with_its_policy(app_server):
+    """ "Not modified" would replace the policy that it has by one without its scripts."""
+    headers = app_server.get("/")[1]
+    again = urllib.request.Request(  # noqa: S310 - our own server
+        app_server.url,
+        headers={"Accept": "text/html", "If-None-Match": headers["etag"], "Accept-Encoding": "gzip"},
+    )
+    with urllib.request.urlopen(again) as answer:  # noqa: S310
+        assert answer.status == 200
+        assert answer.headers["Content-Security-Policy"] == headers["content-security-policy"]
 
 
 def test_it_is_healthy_and_ready(app_server):
@@ -79,6 +105,33 @@ def test_what_never_changes_is_a_file_with_its_digest_which_browsers_keep(app_se
 def test_routes_the_app_has_no_use_for_are_closed(app_server, path):
     assert app_server.get(path)[0] == 404
     assert app_server.get("/nested" + path)[0] == 404
+
+
+def test_the_path_of_a_page_is_not_the_servers(app_server):
+    for route in ("health", "host-config"):
+        assert app_server.get(f"/compare/_stcore/{route}")[0] == 300, "neither a yes nor an error"
+
+
+def test_messages_that_are_too_large_and_never_end_cost_nothing(app_server):
+    before = megabytes(app_server.process.pid)
+    with ExitStack() as sockets, highest(app_server.process.pid) as most:
+        for _ in range(10):
+            sockets.enter_context(begun_message(app_server, 45_000_000, 44_000_000))
+        time.sleep(0.5)
+    assert most() - before < 100
+    assert app_server.healthy()
+
+
+def test_answers_on_a_kept_connection_come_at_once(app_server):
+    def seconds(line):
+        began = time.perf_counter()
+        line.request("GET", "/_stcore/health")
+        line.getresponse().read()
+        return time.perf_counter() - began
+
+    with closing(HTTPConnection("127.0.0.1", app_server.port)) as line:
+        seconds(line)
+        assert median(seconds(line) for _ in range(5)) < 0.02
 
 
 def test_a_socket_from_a_foreign_page_is_refused(app_server):
@@ -115,7 +168,7 @@ async def visit(door, kind, headers=(), **more):
     async def send(message):
         sent.append(message)
 
-    asked = {"type": kind, "path": "/_stcore/stream", "method": "GET", "headers": [HOST, *headers], **more}
+    asked = {"type": kind, "path": "/_stcore/stream", "method": "GET", "headers": [*headers, HOST], **more}
     await door(asked, receive, send)
     return sent
 
@@ -148,6 +201,21 @@ def test_only_pages_of_this_server_and_those_the_owner_names_open_a_socket(monke
     assert (bool(heard), sent) == (let_in, closed)
     # Streamlit has nothing left to ask anybody about.
     assert all(b"origin" not in asked for asked in heard)
+
+
+@pytest.mark.parametrize(("host", "is_let_in"), [
+    (b"class.example:8501", True), (b"CLASS.example", True), (b"a.school.example", True),
+    (b"school.example", False), (b"class.example.evil", False), (b"127.0.0.1:8501", False),
+])  # fmt: skip
+def test_a_socket_opens_only_under_the_names_that_the_owner_gives(monkeypatch, host, is_let_in):
+    opened = []
+
+    async def page(asked, _receive, _send):
+        opened.append(asked)
+
+    monkeypatch.setenv("STREAMLIT_SERVER_ALLOWED_HOSTS", "class.example *.school.example")
+    in_a_loop(visit(Guard(page), "websocket", headers=[(b"host", host)]))
+    assert bool(opened) == is_let_in
 
 
 def test_only_a_visit_over_https_is_told_to_stay_there():
@@ -215,6 +283,20 @@ def test_browsers_of_one_address_share_its_pace_and_no_other_address_waits(
 
 
 # What its owner sets
+
+
+def test_a_taken_port_is_passed_over_unless_it_was_named():
+    with listen("localhost", None) as first, listen("localhost", None) as second:
+        ports = [each.getsockname()[1] for each in (first, second)]
+        assert 8501 <= ports[0] < ports[1]
+        with pytest.raises(Unavailable, match=rf"port {ports[0]}: Address already in use"):
+            listen("localhost", ports[0])
+
+
+@pytest.mark.parametrize("address", ["203.0.113.9", "no.such.host.invalid", "x" * 300])
+def test_an_address_that_is_not_this_machines_is_refused_in_a_sentence(address):
+    with pytest.raises(Unavailable, match=r"^Cannot listen at '.{4,60}', port 0: .+\.$"):
+        listen(address, 0)
 
 
 def test_a_setting_that_cannot_be_read_stops_the_start():

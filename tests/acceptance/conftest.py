@@ -142,11 +142,7 @@ def listen(person: Reader) -> None:
         person.arrived += 1
 
     def said(line: Any) -> None:
-        # On a deep link Streamlit looks for its core under the page's own path first, and takes the 404 for a no.
-        probing = "404" in line.text and "/_stcore/" in line.location.get("url", "")
-        # Streamlit's own page has one inline script, for crawlers, which the content policy blocks.
-        blocked = line.text.startswith("Executing inline script violates")
-        if line.type == "error" and not probing and not blocked:
+        if line.type == "error":
             person.errors.append(f"said {line.text[:300]} {line.location.get('url', '')}")
 
     person.page.on("request", asked)

@@ -178,10 +178,4 @@ def visit(chromium, kept_context, app_server, fresh_server) -> Iterator[Callable
 def note(tab: Visit, line: Any) -> None:
     if line.type != "error":
         return
-    # On a deep link Streamlit looks for its core under the page's own path first, and takes the 404 for a no.
-    if "404" in line.text and "/_stcore/" in line.location.get("url", ""):
-        return
-    # Streamlit's own page has one inline script, for crawlers, which the content policy blocks.
-    if line.text.startswith("Executing inline script violates"):
-        return
     tab.errors.append(f"said {line.text[:300]} {line.location.get('url', '')}")

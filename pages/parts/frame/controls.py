@@ -61,17 +61,10 @@ def draw(page: Page, shown: Shown, present: bool) -> Request:
     """The controls of a page, and what they ask for. A page without a sentence keeps its controls unseen, so that the
     address goes along whole."""
     with st.container(key="controls" if shown.sentence else "controls-kept", gap="xsmall"):
-        text = _sentence(
-            "Sentence A" if shown.comparison else "Your sentence",
-            "text",
-            first_of("text", page),
-            label_shown=shown.comparison,
-        )
+        text = sentence(page, shown.comparison)
         other = st.container(key="other") if shown.comparison else None
-        with st.container(key="beneath", horizontal=True, vertical_alignment="center", gap="xsmall"):
-            against = _against() if shown.comparison else AGAINST[0]
-            _offer(shown)
-            request, readers = _options(Request(text, present=present), page, shown, against)
+        request, readers, against = _beneath(page, shown, present)
+        request = replace(request, text=text)
         request = _sequence(request) if shown.sentence else request
         if other is not None:
             with other:
@@ -92,11 +85,40 @@ def _say_refused(shown: Shown, against: str) -> None:
             say(problem, "notice")
 
 
+def beside(page: Page, shown: Shown, present: bool) -> Request:
+    """Draw all controls but those for a text; return what they ask for, without a text."""
+    request, readers, against = _beneath(page, shown, present)
+    _say_refused(shown, against)
+    fetching.ask("model")
+    _known_words([model.tokenizer for model in readers])
+    return request
+
+
+def with_text(request: Request, page: Page) -> Request:
+    """Draw the controls for a text; return the request with it."""
+    return _sequence(replace(request, text=sentence(page)))
+
+
+def _beneath(page: Page, shown: Shown, present: bool) -> tuple[Request, list[Model], str]:
+    """The row beneath the sentence: the request without a text, the models that are there, the kind of comparison."""
+    with st.container(key="beneath", horizontal=True, vertical_alignment="center", gap="xsmall"):
+        against = _against() if shown.comparison else AGAINST[0]
+        _offer(shown)
+        return *_options(Request("", present=present), page, shown, against), against
+
+
 def _known_words(readers: Sequence[Tokenizer]) -> None:
     """Offer the words of every model that reads no others."""
     for words in sorted({reader.known_words for reader in readers if reader.known_words is not None}):
         with st.popover(f"The {len(words)} words it knows", type="tertiary"):
             say(" ".join(words))
+
+
+def sentence(page: Page, compared: bool = False) -> str:
+    """Draw the box for the sentence; return its text."""
+    return _sentence(
+        "Sentence A" if compared else "Your sentence", "text", first_of("text", page), label_shown=compared
+    )
 
 
 def _sentence(label: str, key: str, first: str, *, label_shown: bool = True) -> str:

@@ -36,6 +36,7 @@ from pages.parts.serve import cache
 P = ParamSpec("P")
 T = TypeVar("T")
 
+DAY = 86_400.0  # seconds
 CSS = ASSETS / "css"
 REASONS = "tells"  # the step of the lesson "What attention does not tell"
 
@@ -64,13 +65,31 @@ def top(title: str, question: str, lead: str, shown: Shown) -> None:
 
 def asked(title: str, shown: Shown) -> Request:
     """The controls, and what they ask for."""
-    request = controls.draw(page_called(title), shown, _presented())
+    return _above_the_picture(controls.draw(page_called(title), shown, _presented()))
+
+
+def beside(title: str, shown: Shown) -> Request:
+    """All controls but those for a text; `with_text` draws these."""
+    return controls.beside(page_called(title), shown, _presented())
+
+
+def with_text(title: str, request: Request) -> Request:
+    """The controls for a text, and the request with it."""
+    return _above_the_picture(controls.with_text(request, page_called(title)))
+
+
+def _above_the_picture(request: Request) -> Request:
     markup('<h2 id="picture" class="hs-aloud" tabindex="-1" data-uncounted>The picture</h2>')
     return request
 
 
+@st.fragment(run_every=DAY)
 def foot() -> None:
-    """The last line of every page: the one caveat, with the step of the lesson that gives its reasons."""
+    """The last line of every page: the one caveat, with the step of the lesson that gives its reasons.
+
+    Only a page with something that runs by itself is drawn again when a server comes back; else the fragments in it,
+    a sentence's too, would stay unknown to that server.
+    """
     markup(
         '<footer class="hs-foot">Attention shows where a head looks, not why the model answers. '
         f'<a href="{link_to("Learn", {"step": REASONS})}" target="_self">Why not?</a></footer>'

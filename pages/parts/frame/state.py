@@ -15,6 +15,7 @@ from pages.parts.frame.pages import CARRIED
 BOUND = frozenset(
     {"text", "pair", "text2", "model", "model2", "weights", "unit", "specials", "against", "attention"}
 )
+WHOLE = "whole-page"
 
 # Ends the name under which a session keeps that a control is not bound: see option_row.
 LOOSE = "-loose"
@@ -68,4 +69,10 @@ def choose_head(name: str) -> None:
 
 def put(text: str, pair: str = "") -> None:
     """Put a text into the box, as if the reader had typed it; for callbacks."""
+    st.session_state[WHOLE] = pair != (st.session_state.get("pair") or "")
     change({"text": text.replace("\n", NEW_LINE), "pair": pair})
+
+
+def whole_page() -> bool:
+    """Return whether the menu, too, has to be drawn again, since `put` has changed what it holds; asked once."""
+    return bool(st.session_state.pop(WHOLE, False))

@@ -5,16 +5,22 @@ is no request to it. A client may ask Streamlit to clear its caches: nothing of 
 """
 
 import asyncio
+import base64
+import hashlib
+import os
+import re
 import time
 from urllib.parse import urlsplit
 from weakref import WeakValueDictionary
 
 import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-# Streamlit's own page has one inline script, which only tells crawlers to wait; it is blocked, and nothing is missed.
+from mha_core.app_command import HOSTS, ORIGINS
+
 CONTENT_POLICY = (
     "default-src 'self'; script-src 'self' 'wasm-unsafe-eval' blob:; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; "
@@ -31,6 +37,9 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
 OPEN_ROUTES = ("health", "host-config", "stream")
+INLINE_SCRIPT = re.compile(rb"<script>(.*?)</script>", re.S)
+# A page is answered whole: neither compressed nor "not modified", or its scripts could not be read here.
+PARTIAL = (b"accept-encoding", b"if-none-match", b"if-modified-since")
 # Messages a second of one browser, how many at once, and seconds that one more waits; the same of an address' browsers.
 OF_ONE, OF_AN_ADDRESS = (5.0, 8.0, 10.0), (25.0, 100.0, 0.0)
 
@@ -58,23 +67,37 @@ class Guard:
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
+        # A host may be named in Streamlit's settings, too, and Streamlit checks that itself.
+        hosts = os.environ.get(HOSTS, "").split() or ["*"]
+        self.socket = TrustedHostMiddleware(app, hosts, www_redirect=False)
         self.addresses: WeakValueDictionary[str, Pace] = WeakValueDictionary()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            _, core, route = scope["path"].partition("/_stcore/")
-            closed = core and not route.startswith(OPEN_ROUTES)
-            answer = PlainTextResponse("not found", 404) if closed else self.app
-            await answer(scope, receive, with_headers(scope, send))
+            await self.answer(scope)(scope, receive, with_headers(scope, send))
         elif scope["type"] == "websocket" and is_foreign(Headers(scope=scope)):
             await receive()
             await send({"type": "websocket.close", "code": 1008})
         elif scope["type"] == "websocket":
             # The origin has been checked: Streamlit would ask an address outside for this server's own to do so.
             headers = [pair for pair in scope["headers"] if pair[0].lower() != b"origin"]
-            await self.app({**scope, "headers": headers}, self.paced(scope, receive), send)
+            await self.socket({**scope, "headers": headers}, self.paced(scope, receive), send)
         else:
             await self.app(scope, receive, send)
+
+    def answer(self, scope: Scope) -> ASGIApp:
+        """Return what answers a request: Streamlit, or a refusal."""
+        base, core, route = scope["path"].partition("/_stcore/")
+        if not core:
+            if "text/html" in Headers(scope=scope).get("accept", ""):
+                scope["headers"] = [pair for pair in scope["headers"] if pair[0] not in PARTIAL]
+            return self.app
+        if not route.startswith(OPEN_ROUTES):
+            return PlainTextResponse("not found", 404)
+        if base.strip("/") != (st.get_option("server.baseUrlPath") or "").strip("/"):
+            # A browser asks whether a page's path is the server's. Any answer but 200 is no; 404 fills its console.
+            return PlainTextResponse("elsewhere", 300)
+        return self.app
 
     def paced(self, scope: Scope, receive: Receive) -> Receive:
         """The same way in, at the pace of this browser and its address."""
@@ -102,12 +125,14 @@ def is_foreign(headers: Headers) -> bool:
         return True
     if host and host == headers.get("host", "").lower():
         return False
-    allowed = st.get_option("server.corsAllowedOrigins") or ()
+    allowed = [*(st.get_option("server.corsAllowedOrigins") or ()), *os.environ.get(ORIGINS, "").split()]
     return origin.lower() not in {str(one).lower().rstrip("/") for one in allowed}
 
 
 def with_headers(scope: Scope, send: Send) -> Send:
-    """The same way out, on which every answer gets the security headers."""
+    """The same way out, on which every answer gets the security headers; of a page, its inline scripts may run."""
+    begun: list[Message] = []
+    page = bytearray()
 
     async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -115,6 +140,24 @@ def with_headers(scope: Scope, send: Send) -> Send:
             headers.update(HEADERS)
             if scope.get("scheme") == "https":
                 headers["Strict-Transport-Security"] = "max-age=31536000"
+            if headers.get("content-type", "").startswith("text/html") and scope["method"] == "GET":
+                begun.append(message)
+                return
+        elif begun:
+            page.extend(message.get("body", b""))
+            if message.get("more_body"):
+                return
+            headers = MutableHeaders(scope=begun[0])
+            headers["Content-Security-Policy"] = policy(bytes(page))
+            await send(begun.pop())
+            message = {"type": "http.response.body", "body": bytes(page)}
         await send(message)
 
     return send_with_headers
+
+
+def policy(page: bytes) -> str:
+    """Return the content policy that lets exactly the inline scripts of this page run."""
+    digests = (hashlib.sha256(script).digest() for script in INLINE_SCRIPT.findall(page))
+    hashes = "".join(f" 'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+    return CONTENT_POLICY.replace("script-src 'self'", f"script-src 'self'{hashes}")

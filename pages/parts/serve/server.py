@@ -9,13 +9,10 @@ import importlib
 import logging
 import os
 import sys
-import threading
 import traceback
-import webbrowser
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import cache as once
-from ipaddress import ip_address
 from typing import Any
 
 import anyio.to_thread
@@ -26,6 +23,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 import mha_core
+from mha_core.app_command import HUB, is_loopback_only
 from mha_core.device import use_one_thread
 from mha_core.model_list import EMBEDDED
 from pages.parts.frame import head_facts
@@ -36,7 +34,6 @@ from pages.parts.serve.guard import Guard
 from pages.parts.serve.unknown_page import UnknownPage
 
 LOG = logging.getLogger("streamlit.headscope")
-HUB = "HEADSCOPE_ALLOW_HUB"
 SWITCHES = (HUB, "HEADSCOPE_ALLOW_ANY_MODEL", "HEADSCOPE_ALLOW_FOLDERS")
 
 
@@ -51,11 +48,9 @@ def settings() -> dict[str, Any]:
 
     @asynccontextmanager
     async def lifespan(_app: st.App) -> AsyncIterator[dict[str, Any]]:
-        # Who serves others says which models they may have fetched; at home the reader is the owner.
         if not os.environ.get(HUB, "").strip():
-            os.environ[HUB] = "1" if is_alone(st.get_option("server.address")) else "0"
+            os.environ[HUB] = "1" if is_loopback_only(st.get_option("server.address")) else "0"
         problems[:] = await anyio.to_thread.run_sync(warm_up)
-        open_a_browser()
         yield {}
 
     async def ready(_request: Request) -> PlainTextResponse:
@@ -82,24 +77,6 @@ def check_switches(environment: Mapping[str, str] = os.environ) -> None:
         said = environment.get(name, "").strip()
         if said not in ("", "0", "1"):
             raise SystemExit(f"{name} is '{said[:40]}'; it takes 1 or 0.")
-
-
-def is_alone(address: str | None) -> bool:
-    """Whether nobody but this machine can reach a server that listens at this address."""
-    try:
-        return address == "localhost" or ip_address(address or "").is_loopback
-    except ValueError:
-        return False
-
-
-def open_a_browser() -> None:
-    """Open the first page, unless none is wanted or nobody sits in front of a screen: of an `st.App` Streamlit opens
-    none."""
-    screen = not sys.platform.startswith("linux") or {"DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys()
-    if not st.get_option("server.headless") and screen:
-        url = f"http://localhost:{st.get_option('server.port')}/{st.get_option('server.baseUrlPath').strip('/')}"
-        # In a thread of its own, for what is opened may come back only when it is closed.
-        threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
 
 
 def warm_up() -> list[str]:
@@ -131,6 +108,7 @@ def spare_the_machine() -> None:
     sys.setswitchinterval(0.001)  # seconds; 0.005 by itself
     with suppress(OSError, AttributeError, TypeError):  # glibc keeps what is free; it saved a class 60 MB
         limit = ctypes.CDLL(None).mallopt
+        limit(-8, 2)  # M_ARENA_MAX: threads share two heaps
         limit(-3, 7 << 19)  # M_MMAP_THRESHOLD: larger blocks go back as soon as they are freed
         limit(-1, 1 << 24)  # M_TRIM_THRESHOLD: what may stay free at the end of the heap
 

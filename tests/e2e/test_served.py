@@ -1,0 +1,68 @@
+"""A page and its server in a real browser: no error in the console of any page, and a server that comes back."""
+
+import re
+from urllib.parse import urlencode
+
+import pytest
+from bert_folders import random_bert, write
+from playwright.sync_api import expect
+
+from pages.parts.frame.pages import PAGES
+
+pytestmark = pytest.mark.browser
+LINK = "/?text=The%20cat%20sat%20on%20the%20mat%20because%20it%20was%20warm."
+NEXT = "The river froze because it was cold."
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_request_of_a_page_succeeds(visit, page):
+    tab = visit(page.address.removeprefix("."))  # errors in its console fail it
+    failed = []
+    tab.page.on("response", lambda answer: failed.append(answer.url) if answer.status >= 400 else None)
+    tab.page.reload()
+    tab.settled()
+    assert tab.page.evaluate("window.prerenderReady") is not None, "the page's inline script has run"
+    assert not failed
+
+
+@pytest.mark.parametrize("boxes", [(), ("Table", "Save")], ids=["closed", "open"])
+def test_a_page_opened_by_a_link_draws_the_next_sentence_of_a_server_that_came_back(
+    visit, fresh_server, boxes
+):
+    server = fresh_server()
+    tab = visit(LINK, server=server).drawn()
+    for name in boxes:
+        tab.page.locator("summary").filter(has_text=name).click()
+        tab.settled()
+    n_asked = tab.page.evaluate("talk.asked")
+    server.stop()
+    fresh_server(port=server.port)
+    tab.page.wait_for_function("(n) => talk.asked > n && talk.over", arg=n_asked, timeout=20_000)
+    tab.page.get_by_label("Your sentence", exact=True).fill(NEXT)
+    tab.page.get_by_label("Your sentence", exact=True).press("Enter")
+    expect(word(tab, "river")).to_be_visible(timeout=20_000)
+    for name in boxes:
+        expect(tab.page.locator("details[open] summary").filter(has_text=name)).to_be_visible()
+    # While the server was away, the browser said so.
+    tab.errors[:] = [problem for problem in tab.errors if not problem.startswith("said")]
+
+
+def word(tab, text):
+    return tab.page.get_by_label("word by word").get_by_role("button", name=text, exact=True)
+
+
+def test_a_word_put_into_the_second_sentence_is_in_its_box_in_the_menu(visit, fresh_server, tmp_path):
+    pytest.importorskip("transformers")
+    write(tmp_path, random_bert("BertForMaskedLM", seed=3))
+    server = fresh_server(HEADSCOPE_ALLOW_FOLDERS="1")
+    query = urlencode({"model": str(tmp_path), "text": "The cat sat.", "pair": "It was [MASK]."})
+    tab = visit(f"/?{query}", server=server).drawn()
+    tab.type("The dog sat.")
+    tab.page.locator("[class*=st-key-next]").get_by_text(re.compile(r"%$")).first.click()
+    tab.settled()
+    tab.page.locator(".st-key-options button").first.click()
+    box = tab.page.get_by_label("Second sentence", exact=True)
+    expect(box).to_have_value(re.compile(r"^It was (?!\[MASK\]).*\.$"))
+    expect(tab.page.get_by_label("Your sentence", exact=True)).to_have_value("The dog sat.")
+    tab.type("The bird sat.")
+    expect(box).to_have_value(re.compile(r"^It was (?!\[MASK\]).*\.$"))
