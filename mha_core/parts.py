@@ -34,7 +34,7 @@ STATISTICS = {
 DIGEST = hashlib.sha256().digest_size
 HEADER = "header.json"
 MAX_NAMED = 5
-FORM = 2  # of a part file; parts of another are computed again
+FORM = 3  # of a part file; parts of another are computed again
 Row = dict[str, Any]
 T = TypeVar("T")
 
@@ -106,6 +106,10 @@ class ShardStatistics:
         """Add those of other shards."""
         self.read |= other.read
 
+    def notes(self) -> Iterator[str]:
+        """Yield what was left out of the shards, or is read otherwise than it stands there, a sentence each."""
+        yield from ()
+
     def members(self) -> Iterator[tuple[str, Any]]:
         """Yield what a part file holds, dataclasses by name."""
         raise NotImplementedError
@@ -150,11 +154,13 @@ def compute_part(
     *,
     resume: bool = False,
     survey: Options | None = None,
+    say: Callable[[str], None] = lambda _: None,
 ) -> Path | None:
     """Compute one part of the shards, every `parts`th from the `part`th on (from 1), and write it into a folder.
 
     `options`: "model" and what else load_model takes, and "on_error" ("refuse" or "skip" a broken line). All arguments
-    but `survey` can be pickled. With `resume` a valid part of the same run and the same shards is left as it is.
+    but `survey` and `say`, which takes the notes, can be pickled. With `resume` a valid part of the same run and the
+    same shards is left as it is.
     Returns the file, or None where `survey.stop` asked for a stop: then nothing is written.
 
     Raises InputError for shards that cannot be used and a folder that cannot be written to.
@@ -176,6 +182,8 @@ def compute_part(
         step()
         if survey.stop and survey.stop():
             return None
+    for note in statistics.notes():
+        say(note)
     statistics.save(path, part, parts)
     return path
 

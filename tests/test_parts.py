@@ -257,6 +257,20 @@ def test_merge_names_a_part_that_is_damaged_foreign_or_missing_and_counts_a_doub
         merge_parts(folder)
 
 
+def test_each_part_and_the_whole_count_multiword_tokens_once(tmp_path, capfd):
+    trees = "".join(map(conllu, planted.treebank(60)))
+    row = "1-2\tboth" + "\t_" * 8 + "\n1\t"
+    for name, n in (("a", 60), ("b", 2)):
+        (tmp_path / f"{name}.conllu").write_text(trees.replace("\n1\t", "\n" + row, n))
+    for part, n in ((1, 60), (2, 2)):
+        shards = str(tmp_path / "*.conllu")
+        command = ["roles", shards, "--model", "classroom", "--part", f"{part}/2", "--out", str(tmp_path)]
+        assert main(command) == 0
+        assert [line.split()[:2] for line in capfd.readouterr().err.splitlines()] == [[str(n), "multiword"]]
+    assert main(["merge", str(tmp_path), "--format", "csv"]) == 0
+    assert capfd.readouterr().err.split()[:2] == ["62", "multiword"]
+
+
 def test_a_shard_may_be_packed_or_an_address(tmp_path):
     text = b"A line of words.\nAnd one more.\n"
     (tmp_path / "a.txt").write_bytes(text)

@@ -188,13 +188,13 @@ def _chosen(options: argparse.Namespace, table: RoleTable) -> "pd.DataFrame":
 def _run_merge(options: argparse.Namespace) -> None:
     statistics = merge_parts(options.folder, warn)
     if isinstance(statistics, RoleStatistics):
-        left_out, unused = (
-            sum(shard[name] for shard in statistics.read.values()) for name in ("left_out", "unused")
-        )
+        reading = statistics.reading
+        for note in reading.said():
+            warn(note)
         table = statistics.result()
         if options.table is not None:
             write_roles(table, options.table)
-        output = _roles_output(options, table, left_out, unused)
+        output = _roles_output(options, table, reading.n_skipped, reading.n_unused)
     else:
         output = merged_atlas_output(statistics, options.head)
     write_output(options, output)

@@ -53,7 +53,15 @@ def compute_parts(command: str, options: argparse.Namespace, survey: Options) ->
     if options.engine is None:
         part, parts = options.part
         result: object = compute_part(
-            command, run, options.shards, part, parts, options.out, resume=options.resume, survey=survey
+            command,
+            run,
+            options.shards,
+            part,
+            parts,
+            options.out,
+            resume=options.resume,
+            survey=survey,
+            say=warn,
         )
     else:
         result = compute_on_ray(

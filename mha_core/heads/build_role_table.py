@@ -94,7 +94,7 @@ class RoleStatistics(ShardStatistics):
         """Take in a shard by its number, from 0. Raises InputError for a file that cannot be used."""
         options, reading = options or Options(), reading or Reading(self.about["on_error"])
         lines, corpus = self.lines[number], format_of(self.about["shards"][number])
-        left_out, unused = reading.n_skipped, reading.n_unused
+        left_out, unused, multiword = reading.n_skipped, reading.n_unused, reading.n_multiword
         collector = ShardCollector(self.counts, corpus.key, number)
         so_far = sum(shard["n_texts"] for shard in self.read.values())
         options = replace(options, fraction=self._fraction, before=so_far, started=self.started)
@@ -106,6 +106,7 @@ class RoleStatistics(ShardStatistics):
             "n_cut": summary.n_cut,
             "left_out": reading.n_skipped - left_out,
             "unused": reading.n_unused - unused,
+            "multiword": reading.n_multiword - multiword,
         }
 
     def finish(self, options: Options | None = None, known: Iterable[str] = (), say: Say = _quiet) -> None:
@@ -123,6 +124,17 @@ class RoleStatistics(ShardStatistics):
         """Add those of other shards."""
         super().merge(other)
         self.counts.merge(other.counts)
+
+    @property
+    def reading(self) -> Reading:
+        """What was left out of all shards, without the lines."""
+        names = ("left_out", "unused", "multiword")
+        left_out, unused, multiword = (sum(shard[name] for shard in self.read.values()) for name in names)
+        return Reading(self.about["on_error"], left_out, unused, multiword)
+
+    def notes(self) -> Iterator[str]:
+        """Yield what was left out of the shards, or is read otherwise than it stands there, a sentence each."""
+        yield from self.reading.said()
 
     def members(self) -> Iterator[tuple[str, Any]]:
         """Yield what a part file holds, by name."""

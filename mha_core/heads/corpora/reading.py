@@ -47,7 +47,6 @@ class Reading:
         if self.n_unused:
             have = "has" if self.n_unused == 1 else "have"
             yield f"Not used: {counted(self.n_unused, 'pronoun')} that {have} not exactly one right candidate."
-
         if self.n_multiword:
             have = "is" if self.n_multiword == 1 else "are"
             yield (
