@@ -89,6 +89,7 @@ class TransformersModel(Model):
     part: Part = "encoder"
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _known: dict[Part, ModelInfo] = field(default_factory=dict, repr=False)
+    _tested: list[bool] = field(default_factory=list, repr=False)
 
     @property
     def is_encoder_decoder(self) -> bool:
@@ -255,6 +256,7 @@ class TransformersModel(Model):
     ) -> AttentionRecord:
         config = settings_of(self.theirs.config, part)
         kinds = kinds_of(config, self.theirs.config)
+        tokens, given = rows, layers
         layers, instead = placed(layers, kinds, self.title)
         expected = (len(rows), len(rows if columns is None else columns))
         wrong = [
@@ -270,7 +272,7 @@ class TransformersModel(Model):
         weights, heads = stacked(layers)
         weights, rows, columns = without_padding(weights, rows, columns)
         sink = sink_of(weights, heads) if has_sinks(self.theirs) else None
-        causal = columns is None and self._is_causal(part, weights)
+        causal = columns is None and self._is_causal(part, weights, tokens, given)
         windows = () if columns is not None else windows_of(config, kinds, weights, is_causal=causal)
         visible = seen_in_chunks(config, kinds, weights) if causal else None
         info = self._info(part, config, weights, causal, instead, windows)
@@ -279,13 +281,22 @@ class TransformersModel(Model):
             heads=None if heads.all() else heads, sink=sink,
         )  # fmt: skip
 
-    def _is_causal(self, part: Part, weights: Array) -> bool:
-        """Whether its tokens see no later ones: as the model says, unless its weights look ahead (a prefix that is read
-        both ways); of a model that says nothing, as its weights do."""
+    def _is_causal(self, part: Part, weights: Array, tokens: Tokens, layers: Sequence[Any]) -> bool:
+        """Return whether tokens see no later ones: as the model says, unless its weights look ahead (a prefix that is
+        read both ways). A model that says nothing is asked by another last token."""
         says = part != "encoder" or (not self.is_encoder_decoder and says_causal(self.theirs))
-        if says is None and len(weights[0, 0]) < 2 and part in self._known:
-            return self._known[part].is_causal  # too short to tell
+        if says is None and not self._tested and len(tokens) > 1:
+            self._tested.append(self._keeps_earlier_rows(tokens, layers))
+        says = any(self._tested) if says is None else says
         return says is not False and (is_causal(weights) or bool(says and len(weights[0, 0]) < 2))
+
+    def _keeps_earlier_rows(self, tokens: Tokens, layers: Sequence[Any]) -> bool:
+        """Return whether another last token leaves the rows before it as they are, in all layers."""
+        inputs, ids = self._inputs(tokens), tokens.ids
+        inputs["input_ids"][0, -1] = ids[0] if ids[0] != ids[-1] else max(ids[-1] - 1, 1 - min(ids[-1], 1))
+        again = self._weights(self._run(inputs, self._reader), "attentions")
+        pairs = [(a, b) for a, b in zip(layers, again, strict=True) if a is not None]
+        return all(torch.allclose(a[..., :-1, :-1], b[..., :-1, :-1], atol=1e-6) for a, b in pairs)
 
     @property
     def versions(self) -> dict[str, str]:
