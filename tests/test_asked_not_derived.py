@@ -400,10 +400,17 @@ def test_names_of_tokens_become_the_words_they_spell(names, words):
     assert list(ranked["head"]) == ["1-1", "1-2"]
     head, pair = (
         repr(record).split('["')[1].split('"]')[0],
-        repr(record).rpartition(".rank(")[2].partition(")")[0],
+        repr(record).partition(".rank(")[2].partition(")")[0],
     )
     assert record[head] is not None
-    assert len(record.rank(*json.loads(f"[{pair}]"))) == 2
+    assert bool(pair) == (sum(any(map(str.isalnum, word)) for word in words) > 1)  # marks have no links
+    assert not pair or len(record.rank(*json.loads(f"[{pair}]"))) == 2
+
+
+def test_a_word_that_looks_like_a_numbered_one_is_found():
+    record = record_of(np.full((1, 1, 3, 3), 1 / 3), ["x", "y", "x#2"])
+    assert record.rank("x#2", "y")["key"].tolist() == [1]
+    assert record.grid().find("x#2") == (2,)
 
 
 def byte_level():
