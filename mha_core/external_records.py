@@ -129,6 +129,10 @@ def layers_of(given: Any, *, is_cross: bool = False) -> Sequence[Any]:
         return list(np.atleast_1d(_numbers(given)))
     if given and isinstance(given[0], list | tuple) and any(hasattr(each, "ndim") for each in given[0]):
         return _joined(given, is_cross)
+    if names := [i for i, each in enumerate(given) if isinstance(each, tuple) and hasattr(given[0], "ndim")]:
+        raise InputError(
+            f"This is a model's whole output as a tuple; give its attentions, such as output[{names[-1]}]."
+        )
     return given
 
 

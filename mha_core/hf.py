@@ -239,6 +239,13 @@ class TransformersModel(Model):
             how = getattr(self.theirs.config, "_attn_implementation", None) or "eager"
             cure = "it has none to give" if how == "eager" else EAGER
             raise ModelError(f"{self.title} gave no attention weights (by {how!r}); {cure}.")
+        if strange := next(
+            (each for each in layers if each is not None and not isinstance(each, Tensor)), None
+        ):
+            raise ModelError(
+                f"{self.title} gave a {type(strange).__name__} for a layer's weights; attention that is not between "
+                "single tokens cannot be drawn."
+            )
         return tuple(layers)
 
     def _call(self, does: Callable[..., Any], **given: Any) -> Any:

@@ -141,7 +141,8 @@ def place_named(units: Sequence["Unit"], name: str) -> int:
     if not isinstance(name, str):
         raise InputError(f"A word must be a string, not {type(name).__name__}.")
     word, mark, number = name.rpartition("#")
-    wanted, which = (word, int(number)) if mark and word and _is_count(number) else (name, 1)
+    is_numbered = bool(mark and word and _is_count(number)) and not places_of(units, name)
+    wanted, which = (word, int(number)) if is_numbered else (name, 1)
     places = places_of(units, wanted)
     if not places and not word and _is_count(number) and 1 <= int(number) <= len(units):
         return int(number) - 1

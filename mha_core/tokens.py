@@ -21,6 +21,7 @@ from mha_core import word_spans
 from mha_core.errors import InputError, ModelError
 from mha_core.spelling import SPACES, WORDPIECE, Row, Style, bytes_of, spell_bytes, spell_rows, style_of
 from mha_core.word_spans import Runs
+from mha_core.wording import counted
 
 Text = str | Sequence[str] | Sequence[Mapping[str, Any]]  # a text, its words, or chat messages
 Role = Literal["begin", "separator", "padding", "unknown", "mask", "other"]
@@ -307,7 +308,7 @@ class Tokenizer:
     def read(self, text: Text | Tokens, pair: str | None = None) -> Tokens:
         """Return the tokens of whatever is given for a text: a string, its words (a list or an array), or chat messages
         with a role and a content each. Tokens stay as they are. Raises InputError for anything else."""
-        if isinstance(text, str):
+        if isinstance(text, str) and isinstance(pair, str | None):
             return self.encode(text, pair)
         if pair is not None:
             raise InputError("A pair is of two strings; give both texts so.")
@@ -323,7 +324,7 @@ class Tokenizer:
     def encode_chat(self, messages: Sequence[Mapping[str, Any]]) -> Tokens:
         """Return a conversation's tokens, as the tokenizer's own template renders it. Raises InputError without one."""
         raise InputError(
-            f"No chat template is known here for these {len(messages)} messages; give one string, such as "
+            f"No chat template is known here for {counted(len(messages), 'message')}; give one string, such as "
             "AutoTokenizer's apply_chat_template(messages, tokenize=False)."
         )
 

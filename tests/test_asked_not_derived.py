@@ -24,6 +24,7 @@ from mha_core import (
     trace,
 )
 from mha_core.cli import main
+from mha_core.experiments import ablate
 from mha_core.tokens import Tokenizer
 
 transformers = pytest.importorskip("transformers")
@@ -400,10 +401,23 @@ def test_names_of_tokens_become_the_words_they_spell(names, words):
     assert list(ranked["head"]) == ["1-1", "1-2"]
     head, pair = (
         repr(record).split('["')[1].split('"]')[0],
-        repr(record).rpartition(".rank(")[2].partition(")")[0],
+        repr(record).partition(".rank(")[2].partition(")")[0],
     )
     assert record[head] is not None
-    assert len(record.rank(*json.loads(f"[{pair}]"))) == 2
+    assert bool(pair) == (sum(any(map(str.isalnum, word)) for word in words) > 1)  # marks have no links
+    assert not pair or len(record.rank(*json.loads(f"[{pair}]"))) == 2
+
+
+@pytest.mark.parametrize("heads", [[], ["1-1"], [(0, 0)], None, 4.2, ""])
+def test_heads_that_are_named_otherwise_are_refused(heads, model):
+    with pytest.raises(InputError, match=r"string|named"):
+        ablate(TEXT, model, heads)
+
+
+def test_a_word_that_looks_like_a_numbered_one_is_found():
+    record = record_of(np.full((1, 1, 3, 3), 1 / 3), ["x", "y", "x#2"])
+    assert record.rank("x#2", "y")["key"].tolist() == [1]
+    assert record.grid().find("x#2") == (2,)
 
 
 def byte_level():

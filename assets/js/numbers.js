@@ -35,7 +35,7 @@ export function strongestLinks(matrix, n, limit, allowed = () => true) {
   for (let q = 0; q < n; q++) {
     let best = -1;
     for (let k = 0; k < n; k++) {
-      if (allowed(q, k) && matrix[q * n + k] > 0 && (best < 0 || matrix[q * n + k] > matrix[q * n + best])) best = k;
+      if (matrix[q * n + k] > (best < 0 ? 0 : matrix[q * n + best]) && allowed(q, k)) best = k;
     }
     if (best >= 0) links.push({ from: q, to: best, weight: matrix[q * n + best] / STEPS });
   }

@@ -20,6 +20,12 @@ export function chose(record, q) {
   return record.n === 1 || (reach ? reach[1] > reach[0] : !record.causal || q > 0);
 }
 
+const isWord = (record, unit) => !record.specials[unit] && /[\p{L}\p{N}]/u.test(record.names[unit]);
+
+// Is it a link between two different words? Special tokens, punctuation and a decoder's first token have none, as in
+// mha_core/links.py.
+export const betweenWords = (record, q, k) => q !== k && !(record.causal && !(q && k)) && isWord(record, q) && isWord(record, k);
+
 // Of these units, can none see k in that layer?
 export const noneSees = (record, pins, k, layer = record.layer ?? 0) => k !== null && pins.length > 0 && pins.every((q) => unseen(record, q, k, layer));
 

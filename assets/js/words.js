@@ -46,13 +46,12 @@ export function rowInWords(head, names, pins, row, allowed = () => true, verb = 
   return `${titled(head)}: ${who} ${looks} ${what.length ? listed(what) : "nothing with 1% or more"}.`;
 }
 
-// chose(q): had the word a choice? The first one of a decoder has none.
-export function headInWords(head, names, specials, matrix, chose = () => true, verb = "looks at") {
-  const n = names.length;
-  const links = strongestLinks(matrix, n, 3, (q, k) => !specials[q] && !specials[k] && chose(q));
+// among(q, k): is it a link between two words?
+export function headInWords(head, names, matrix, among, verb = "looks at") {
+  const links = strongestLinks(matrix, names.length, 3, among);
   const what = links.map((link) => `${quoted(names[link.from])} ${verb} ${quoted(names[link.to])} (${percent(link.weight)})`);
   if (!what.length) return `${titled(head)}: no link between two words of this text.`;
-  const left = [...new Set(names.filter((_, i) => specials[i]).map((name) => name.replace(/[₀-₉]+$/, "")))];
+  const left = [...new Set(names.filter((_, i) => !names.some((_, k) => among(i, k) || among(k, i))).map((name) => name.replace(/[₀-₉]+$/, "")))];
   const but = left.length ? ` (${listed(left)} left out)` : "";
   return `${titled(head)}, its strongest links between words${but}: ${listed(what)}.`;
 }

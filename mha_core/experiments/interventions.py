@@ -108,6 +108,8 @@ def heads_from(text: str, n_layers: int, n_heads: int) -> tuple[Head, ...]:
 
     Raises InputError for what is no such list, and for heads that are not there.
     """
+    if not isinstance(text, str):
+        raise InputError(f"Heads are named in a string, such as '4-2,6-6', not {type(text).__name__}.")
     found: dict[Head, None] = {}
     for part in filter(None, re.split(r"[,\s]+", text)):
         found[head_from_name(part, n_layers, n_heads)] = None

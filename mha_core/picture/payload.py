@@ -16,7 +16,7 @@ from mha_core.compare import align as align_labels
 from mha_core.grid import Grid
 from mha_core.heads.questions.base import KIND_OF
 from mha_core.heads.roles import Role
-from mha_core.links import has_choice, strongest
+from mha_core.links import between_words, strongest
 from mha_core.picture.selection import Selection
 from mha_core.picture.text import indexed, marks, spelled
 from mha_core.thumbnails import changes, quantise, strongest_by_kind, thumbnails, toward
@@ -123,10 +123,7 @@ def _pack(grid: Grid, full_bytes: int) -> Payload:
     if grid.weights.size * 2 <= full_bytes:
         return {"packing": "full", "weights": quantise(grid.weights).ravel()}
     small = thumbnails(grid.weights, SIDE)
-    special = np.array([unit.special for unit in grid.units], dtype=bool)
-    words = ~special if not special.all() else special
-    among = words[:, None] & words & has_choice(grid)[..., None]
-    queries, keys, weights = strongest(grid.weights, among)
+    queries, keys, weights = strongest(grid.weights, between_words(grid))
     return {
         "packing": "small",
         "side": small.shape[-1],  # shorter texts of models with many heads are not made larger

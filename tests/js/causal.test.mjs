@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cannotSee, cellInWords, gaps, groupColumns, keysOf, maskNote, noneSeesInWords, sharers, sharingInWords, stairs, withoutGaps } from "../../assets/js/causal.js";
-import { chose, mask, noneSees, seenBy, unseen } from "../../assets/js/seen.js";
+import { betweenWords, chose, mask, noneSees, seenBy, unseen } from "../../assets/js/seen.js";
 import { headInWords } from "../../assets/js/words.js";
 
 const names = ["Zoe", "saw", "it", "late"];
@@ -36,10 +36,11 @@ test("the gaps of a matrix are the runs to the right of the diagonal", () => {
   assert.deepEqual(gaps(mask(decoder), 4, 4), [{ q: 0, from: 1, to: 4 }, { q: 1, from: 2, to: 4 }, { q: 2, from: 3, to: 4 }]);
 });
 
-test("the first word of a decoder had no choice, so its row is no strongest link", () => {
+test("a link is between two words, and a decoder's first is none of them", () => {
   const matrix = Uint16Array.from([65535, 0, 0, 0, 13107, 52428, 0, 0, 0, 6553, 58982, 0, 16384, 16384, 16384, 16383]);
-  assert.match(headInWords([0, 0], names, [0, 0, 0, 0], matrix, (q) => chose(decoder, q)), /links between words: “it” looks at “it” \(90%\), “saw”/);
-  assert.match(headInWords([0, 0], names, [0, 0, 0, 0], matrix, (q) => chose(encoder, q)), /links between words: “Zoe” looks at “Zoe” \(100%\)/);
+  assert.match(headInWords([0, 0], names, matrix, (q, k) => betweenWords({ ...decoder, names, specials: [0, 0, 0, 0] }, q, k)), /links between words \(Zoe left out\): “late” looks at “saw” \(25%\) and “it” looks at “saw” \(10%\)\.$/);
+  const marked = ["Zoe", "saw", ",", "[SEP]"];
+  assert.match(headInWords([0, 0], marked, matrix, (q, k) => betweenWords({ ...encoder, names: marked, specials: [0, 0, 0, 1] }, q, k)), /links between words \(, and \[SEP\] left out\): “saw” looks at “Zoe” \(20%\)\.$/);
   assert.equal(chose({ causal: true, n: 1 }, 0), true);
 });
 

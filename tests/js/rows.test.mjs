@@ -117,9 +117,9 @@ test("a share of one to five percent is said, one below one percent is not", () 
 
 test("a whole head says who looks at whom, three links, the strongest first", () => {
   const matrix = quantise([0.4, 0.6, 0, 0, 0.3, 0, 0.7, 0, 0.2, 0.1, 0, 0.7, 0.9, 0, 0.1, 0]);
-  const said = words.headInWords([2, 0], ["a", "b", "c", "d"], [0, 0, 0, 0], matrix);
+  const said = words.headInWords([2, 0], ["a", "b", "c", "d"], matrix, (q, k) => q !== k);
   assert.equal(said, "Head 3-1, its strongest links between words: “d” looks at “a” (90%), “b” looks at “c” (70%) and “c” looks at “d” (70%).");
-  assert.equal(words.headInWords([0, 0], ["[CLS]", "b"], [1, 0], quantise([0, 1, 1, 0])), "Head 1-1: no link between two words of this text.");
+  assert.equal(words.headInWords([0, 0], ["[CLS]", "b"], quantise([0, 1, 1, 0]), () => false), "Head 1-1: no link between two words of this text.");
 });
 
 test("sums, percentages and weights on their way keep their sign and their place", () => {

@@ -5,7 +5,7 @@ import { percent } from "../format.js";
 import { meanRow, strongestLinks } from "../numbers.js";
 import { notRanked } from "../ranking.js";
 import { allHeads, hasHead, kindOf, loudest, matrixOf, rankHeads, startsIn, titleOf } from "../record.js";
-import { chose, neverSeen } from "../seen.js";
+import { betweenWords, chose, neverSeen } from "../seen.js";
 import { nameAll } from "../sheet.js";
 import { byMeasure, headName, listed, quoted, rowInWords, verbOf } from "../words.js";
 
@@ -55,15 +55,15 @@ function orderNow(view) {
 }
 
 export function describe(view, head) {
-  const { named: names, specials } = view.record;
+  const { named: names } = view.record;
   const role = view.record.roles?.[headName(head)];
   const matrix = matrixOf(view.record, head);
   const pins = view.state?.pins ?? [];
   const title = titleOf(view.record, head) + byMeasure(view.record) + (role ? `, ${role.name}` : "");
   if (!hasHead(view.record, head)) return `${title} has no attention weights.`;
   if (matrix && pins.length) return rowInWords(title, names, pins, meanRow(matrix, view.record.n, pins), undefined, verbOf(view.record));
-  const link = matrix ? strongestLinks(matrix, view.record.n, 1, (q, k) => !specials[q] && !specials[k] && chose(view.record, q))[0] : loudest(view.record, head);
-  return link ? `${title}: strongest link ${quoted(names[link.from])} to ${quoted(names[link.to])}, ${percent(link.weight)}` : title;
+  const link = matrix ? strongestLinks(matrix, view.record.n, 1, (q, k) => betweenWords(view.record, q, k))[0] : loudest(view.record, head);
+  return link?.weight ? `${title}: strongest link ${quoted(names[link.from])} to ${quoted(names[link.to])}, ${percent(link.weight)}` : title;
 }
 
 // Ranked once a second word is chosen, or where the reader asks for it; special tokens are no answer to "where".

@@ -8,7 +8,7 @@ import { drawMeasure } from "../measure.js";
 import { meanRow } from "../numbers.js";
 import { fillFacts, spokenOnce } from "../parts.js";
 import { kindOf, placeName, rankHeads, sinkOf, titleOf } from "../record.js";
-import { chose, noneSees } from "../seen.js";
+import { betweenWords, noneSees } from "../seen.js";
 import { byMeasure, findingInWords, headInWords, headName, pairInWords, rowInWords, verbOf } from "../words.js";
 import { current } from "./look.js";
 import { fromNow, ghostNow, topNow } from "./shown.js";
@@ -22,12 +22,12 @@ export function sentenceShown(view) {
 }
 
 function sentenceNow(view) {
-  const { named: names, specials, n } = view.record;
+  const { named: names, n } = view.record;
   const { pins, to } = view.state;
   if (!view.matrixNow) return `${titleOf(view.record, view.state.head)}.`;
   const title = titleOf(view.record, view.headNow);
   const named = title + byMeasure(view.record);
-  if (!pins.length) return headInWords(named, names, specials, view.matrixNow, (q) => chose(view.record, q), verbOf(view.record));
+  if (!pins.length) return headInWords(named, names, view.matrixNow, (q, k) => betweenWords(view.record, q, k), verbOf(view.record));
   const row = meanRow(view.matrixNow, n, pins);
   if (to === null || noneSees(view.record, pins, to)) return findingInWords(named, names, pins, row, view.record) + sinkInWords(view.record, view.headNow, pins);
   const kind = kindOf(view.record);

@@ -4,7 +4,7 @@ import { crossSpec, lookers, sources } from "../cross.js";
 import { ghostLinks } from "../ghost.js";
 import { dequantise, largest, mix, STEPS, strongest, strongestLinks } from "../numbers.js";
 import { matrixOf, sinkOf, thumbOf } from "../record.js";
-import { mask, noneSees, unseen } from "../seen.js";
+import { betweenWords, mask, noneSees, unseen } from "../seen.js";
 import { verbOf } from "../words.js";
 import { reasonArcs } from "./why.js";
 
@@ -37,13 +37,13 @@ function smallPicture(view) {
 }
 
 export function shownLinks(view) {
-  const { named: names, specials, n } = view.record;
+  const { named: names, n } = view.record;
   const from = fromNow(view);
   const allowed = view.allowed;
   if (!view.matrixNow) return { links: [], from, to: null, pointed: null };
   if (!from.length && sources(view.record) && view.hovered.k !== null) return { links: lookers(view.record, valuesShown(view), view.hovered.k), from, to: null, pointed: view.hovered.k, names };
   if (!from.length) {
-    const links = strongestLinks(view.matrixNow, n, 5, (q, k) => allowed(q, k) && !specials[q] && !specials[k] && q !== k);
+    const links = strongestLinks(view.matrixNow, n, 5, (q, k) => allowed(q, k) && betweenWords(view.record, q, k));
     return { links: links.filter((link) => link.weight >= Math.max(0.02, view.state.least)), from, to: null, pointed: view.hovered.k, names };
   }
   const values = valuesShown(view);

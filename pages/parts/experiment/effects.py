@@ -133,7 +133,7 @@ def _columns(percent: bool) -> dict[str, Any]:
         "head": st.column_config.LinkColumn(
             "head", width=55, display_text=r"[?&]head=(\d+-\d+)", pinned=True
         ),
-        "role": st.column_config.TextColumn(width=110),
+        "role": st.column_config.TextColumn(width=130),
         "effect": NUMBER("effect", width=60, format="%+.2f"),
         "recovered": NUMBER("recovered", width=90, format="percent", help="Share of the effect recovered"),
         "half": NUMBER("±", width=50, format="%.2f", help="Half the 95% interval of the mean over prompts"),

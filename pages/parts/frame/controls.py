@@ -69,19 +69,20 @@ def draw(page: Page, shown: Shown, present: bool) -> Request:
         if other is not None:
             with other:
                 request = _compared(request, against)
-        _say_refused(shown, against)
+        _say_refused(shown, against, request)
         fetching.ask("model", *(["model2"] if against == "model" else []))
         if shown.sentence:
             _known_words([model.tokenizer for model in readers])
     return request
 
 
-def _say_refused(shown: Shown, against: str) -> None:
+def _say_refused(shown: Shown, against: str, request: Request) -> None:
     """Say what the address asks for and is not shown: the controls themselves stand in a closed menu."""
     keys = ["model", "weights", "measure", "attention", *([] if shown.fixed else ["unit", "specials"])]
     keys += ["against"] * shown.comparison + ["model2"] * (against == "model")
+    shows = (request.model, (request.other or request).model)
     for key in keys:
-        if (asked := state.own(key, "")) and (problem := refusal(key, asked)):
+        if (asked := state.own(key, "")) and (problem := refusal(key, asked, shows[key == "model2"])):
             say(problem, "notice")
 
 

@@ -10,7 +10,7 @@ from itertools import product
 
 import pandas as pd
 
-from mha_core.grid import piece_units
+from mha_core.grid import head_from_name, piece_units
 from mha_core.heads.conclude import QuestionResult
 from mha_core.heads.questions.base import KINDS
 from mha_core.heads.roles import answers_of
@@ -135,14 +135,15 @@ def impossible() -> str:
 
 def moving() -> pd.DataFrame:
     """Return what `it` gives to both nouns, tired and wide, in MiniLM's 4-2 and in the classroom's head, in percent."""
-    layer, head = (int(part) - 1 for part in report()["models"]["seed-1"]["head"].split("-"))
+    classroom = cache.record(Request(TIRED, model=CLASSROOM))
+    head = head_from_name(report()["models"]["seed-1"]["head"], classroom.n_layers, classroom.n_heads)
     rows = [
         {
             "model": f"{name} {head_name(place)}",
             "“... too”": word,
             **{noun: 100 * share for noun, share in looks(text, "it", CANDIDATES, place, model).items()},
         }
-        for name, model, place in (("MiniLM", EMBEDDED, HEAD), ("Classroom", CLASSROOM, (layer, head)))
+        for name, model, place in (("MiniLM", EMBEDDED, HEAD), ("Classroom", CLASSROOM, head))
         for word, text in (("tired", TIRED), ("wide", WIDE))
     ]
     return pd.DataFrame(rows)
