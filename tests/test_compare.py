@@ -1,10 +1,12 @@
 """Two runs side by side: alignment, masses, change, flips; on grids small enough to do by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from mha_core import Grid, SizeError, Unit
-from mha_core.compare import HeadChange, align, counterpart, head_changes
+from mha_core.compare import HeadChange, align, counterpart, difference, head_changes
 
 
 def grid_of(labels: str, weights) -> Grid:
@@ -32,6 +34,14 @@ def test_words_without_a_counterpart_stay_alone():
     assert pairs == ((0, 0), (None, 1), (None, 2), (1, 3), (2, 4))
     assert counterpart(pairs, 1) == 3
     assert counterpart(align(["a", "b"], ["a"]), 1) is None
+
+
+def test_a_difference_is_there_where_both_runs_see():
+    plain = grid_of("x y z", rows([1, 0, 0]))
+    back = np.tril(np.ones((1, 3, 3), dtype=bool))
+    near = np.abs(np.subtract.outer(range(3), range(3)))[None] < 2
+    change = difference(replace(plain, visible=back), replace(plain, visible=near))
+    np.testing.assert_array_equal(change.visible, back & near)
 
 
 def test_moved_is_the_share_of_attention_that_is_elsewhere_now():

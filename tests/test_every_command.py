@@ -121,12 +121,12 @@ def why_answer(model, text, top=10, **link):
     return rows, beside, [*largest[["side", "part", "score"]].itertuples(index=False)]
 
 
-def run_answer(model, text, *interventions):
+def run_answer(model, text, *interventions, top=5):
     """One run without and with them."""
     tokens, rows, numbers, likely = model.tokenizer.encode(text), [], {}, {}
     names = ("logit difference", "probability of ' the'", "probability of ' it'")
     for run, chosen in (("before", ()), ("after", interventions)):
-        words = next_words(tokens, model, chosen, 5)
+        words = next_words(tokens, model, chosen, top)
         numbers[run] = dict(zip(names, measure(tokens, model, OUTCOME, chosen), strict=True))
         values = numbers[run] | {f"probability of {word.text!r}": word.probability for word in words}
         rows += [{"run": run, "what": what, "value": value} for what, value in values.items()]
@@ -261,7 +261,8 @@ CASES = {
     "ablate": [
         (f"ablate TEXT {ABLATE} --heads 3-2,1-5", "", run_answer, "DECODER", TEXT, Factor(((0, 4), (2, 1)), 0.0)),
         (f"ablate TEXT {ABLATE} --heads 2-4 --factor 2.5", "", run_answer, "DECODER", TEXT, Factor(((1, 3),), 2.5)),
-        (f"ablate TEXT {ABLATE} --heads 2-4 --mean", "", run_answer, "DECODER", TEXT, MeanAblation(((1, 3),))),
+        (f"ablate TEXT {ABLATE} --heads 2-4 --mean --top 3", "", run_answer, "DECODER", TEXT, MeanAblation(((1, 3),)),
+         {"top": 3}),
         (f"ablate TEXT {ABLATE} --every --factor 2", "", sweep_answer, "DECODER", TEXT, every_head, {"factor": 2.0}),
         (f"ablate --file FILE.txt {ABLATE} --every", PROMPT_FILE, sweep_answer, "DECODER", PROMPTS, every_head),
     ],

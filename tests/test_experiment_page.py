@@ -37,7 +37,7 @@ from mha_core.trace import run as run_model
 from mha_core.wording import percent
 from pages.parts.experiment import ablation_sweep, effects, save, switch
 from pages.parts.experiment.asked import Asked, asked, spelled
-from pages.parts.experiment.frame import last_word
+from pages.parts.experiment.frame import explore_links, last_word
 from pages.parts.frame import charts, head_facts
 from pages.parts.frame import pages as frame_pages
 from pages.parts.frame.presets import MARY
@@ -275,6 +275,23 @@ def test_a_file_of_a_chart_says_model_sentence_heads_and_link(monkeypatch):
         assert (row["model"], row["sentence"]) == ("minilm", TIRED)
         assert row["ablated"].startswith("6-6")
         assert parse_qs(urlsplit(row["link"]).query)["off"] == ["6-6"]
+
+
+@pytest.mark.parametrize(("trained", "weights"), [(True, None), (False, ["untrained"])])
+def test_a_head_of_a_map_opens_in_explore_with_the_same_model_and_weights(trained, weights):
+    shape = SimpleNamespace(n_layers=2, n_heads=3)
+    links = explore_links(Request(TIRED, WIDE, "classroom", trained), shape, "4")
+    assert list(links) == ["1-1", "1-2", "1-3", "2-1", "2-2", "2-3"]
+    for name, address in links.items():
+        asked = parse_qs(urlsplit(address).query)
+        assert asked.pop("weights", None) == weights
+        assert asked == {
+            "text": [TIRED],
+            "pair": [WIDE],
+            "model": ["classroom"],
+            "pin": ["4"],
+            "head": [name],
+        }
 
 
 # ---- the model of this page

@@ -21,6 +21,7 @@ from mha_core import (
     record_of,
     trace,
 )
+from mha_core.links import largest_weights
 
 transformers = pytest.importorskip("transformers")
 TEXT, TARGET = "The animal didn't sit.", "It slept in tiredness"
@@ -70,6 +71,10 @@ def test_arrays_between_two_texts_become_a_cross_record():
     np.testing.assert_allclose(
         split.grid(words=True).weights[..., 1, :], split.weights[..., 1:, :].mean(2), rtol=1e-6
     )
+    for row in largest_weights(record.grid()).itertuples():
+        head = record.weights[row.layer - 1, row.head - 1]
+        query, key = np.unravel_index(head.argmax(), head.shape)
+        assert (row.query, row.key) == (record.grid().labels[query], record.grid().key_labels[key])
     best = record.rank("slept", "tiredness").iloc[0]
     given = weights[..., 1, 1:3].sum(-1)
     assert (best["layer"] - 1, best["head_in_layer"] - 1) == divmod(int(given.argmax()), 3)
@@ -135,6 +140,8 @@ def test_a_learned_sink_is_taken_only_where_it_is_said():
         record_of(weights, ["a", "b", "c"])
     record = record_of(weights, ["a", "b", "c"], sinks=True)
     np.testing.assert_allclose(record.sink[..., 0], [[0.25, 0.5], [0.75, 0.375]], atol=1e-6)
+    words = record_of(weights, ["a", "tired", "##ness"], sinks=True).grid(words=True)
+    np.testing.assert_allclose(words.sink, 1 - words.weights.sum(-1), atol=1e-6)
     for layers, heads in ((slice(None), slice(None)), (slice(1, 2), slice(0, 1)), (slice(0, 1), slice(1, 2))):
         content = json.loads(export.weights_json(record, record.grid(), layers, heads))
         for name, values in (("sink", record.sink), ("weights", record.weights)):

@@ -2,6 +2,7 @@
 
 import base64
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -153,6 +154,10 @@ def test_the_offline_page_names_the_roles_of_its_own_weights(trained):
 
 def test_the_offline_page_of_a_comparison_holds_both(model):
     records = tuple(trace(text, model) for text in (TIRED, WIDE))
+    records = tuple(
+        replace(record, model=replace(record.model, title=title))
+        for record, title in zip(records, "AB", strict=True)
+    )
     sides = (Request(TIRED, other=Request(WIDE)), Request(WIDE))
     query = export.query_of_both(*sides, "sentence")
     grids = tuple(record.grid() for record in records)
@@ -161,4 +166,4 @@ def test_the_offline_page_of_a_comparison_holds_both(model):
     for kept, record in zip(content["records"], records, strict=True):
         np.testing.assert_allclose(cells_of(kept), record.weights.ravel(), atol=8e-6)
         assert (kept["title"], kept["digest"]) == (record.tokens.text, model.digest[:12])
-    assert content["view"]["link"] == "http://h/?x"
+    assert (content["view"]["link"], content["view"]["titles"]) == ("http://h/?x", ["A", "B"])

@@ -20,6 +20,7 @@ from unittest.mock import MagicMock
 from urllib.parse import urlencode
 
 import pytest
+import streamlit as st
 from running import ROOT
 from websockets.exceptions import InvalidStatus
 
@@ -415,3 +416,12 @@ def test_the_log_says_where_and_never_what():
 def test_an_address_that_is_no_page_is_known_as_such(path, known):
     assert is_page(path) == known
     assert "<script>" not in body("/<script>")
+
+
+@pytest.mark.parametrize(("base", "home"), [("", "/"), ("lab/heads", "/lab/heads/")])
+def test_an_unknown_page_leads_to_every_page_also_below_a_path(monkeypatch, base, home):
+    monkeypatch.setattr(st, "get_option", lambda _: base)
+    there = re.findall('href="([^"]*)"', body(f"{home}foo"))
+    assert {home, f"{home}compare", f"{home}training"} <= set(there)
+    assert [is_page(address) for address in (*there, f"{home}foo")] == [True] * len(there) + [False]
+    assert all(address.startswith(home) for address in there)

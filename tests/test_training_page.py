@@ -1,5 +1,6 @@
 """The page that trains: its line of readers, what it says of a run's numbers, and that they are the command line's."""
 
+import io
 import json
 import re
 import sys
@@ -13,8 +14,9 @@ from visit import unopened
 
 from mha_core.device import use_one_thread
 from mha_core.experiments import Part
-from mha_core.training import report
+from mha_core.training import report, worker
 from mha_core.training.train import TrainingSetup
+from mha_core.training.trainer import TrainingUpdate
 from mha_core.training.training_updates import start_training
 from mha_core.wording import percent
 from pages.parts.serve.jobs import Job
@@ -115,6 +117,20 @@ def test_a_stopped_training_starts_again_from_its_first_step_unless_another_read
     assert again is not job
     until(lambda: again.finished, "it ends")
     assert steps(again) == list(range(30))
+
+
+def test_of_seven_paused_trainings_the_oldest_begins_anew_and_the_last_goes_on(monkeypatch):
+    made = [TrainingUpdate(step / 4, ({"step": step},), {}) for step in range(4)]
+    monkeypatch.setattr(worker, "start_training", lambda *_: iter(made))
+    names = [*"abcdefg", "a", "g"]  # the input ends, so each is paused after one update
+    lines = [json.dumps({"go": name, "kind": "x", "settings": {}}).encode() for name in names]
+    out = io.BytesIO()
+    server = worker.TrainingServer(io.BytesIO(b"\n".join(lines)), out)
+    until(lambda: worker.ALL in server.to_pause, "all is read")
+    server.serve()
+    said = [json.loads(line) for line in out.getvalue().splitlines()]
+    firsts = [(each["id"], each["rows"][0]["step"]) for each in said if "rows" in each]
+    assert firsts == [*((name, 0) for name in "abcdefg"), ("a", 0), ("g", 1)]
 
 
 def test_start_beside_a_finished_run_trains_anew_and_leaves_the_others_theirs(trainer):

@@ -64,6 +64,20 @@ test("both sentences are written in the direction of their letters", () => {
   assert.deepEqual([dir(["[CLS]", "שלום", "it"]), dir(["[CLS]", "it", "שלום"])], ["rtl", "ltr"]);
 });
 
+test("by the keyboard a word of B is changed, where B has it", () => {
+  onPage(() => {
+    const duo = new Duo({});
+    duo.fill(run("a", ["[CLS]", "cat", "it"], A), run("b", ["[CLS]", "She"], B), PAIRS, [false, true, true]);
+    const begun = [];
+    duo.edit.begin = ([cell], typed) => begun.push([cell.getAttribute("data-at"), typed]);
+    for (const [focus, key] of [[0, "F2"], [1, "F2"], [2, "F2"], [2, "x"]]) {
+      duo.focus = focus;
+      duo.key({ key, preventDefault() {} });
+    }
+    assert.deepEqual(begun, [["0 1", null], ["1 1", null], ["1 1", "x"]]);
+  });
+});
+
 test("small pictures from the server have their full colour at the span, like the legend", () => {
   // 127 steps are all of a weight: the largest change is 51 of them, 40.2 points, so the span is 50.
   const view = viewOf({ change: { side: 1, cells: Int8Array.of(25, -51) } });

@@ -388,6 +388,11 @@ test("which sentence looks at which is asked where there are two, and not of a s
   const offered = open(opened({ after: [""] }), (view) => view.pairs.options.map((one) => [one.getAttribute("value"), one.textContent]));
   assert.deepEqual(offered, [["all", "both sentences"], ["AA", "A → A"], ["AB", "A → B"], ["BA", "B → A"], ["BB", "B → B"]]);
   assert.equal(hidden({ segments: [0, 0, 0] }), true);
+  const asked = (more) => open(opened({ after: [""], ...more }), (view) => {
+    view.move({ head: [0, 0], pins: [], to: null, look: { between: "AB" } });
+    return view.state.pair;
+  });
+  assert.deepEqual([asked({}), asked({ segments: [0, 0, 0] })], ["AB", "all"], "a link that asks one sentence for two");
   assert.equal(hidden({ keys: 2, weights: column(numbers.quantise([0.4, 0.6, 0.3, 0.7, 0.2, 0.8, 0.1, 0.9])) }), true);
 });
 
@@ -433,6 +438,17 @@ test("who hears the small pictures hears which heads share their keys, and which
   open(opened({ after: [""], sharing: 2 }), (view) => {
     view.select({ pins: [] });
     assert.deepEqual(view.sheet.cells.map((cell) => cell.getAttribute("aria-label").split(", keys ")[1]), ["1 with 1-2", "1 with 1-1", "1 with 2-2", "1 with 2-1"]);
+  });
+});
+
+test("arrow keys pass over a head that the model does not have", () => {
+  open(opened({ after: [""], absent: ["1-2"] }), (view) => {
+    view.select({ head: [0, 0] });
+    const at = (key) => {
+      view.sheet.key({ key, target: view.sheet.cells.find((cell) => cell.tabIndex === 0), preventDefault() {} });
+      return words.headName(view.state.head);
+    };
+    assert.deepEqual([at("ArrowRight"), at("ArrowRight"), at("ArrowUp"), at("ArrowLeft")], ["2-1", "2-2", "2-2", "2-1"]);
   });
 });
 
