@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from mha_core.errors import InputError
-from mha_core.experiments.kept import Kept, kept_of
+from mha_core.experiments.activation_cache import ActivationCache, run_with_cache
 from mha_core.experiments.outcomes import token_of
 from mha_core.experiments.prompts import Prompt
 from mha_core.model import Model
@@ -67,11 +67,11 @@ def _split(texts: Sequence[Tokens], ids: Sequence[Sequence[int]], model: Model) 
     with torch.inference_mode(), plain_numbers():
         rows = next_matrix(model)[torch.tensor(ids)]
         unembedding = rows[:, 0] - rows[:, 1] if rows.shape[1] == 2 else rows[:, 0]
-        kept = kept_of(texts, model)
-        ends = Kept(
-            [state[each, last] for state in kept.states],
-            [attended[each, last] for attended in kept.attended],
-            [context[each, :, last].transpose(0, 1) for context in kept.contexts],
+        cache = run_with_cache(texts, model)
+        ends = ActivationCache(
+            [state[each, last] for state in cache.states],
+            [attended[each, last] for attended in cache.attended],
+            [context[each, :, last].transpose(0, 1) for context in cache.contexts],
         )
         writers, scores = read_parts(ends, model, model.n_layers, unembedding)
         means = scores.diagonal(dim1=1, dim2=2).mean(-1)  # every text by its own tokens

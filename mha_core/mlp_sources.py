@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 
 from mha_core.errors import InputError
-from mha_core.experiments.kept import Kept
+from mha_core.experiments.activation_cache import ActivationCache
 from mha_core.model import Model
-from mha_core.residual_parts import Reader, Writer, kept_rows, parts_read, writer_columns
+from mha_core.residual_parts import Reader, Writer, parts_read, run_rows_with_cache, writer_columns
 from mha_core.tokens import Tokens
 from mha_core.torch_modes import plain_numbers
 from mha_core.why import Link, find_link, queries_and_keys, query_and_key_matrix, rotated
@@ -50,15 +50,15 @@ def mlp_sources(
         raise InputError(f"MLP {mlp} does not write before head {head} reads; choose an earlier layer.")
     row = link.query if side == "query" else link.key
     with torch.inference_mode(), plain_numbers():
-        kept = kept_rows(link.tokens, link.model, link.seen)
-        heads, changed = _without_each_head(link.model, _row(kept, row), mlp - 1)
-        reader = Reader.of_attention(kept, link.model, link.head[0], query_and_key_matrix(link)[0])
+        cache = run_rows_with_cache(link.tokens, link.model, link.seen)
+        heads, changed = _without_each_head(link.model, _row(cache, row), mlp - 1)
+        reader = Reader.of_attention(cache, link.model, link.head[0], query_and_key_matrix(link)[0])
         written = next(
-            written for writer, written in reader.back(kept, link.model) if writer == Writer("mlp", mlp)
+            written for writer, written in reader.back(cache, link.model) if writer == Writer("mlp", mlp)
         )
         readings = torch.stack([reader.read(written)] * (1 + len(heads)))
         readings[1:, row] = reader.scale[row] * (changed @ reader.matrix.T)
-        score, *after = _scores(link, kept, readings, side).tolist()
+        score, *after = _scores(link, cache, readings, side).tolist()
     frame = pd.DataFrame(writer_columns(heads)).drop(columns="part")
     frame["after"], frame["fall"] = after, [score - one for one in after]
     frame = frame.iloc[(-frame.fall.abs()).argsort(kind="stable")].reset_index(drop=True)
@@ -66,17 +66,17 @@ def mlp_sources(
     return frame
 
 
-def _row(kept: Kept, row: int) -> Kept:
-    """The same run at one position."""
-    at = slice(row, row + 1)
-    return Kept(
-        [state[at] for state in kept.states],
-        [attended[at] for attended in kept.attended],
-        [context[:, at] for context in kept.contexts],
+def _row(cache: ActivationCache, row: int) -> ActivationCache:
+    """Return the run at one position."""
+    rows = slice(row, row + 1)
+    return ActivationCache(
+        [state[rows] for state in cache.states],
+        [attended[rows] for attended in cache.attended],
+        [context[:, rows] for context in cache.contexts],
     )
 
 
-def _without_each_head(model: Model, here: Kept, layer: int) -> tuple[list[Writer], Tensor]:
+def _without_each_head(model: Model, here: ActivationCache, layer: int) -> tuple[list[Writer], Tensor]:
     """The heads that the MLP of `layer` (from 0) reads, and what it writes without each, (head, d_model)."""
     block, state = model.encoder.layer(layer), here.states[0]
     residual = block.residual(here.states[layer], here.attended[layer])
@@ -86,9 +86,9 @@ def _without_each_head(model: Model, here: Kept, layer: int) -> tuple[list[Write
     return [writers[at] for at in heads], block.mlp(residual - parts[heads, 0])
 
 
-def _scores(link: Link, kept: Kept, readings: Tensor, side: Side) -> Tensor:
+def _scores(link: Link, cache: ActivationCache, readings: Tensor, side: Side) -> Tensor:
     """The score that readings (..., key, 2 d_k) of a part give the link on one side, above the mean of the keys."""
-    q, k = queries_and_keys(link, kept.states[link.head[0]])
+    q, k = queries_and_keys(link, cache.states[link.head[0]])
     d_k = q.shape[-1]
     if side == "query":
         scores = rotated(link, readings[..., :d_k])[..., link.query, :] @ (k[link.key] - k.mean(0))

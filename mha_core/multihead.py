@@ -25,11 +25,11 @@ from mha_core.torch_weights import from_torch, to_torch
 
 @dataclass(frozen=True)
 class AttentionDetails:
-    """All that one call of the layer computed on the way. Shapes for batched input; unbatched lacks the batch.
+    """Intermediate results of one call of the layer. Shapes for batched input; unbatched lacks the batch.
 
     q (batch, n_heads, n_q, d_k), k (batch, n_kv_heads, n_k, d_k), v (batch, n_kv_heads, n_k, d_v); `scores`
     are q kᵀ / sqrt(d_k) before the mask, `weights` the softmax under it, both (batch, n_heads, n_q, n_k);
-    `context` (batch, n_heads, n_q, d_v) is what the head mixed, after its gate; `contributions` (batch,
+    `context` (batch, n_heads, n_q, d_v) is the head's output before W_o, after its gate; `contributions` (batch,
     n_heads, n_q, d_model) is the context through the head's own slice of W_o, so that their sum over heads,
     plus the bias of W_o, is `output` (batch, n_q, d_model). With rotary positions q and k are those after the
     rotation, and `q_unrotated`, `k_unrotated` those before it.
@@ -47,19 +47,19 @@ class AttentionDetails:
     k_unrotated: Tensor | None = None
 
 
-class KeyValueStore(Protocol):
-    """What keeps the keys and values of the tokens that came before, for one layer and one reader."""
+class KVCache(Protocol):
+    """Keys and values of the tokens before, for one layer and one user; its length is the number of tokens."""
 
     def __len__(self) -> int: ...
 
     def extend(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Add those of new tokens (batch, n_kv_heads, n, width); all keys and values so far."""
+        """Add those of new tokens, (batch, n_kv_heads, n, width); return all keys and values so far."""
         ...
 
 
-class HeadChange(Protocol):
-    """What a call does otherwise with its heads: their weights (batch, n_heads, n_q, n_k), if `rewrites_weights`, and
-    what they mixed (batch, n_heads, n_q, d_v), after its gate. Both are given and give new tensors."""
+class HeadHooks(Protocol):
+    """Edits of one call's heads: their weights (batch, n_heads, n_q, n_k), if `rewrites_weights`, and their contexts
+    (batch, n_heads, n_q, d_v), after the gate. Both return the tensor to go on with."""
 
     @property
     def rewrites_weights(self) -> bool: ...
@@ -114,8 +114,8 @@ class MultiHeadAttention(nn.Module):
         details: bool = False,
         out: Tensor | None = None,
         rotation: Rotation | None = None,
-        store: KeyValueStore | None = None,
-        change: HeadChange | None = None,
+        store: KVCache | None = None,
+        hooks: HeadHooks | None = None,
     ) -> tuple[Tensor, Tensor | AttentionDetails | None]:
         """Attend, and return (output, weights), or (output, AttentionDetails) with `details=True`.
 
@@ -125,38 +125,40 @@ class MultiHeadAttention(nn.Module):
         True = may look; floating: added to the scores. `gates`, (n_heads,) or (batch, n_heads), multiplies
         each head's context before W_o: 0 switches a head off. `out`: see `scaled_dot_product_attention`.
         `rotation` turns queries and keys by their positions; `store` adds the keys and values of earlier tokens;
-        `change` replaces weights (the context is then mixed by the new ones) and contexts.
+        `hooks` replace weights (the context is then mixed by the new ones) and contexts.
         """
         key, value = self._sources(query, key, value)
         q = self._split(self.W_q(query), self.n_heads)
-        k, v = (self._split(made, self.n_kv_heads) for made in (self.W_k(key), self.W_v(value)))
+        k, v = (self._split(x, self.n_kv_heads) for x in (self.W_k(key), self.W_v(value)))
         unrotated = (q, k) if details and rotation is not None else (None, None)
         if rotation is not None:
             q, k = rotation(q), rotation(k)
         if store is not None:
             k, v = store.extend(k, v)
-        rewrites = change is not None and change.rewrites_weights
-        wanted = need_weights or details
+        rewrites = hooks is not None and hooks.rewrites_weights
+        returns_weights = need_weights or details
         dropout = self.dropout if self.training else 0.0
-        context, weights = attend(q, k, v, mask, is_causal, None, dropout, wanted or rewrites, out)
-        if change is not None and rewrites and weights is not None:
-            changed = change.weights(weights)
+        context, weights = attend(q, k, v, mask, is_causal, None, dropout, returns_weights or rewrites, out)
+        if hooks is not None and rewrites and weights is not None:
+            changed = hooks.weights(weights)
             context, weights = mixed_values(changed, v), changed if out is None else out.copy_(changed)
-        kept = (q, k, v) if details else None
+        projections = (q, k, v) if details else None
         del q, k, v  # a long text needs their room for the output
         if gates is not None:
             context = context * self._gate(gates, context)
-        if change is not None:
-            context = change.context(context)
+        if hooks is not None:
+            context = hooks.context(context)
         output = self.W_o(context.transpose(-3, -2).flatten(-2))
-        if kept is None or weights is None:
-            return output, weights if wanted else None
-        scores, contributions = attention_scores(kept[0], kept[1]), self.contributions(context)
-        return output, AttentionDetails(*kept, scores, weights, context, contributions, output, *unrotated)
+        if projections is None or weights is None:
+            return output, weights if returns_weights else None
+        scores, contributions = attention_scores(projections[0], projections[1]), self.contributions(context)
+        return output, AttentionDetails(
+            *projections, scores, weights, context, contributions, output, *unrotated
+        )
 
     @classmethod
     def from_torch(cls, theirs: nn.MultiheadAttention) -> "MultiHeadAttention":
-        """The same layer with the weights of torch's own, copied.
+        """Build the same layer from torch's own, weights copied.
 
         Ours takes (batch, n, d_model), as theirs with batch_first=True, and gives the weights of every head, as theirs
         with average_attn_weights=False. Masks are the other way round: ours has True where a query may look, theirs
@@ -168,20 +170,20 @@ class MultiHeadAttention(nn.Module):
         return from_torch(cls, theirs)
 
     def to_torch(self) -> nn.MultiheadAttention:
-        """Torch's own layer (batch_first) with the same weights, copied; on masks see `from_torch`.
+        """Build torch's own layer (batch_first) with the same weights, copied; on masks see `from_torch`.
 
         Raises SizeError for shared key heads, or heads whose widths do not sum to d_model, which torch's has not.
         """
         return to_torch(self)
 
     def contributions(self, context: Tensor) -> Tensor:
-        """Each head's context (..., n_heads, n, d_v) through its slice of W_o: (..., n_heads, n, d_model)."""
+        """Multiply each head's context (..., n_heads, n, d_v) by its slice of W_o: (..., n_heads, n, d_model)."""
         slices = self.W_o.weight.view(self.d_model, self.n_heads, self.d_v).permute(1, 2, 0)
         with without_autocast(context.device):
             return torch.matmul(context.to(slices.dtype), slices)
 
     def _split(self, x: Tensor, heads: int) -> Tensor:
-        """(..., n, heads · d) to (..., heads, n, d), as a view."""
+        """Reshape (..., n, heads · d) to (..., heads, n, d), as a view."""
         return x.view(*x.shape[:-1], heads, x.shape[-1] // heads).transpose(-3, -2)
 
     def _sources(self, query: Tensor, key: Tensor | None, value: Tensor | None) -> tuple[Tensor, Tensor]:

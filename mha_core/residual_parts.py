@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from mha_core.errors import InputError
-from mha_core.experiments.kept import Kept, kept_of
+from mha_core.experiments.activation_cache import ActivationCache, run_with_cache
 from mha_core.families.bert import EncoderLayer
 from mha_core.model import Model
 from mha_core.stack import PreNormBlock
@@ -51,30 +51,32 @@ def next_matrix(model: Model) -> Tensor:
     return model.next_head.weight
 
 
-def kept_rows(tokens: Tokens, model: Model, rows: slice) -> Kept:
-    """Run one text and keep its states and head outputs at some positions, without the batch."""
-    kept = kept_of([tokens], model)
-    return Kept(
-        [state[0, rows] for state in kept.states],
-        [attended[0, rows] for attended in kept.attended],
-        [context[0, :, rows] for context in kept.contexts],
+def run_rows_with_cache(tokens: Tokens, model: Model, rows: slice) -> ActivationCache:
+    """Run one text; return its activations at some positions, without the batch."""
+    cache = run_with_cache([tokens], model)
+    return ActivationCache(
+        [state[0, rows] for state in cache.states],
+        [attended[0, rows] for attended in cache.attended],
+        [context[0, :, rows] for context in cache.contexts],
     )
 
 
-def read_parts(kept: Kept, model: Model, layer: int, matrix: Tensor) -> tuple[list[Writer], Tensor]:
+def read_parts(
+    cache: ActivationCache, model: Model, layer: int, matrix: Tensor
+) -> tuple[list[Writer], Tensor]:
     """What `matrix` (width, d_model) reads of each part of the state that the attention of `layer` (from 0) is given;
     at n_layers of the final state, after its norm.
 
-    `kept`: the run at some positions, see `kept_rows`. Returns who wrote, in the order of the model with all biases
-    last, and the readings (part, n, width).
+    `cache`: the run at some positions, see `run_rows_with_cache`. Returns who wrote, in the order of the model with all
+    biases last, and the readings (part, n, width).
     """
-    return parts_read(Reader.of_attention(kept, model, layer, matrix), kept, model)
+    return parts_read(Reader.of_attention(cache, model, layer, matrix), cache, model)
 
 
-def parts_read(reader: "Reader", kept: Kept, model: Model) -> tuple[list[Writer], Tensor]:
+def parts_read(reader: "Reader", cache: ActivationCache, model: Model) -> tuple[list[Writer], Tensor]:
     """The same of whatever a `reader` reads; it ends at the embedding."""
     writers, readings = list[Writer](), list[Tensor]()
-    for writer, written in reader.back(kept, model):
+    for writer, written in reader.back(cache, model):
         heads = range(model.n_heads, 0, -1)
         writers += [writer] if writer.part != "head" else [writer._replace(head=head) for head in heads]
         readings.extend(reader.read(written).flip(0) if writer.part == "head" else [reader.read(written)])
@@ -94,19 +96,19 @@ class Reader:
         self.bias = like.new_zeros(len(like), len(matrix))
 
     @classmethod
-    def of_attention(cls, kept: Kept, model: Model, layer: int, matrix: Tensor) -> "Reader":
+    def of_attention(cls, cache: ActivationCache, model: Model, layer: int, matrix: Tensor) -> "Reader":
         """One of what the attention of `layer` is given, at n_layers of the final state, after the norm."""
-        reader = cls(matrix, kept.states[0], layer)
+        reader = cls(matrix, cache.states[0], layer)
         before = norm_before(model, layer)
         if before is not None:
-            reader.through(before, kept.states[layer])
+            reader.through(before, cache.states[layer])
         return reader
 
-    def back(self, kept: Kept, model: Model) -> Iterator[tuple[Writer, Tensor]]:
+    def back(self, cache: ActivationCache, model: Model) -> Iterator[tuple[Writer, Tensor]]:
         """Go back to the embedding: who wrote last, and what, (n, d_model) or of a layer's heads (head, n, d_model);
         at each the reader reads as it does there."""
         for index in range(self.layer - (not self.is_at_mlp), -1, -1):
-            block, x, attended = model.encoder.layer(index), kept.states[index], kept.attended[index]
+            block, x, attended = model.encoder.layer(index), cache.states[index], cache.attended[index]
             if not (self.is_at_mlp and index == self.layer):
                 residual = block.residual(x, attended)
                 written = block.mlp(residual)
@@ -115,10 +117,10 @@ class Reader:
                 yield Writer("mlp", index + 1), written
             if isinstance(block, EncoderLayer):
                 self.through(block.attention_norm, x + attended)
-            yield Writer("head", index + 1), block.attention.contributions(kept.contexts[index])
+            yield Writer("head", index + 1), block.attention.contributions(cache.contexts[index])
             if block.attention.W_o.bias is not None:
                 self.add(block.attention.W_o.bias)
-        yield Writer("embedding"), kept.states[0]
+        yield Writer("embedding"), cache.states[0]
 
     def read(self, written: Tensor) -> Tensor:
         """(..., n, d_model) to (..., n, width)."""

@@ -1,8 +1,8 @@
-"""The one loop over layers that every family of models runs through, with a gate on every head.
+"""The one loop over layers of every model family, with a gate on every head and hooks on every activation.
 
 In: token ids (batch, n), segments (batch, n), and which positions are real (batch, n). Out: the hidden states
-of every layer (batch, n, d_model) and the weights of every layer (batch, n_heads, n, n). What a layer does
-beside its attention is its family's block.
+of every layer (batch, n, d_model) and the weights of every layer (batch, n_heads, n, n). Everything else in a
+layer is its family's block.
 """
 
 from abc import ABC, abstractmethod
@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from mha_core.errors import SizeError
 from mha_core.interrupt import check_interrupt
-from mha_core.multihead import AttentionDetails, HeadChange, KeyValueStore, MultiHeadAttention
+from mha_core.multihead import AttentionDetails, KVCache, MultiHeadAttention
 from mha_core.rotary import Rotary
 from mha_core.torch_modes import is_transformed
 from mha_core.visibility import visible_keys
@@ -29,8 +29,8 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
     "silu": F.silu,
 }
-# What a size may be at most: twice and more what any model of these families has, and little enough to be built.
-SIZES = {
+# Twice and more the sizes of any model of these families, and small enough to build.
+MAX_SIZES = {
     "vocab_size": 1_000_000,
     "d_model": 16_384,
     "n_layers": 200,
@@ -41,13 +41,13 @@ SIZES = {
     "n_kv_heads": 256,
     "d_k": 16_384,
 }
-MOST_BYTES = 64_000_000_000  # of all matrices in fp32
-LARGEST_EPS = 1e-3
+MAX_BYTES = 64_000_000_000  # of all matrices in fp32
+MAX_EPS = 1e-3
 
 
 @dataclass(frozen=True)
 class StackConfig:
-    """The sizes of a model; a family adds its own. Raises SizeError if they cannot be.
+    """Sizes of a model; a family adds its own. Raises SizeError for sizes that do not fit.
 
     `n_kv_heads` is n_heads, and `d_k` d_model / n_heads, unless they are given.
     """
@@ -66,9 +66,9 @@ class StackConfig:
 
     model_type: ClassVar[str]
     is_causal: ClassVar[bool] = False
-    # False: a pair's two texts are told apart by their separators alone.
+    # False: only separators mark a pair's two texts.
     reads_segments: ClassVar[bool] = True
-    # The deviations of random weights and of random embeddings, as BERT and GPT-2 start.
+    # Standard deviations of random weights and embeddings, as in BERT and GPT-2.
     first_std: ClassVar[float] = 0.02
     first_embedding_std: ClassVar[float] = 0.02
 
@@ -81,17 +81,13 @@ class StackConfig:
                     f"d_model = {self.d_model} cannot be split into {self.n_heads} heads of equal width."
                 )
             object.__setattr__(self, "d_k", self.d_model // self.n_heads)
-        for name, most in SIZES.items():
-            if not 1 <= getattr(self, name) <= most:
-                raise SizeError(f"{name} is {getattr(self, name)}; it must be from 1 to {most:,}.")
-        if not 0 < self.norm_eps < LARGEST_EPS:
-            raise SizeError(
-                f"The norms' epsilon is {self.norm_eps}; it must be above 0 and below {LARGEST_EPS}."
-            )
-        if self.n_bytes > MOST_BYTES:
-            raise SizeError(
-                f"Its weights would take {self.n_bytes:,} bytes; at most {MOST_BYTES:,} are read."
-            )
+        for name, limit in MAX_SIZES.items():
+            if not 1 <= getattr(self, name) <= limit:
+                raise SizeError(f"{name} is {getattr(self, name)}; it must be from 1 to {limit:,}.")
+        if not 0 < self.norm_eps < MAX_EPS:
+            raise SizeError(f"The norms' epsilon is {self.norm_eps}; it must be above 0 and below {MAX_EPS}.")
+        if self.n_bytes > MAX_BYTES:
+            raise SizeError(f"Its weights would take {self.n_bytes:,} bytes; at most {MAX_BYTES:,} are read.")
         if self.n_heads % self.n_kv_heads:
             raise SizeError(f"{self.n_heads} query heads cannot share {self.n_kv_heads} key heads evenly.")
         if self.activation not in ACTIVATIONS:
@@ -101,7 +97,7 @@ class StackConfig:
 
     @property
     def n_bytes(self) -> int:
-        """What the matrices take in fp32, three of the feed-forward net counted."""
+        """Bytes of the matrices in fp32, three of the feed-forward net counted."""
         attention = 2 * self.d_model * self.d_k * (self.n_heads + self.n_kv_heads)
         learned = 0 if self.n_segments == 1 and self.is_causal else self.max_positions
         tables = (self.vocab_size + learned + self.n_segments) * self.d_model
@@ -109,71 +105,93 @@ class StackConfig:
 
 
 class Block(nn.Module, ABC):
-    """One layer of a family: attention, and what stands before and after it."""
+    """One layer of a family: attention, with its norms and feed-forward net."""
 
     attention: MultiHeadAttention
-    window: int | None = None  # how many tokens to each side its attention can reach; None: all
+    window: int | None = None  # tokens visible to each side; None: all
 
     def attention_input(self, x: Tensor) -> Tensor:
-        """What the attention reads: the layer's input itself, or that input normalised first (pre-LN)."""
+        """Return the attention's input: the layer's own, or that input normalised (pre-LN)."""
         return x
 
     @abstractmethod
     def residual(self, x: Tensor, attended: Tensor) -> Tensor:
-        """The layer's input with the output of its attention, as the feed-forward net is given it."""
+        """Return the feed-forward net's input: the layer's own with the attention output."""
 
     @abstractmethod
     def mlp(self, residual: Tensor) -> Tensor:
-        """What the feed-forward net writes."""
+        """Return the feed-forward net's output."""
 
     @abstractmethod
     def output(self, residual: Tensor, written: Tensor) -> Tensor:
-        """The residual with what the feed-forward net wrote, as the next layer is given it."""
+        """Return the next layer's input: the residual with the feed-forward net's output."""
 
     def feed_forward(self, x: Tensor, attended: Tensor) -> Tensor:
-        """The rest of the layer, from its input and the output of its attention."""
+        """Run the rest of the layer, from its input and attention output."""
         residual = self.residual(x, attended)
         return self.output(residual, self.mlp(residual))
 
 
 class PreNormBlock(Block):
-    """A block whose attention reads its input normalised, and is added to the input itself (pre-LN)."""
+    """Block whose attention reads the normalised input and adds to the input itself (pre-LN)."""
 
     attention_norm: nn.Module
 
     def attention_input(self, x: Tensor) -> Tensor:
-        """The layer's input, normalised."""
+        """Return the layer's input, normalised."""
         normed: Tensor = self.attention_norm(x)
         return normed
 
     def residual(self, x: Tensor, attended: Tensor) -> Tensor:
-        """x + attended."""
+        """Return x + attended."""
         return x + attended
 
     def output(self, residual: Tensor, written: Tensor) -> Tensor:
-        """residual + written."""
+        """Return residual + written."""
         return residual + written
 
 
 class Embedder(Protocol):
-    """Token ids and segments (batch, n) to vectors (batch, n, d_model); `first` is the first one's position."""
+    """Embedding of token ids and segments (batch, n) as (batch, n, d_model); `first`: the first token's position."""
 
     def __call__(self, ids: Tensor, segments: Tensor, first: int = 0) -> Tensor: ...
 
 
-class RunChange(Protocol):
-    """What a run does otherwise: with the states (batch, n, d_model) before layer `index` (n_layers: after the last),
-    and with the heads of a layer, both from 0."""
+class RunHooks(Protocol):
+    """Edits of a run, layers from 0: states (batch, n, d_model) before layer `index` (n_layers: after the last), and
+    each layer's weights, where `rewrites_weights`, and contexts, as in `HeadHooks`."""
 
     def state(self, index: int, x: Tensor) -> Tensor: ...
 
-    def heads(self, layer: int) -> HeadChange | None: ...
+    def rewrites_weights(self, layer: int) -> bool: ...
+
+    def weights(self, layer: int, weights: Tensor) -> Tensor: ...
+
+    def context(self, layer: int, context: Tensor) -> Tensor: ...
+
+
+@dataclass(frozen=True)
+class LayerHooks:
+    """One layer's view of a run's hooks, as `HeadHooks`."""
+
+    run: RunHooks
+    layer: int
+
+    @property
+    def rewrites_weights(self) -> bool:
+        return self.run.rewrites_weights(self.layer)
+
+    def weights(self, weights: Tensor) -> Tensor:
+        return self.run.weights(self.layer, weights)
+
+    def context(self, context: Tensor) -> Tensor:
+        return self.run.context(self.layer, context)
 
 
 @dataclass(frozen=True)
 class LayerStep:
-    """What one layer (`index` from 0) did: `x` came in, attention was given `attention_input` and gave
-    `attended`, `hidden` goes on, all (batch, n, d_model)."""
+    """Run of one layer (`index` from 0): its input `x`, its attention's input and output (`attention_input`,
+    `attended`), and the next layer's input `hidden`, all (batch, n, d_model)."""
 
     index: int
     x: Tensor
@@ -187,8 +205,8 @@ class LayerStep:
 @dataclass(frozen=True)
 class StackOutput:
     """`hidden_states`: n_layers + 1 tensors (batch, n, d_model), the embedding first. `weights`: (n_layers, batch,
-    n_heads, n, n_k), of no layers where they were not asked for. `hidden`: what the last layer gives, after the final
-    norm where the family has one."""
+    n_heads, n, n_k), empty without `need_weights`. `hidden`: the last layer's output, after the final norm where the
+    family has one."""
 
     hidden_states: tuple[Tensor, ...]
     weights: Tensor
@@ -196,8 +214,8 @@ class StackOutput:
 
 
 class Stack(nn.Module):
-    """Embeddings, layers, and a final norm or none. Gates are an argument; nothing of a call stays on the
-    module, so it can be shared. `rotary` says how positions turn queries and keys; None where they do not."""
+    """Embeddings, layers, and a final norm or none. Gates and hooks are arguments; a call leaves nothing on the module,
+    so it can be shared. `rotary` turns queries and keys by position; None: it does not."""
 
     rotary: Rotary | None = None
 
@@ -215,11 +233,11 @@ class Stack(nn.Module):
         self.norm = norm
 
     def layer(self, index: int) -> Block:
-        """One layer, from 0."""
+        """Return a layer, counted from 0."""
         return cast(Block, self.layers[index])
 
     def finish(self, x: Tensor) -> Tensor:
-        """The last layer's states as the prediction head reads them."""
+        """Return the last layer's states as the prediction head reads them."""
         return x if self.norm is None else cast(Tensor, self.norm(x))
 
     def forward(
@@ -230,8 +248,8 @@ class Stack(nn.Module):
         *,
         gates: Tensor | None = None,
         need_weights: bool = True,
-        stores: Sequence[KeyValueStore] | None = None,
-        change: RunChange | None = None,
+        stores: Sequence[KVCache] | None = None,
+        hooks: RunHooks | None = None,
     ) -> StackOutput:
         """Run all layers; arguments as in `steps`."""
         states, weights = list[Tensor](), list[Tensor]()
@@ -245,7 +263,7 @@ class Stack(nn.Module):
             gates=gates,
             need_weights=need_weights,
             stores=stores,
-            change=change,
+            hooks=hooks,
             room=room,
         ):
             states.append(step.x)
@@ -266,18 +284,18 @@ class Stack(nn.Module):
         need_weights: bool = True,
         details_of: Collection[int] = (),
         differentiable: bool = False,
-        stores: Sequence[KeyValueStore] | None = None,
-        change: RunChange | None = None,
+        stores: Sequence[KVCache] | None = None,
+        hooks: RunHooks | None = None,
         room: Tensor | None = None,
     ) -> Iterator[LayerStep]:
-        """Run the layers, one at a time as it is asked for.
+        """Run the layers, one for each step taken.
 
         `real` (batch, n) is True where a token is no padding; `gates` (n_layers, n_heads) or (n_layers, batch,
-        n_heads) multiplies every head's context; `details_of`: layers, from 0, whose details are wanted;
+        n_heads) multiplies every head's context; `details_of`: layers, from 0, to return details of;
         `differentiable`: gradients can be taken with respect to every layer's weights, the first one's too, in
-        float32 and float64; `stores`, one a layer, hold the keys and values of the tokens that came before;
-        `change` replaces states, weights and contexts on the way; `room` (n_layers, batch, n_heads, n, n_k), without
-        gradients, is what all weights are written into.
+        float32 and float64; `stores`, one a layer, hold the keys and values of the tokens before;
+        `hooks` edit states, weights and contexts; `room` (n_layers, batch, n_heads, n, n_k), without gradients,
+        receives all weights.
 
         Raises SizeError for too many positions, or gates of another shape.
         """
@@ -286,22 +304,21 @@ class Stack(nn.Module):
         x = cast(Embedder, self.embeddings)(ids, segments, before)
         if differentiable:
             x = x.detach().requires_grad_()
-        if change is not None:
-            x = change.state(0, x)
+        if hooks is not None:
+            x = hooks.state(0, x)
         yield from self._layers(
             x, 0, real, gates=gates, need_weights=need_weights, details_of=details_of, stores=stores,
-            change=change, room=room,
+            hooks=hooks, room=room,
         )  # fmt: skip
 
     def resume(
-        self, x: Tensor, layer: int, *, gates: Tensor | None = None, change: RunChange | None = None
+        self, x: Tensor, layer: int, *, gates: Tensor | None = None, hooks: RunHooks | None = None
     ) -> Tensor:
-        """The layers from `layer` (from 0) on, given their input (batch, n, d_model): what `forward` calls `hidden`.
+        """Run the layers from `layer` (from 0) on, from its input (batch, n, d_model); return `forward`'s `hidden`.
 
-        The input is taken as it is, without the change's own of that state. `gates` are those of all layers, as in
-        `forward`.
+        The hooks do not edit that input. `gates` are those of all layers, as in `forward`.
         """
-        for step in self._layers(x, layer, None, gates=gates, need_weights=False, change=change):
+        for step in self._layers(x, layer, None, gates=gates, need_weights=False, hooks=hooks):
             x = step.hidden
         return self.finish(x)
 
@@ -314,14 +331,14 @@ class Stack(nn.Module):
         gates: Tensor | None,
         need_weights: bool,
         details_of: Collection[int] = (),
-        stores: Sequence[KeyValueStore] | None = None,
-        change: RunChange | None = None,
+        stores: Sequence[KVCache] | None = None,
+        hooks: RunHooks | None = None,
         room: Tensor | None = None,
     ) -> Iterator[LayerStep]:
-        """The loop, from layer `start` on, given its input."""
+        """Run the loop from layer `start` on, from its input."""
         n, before = x.shape[1], _n_before(stores)
         padding = None if real is None or bool(real.all()) else real[:, None, None, :]
-        # One token sees all that came before it; several that are read after others need a mask that says so.
+        # One token sees all before it; several after cached ones need a mask.
         is_causal = self.config.is_causal and n > 1
         masks = {
             window: _mask(n, before, is_causal and before > 0, window, padding, x.device)
@@ -331,9 +348,9 @@ class Stack(nn.Module):
         for index in range(start, self.config.n_layers):
             check_interrupt()
             block = self.layer(index)
-            read = block.attention_input(x)
-            attended, seen = block.attention(
-                read,
+            attention_input = block.attention_input(x)
+            attended, attention = block.attention(
+                attention_input,
                 mask=masks[block.window],
                 is_causal=is_causal and not before,
                 rotation=rotation,
@@ -342,19 +359,25 @@ class Stack(nn.Module):
                 gates=None if gates is None else gates[index].to(x.device),
                 out=None if room is None else room[index],
                 store=None if stores is None else stores[index],
-                change=None if change is None else change.heads(index),
+                hooks=None if hooks is None else LayerHooks(hooks, index),
             )
-            details = seen if isinstance(seen, AttentionDetails) else None
+            details = attention if isinstance(attention, AttentionDetails) else None
             hidden = block.feed_forward(x, attended)
-            if change is not None:
-                hidden = change.state(index + 1, hidden)
+            if hooks is not None:
+                hidden = hooks.state(index + 1, hidden)
             yield LayerStep(
-                index, x, read, attended, hidden, seen if details is None else details.weights, details
+                index,
+                x,
+                attention_input,
+                attended,
+                hidden,
+                attention if details is None else details.weights,
+                details,
             )
             x = hidden
 
-    def _room(self, ids: Tensor, stores: Sequence[KeyValueStore] | None) -> Tensor:
-        """One tensor for the weights of all layers, so that nothing has to be put together afterwards."""
+    def _room(self, ids: Tensor, stores: Sequence[KVCache] | None) -> Tensor:
+        """Return an empty tensor for the weights of all layers, which saves stacking them."""
         (batch, n), like = ids.shape, self.get_submodule("embeddings.word").weight
         sizes = self.config.n_layers, batch, self.config.n_heads, n, _n_before(stores) + n
         return cast(Tensor, like).new_empty(sizes)
@@ -377,15 +400,15 @@ class Stack(nn.Module):
                 )
 
 
-def _n_before(stores: Sequence[KeyValueStore] | None) -> int:
-    """How many tokens came before."""
+def _n_before(stores: Sequence[KVCache] | None) -> int:
+    """Return the number of tokens before."""
     return 0 if stores is None else len(stores[0])
 
 
 def _mask(
     n: int, before: int, is_causal: bool, window: int | None, padding: Tensor | None, device: torch.device
 ) -> Tensor | None:
-    """Return what n tokens after `before` others may see, (n, before + n); None: all that is no padding."""
+    """Return what n tokens after `before` others may see, (n, before + n); None: all but padding."""
     if not window and not is_causal:
         return padding
     keys = torch.arange(before + n, device=device)
@@ -394,6 +417,6 @@ def _mask(
 
 
 def table(rows: int, width: int) -> nn.Embedding:
-    """An embedding; on the meta device without its random start, for which torch would import its compiler."""
+    """Build an embedding; on the meta device without random values, for which torch would import its compiler."""
     empty = torch.empty(rows, width)
     return nn.Embedding(rows, width, _weight=empty if empty.is_meta else None)

@@ -1,6 +1,6 @@
-"""One run of a model: a text in, the record of every head out; and, on demand, all that one layer computed.
+"""One run of a model: a text in, the record of every head out; on demand, all activations of a layer.
 
-Nothing of a run stays on the model, so any number of readers can trace through the same one at once.
+A run leaves nothing on the model, so any number of users can trace through the same one at once.
 """
 
 import math
@@ -19,18 +19,18 @@ from mha_core.errors import InputError, SizeError
 from mha_core.grid import Array, freeze
 from mha_core.hf import INSIDE, TransformersModel
 from mha_core.hf_layers import Part
-from mha_core.hooks import Hook, Hooked
+from mha_core.hooks import Hook, UserHooks
 from mha_core.layer_run import LayerRun, Projections
 from mha_core.model import Model
 from mha_core.record import AttentionRecord
-from mha_core.stack import LayerStep, RunChange, StackOutput
+from mha_core.stack import LayerStep, RunHooks, StackOutput
 from mha_core.tokens import Text, Tokens
 from mha_core.torch_modes import plain_numbers
 from mha_core.visibility import visible_keys
 from mha_core.wording import size_in_words
 
-WINDOW = 8  # batches that are sorted by length together
-HELD_BYTES = 256 * 1024 * 1024  # weights that wait for their turn to be handed out
+WINDOW = 8  # batches sorted by length together
+MAX_WINDOW_BYTES = 256 * 1024 * 1024  # of weights computed before their turn
 VERSIONS = ("torch", "tokenizers", "numpy")
 COMPUTED = ("q", "k", "v", "scores", "weights", "context", "contributions", "output")
 
@@ -45,13 +45,13 @@ def trace(
     target: str | None = None,
     part: Part | None = None,
 ) -> AttentionRecord:
-    """The record of a text, of a pair of texts, or of a text given as its words or chat messages, through a model.
+    """Trace a text, a pair of texts, or a text given as its words or chat messages, through a model.
 
-    `target`, `part`: of an encoder-decoder, what its decoder reads (None: what the model itself writes), and whether
-    its "encoder", its "decoder" or its "cross"-attention is asked for.
+    `target`, `part`: for an encoder-decoder, the decoder's text (None: the model's own output), and which attention,
+    "encoder", "decoder" or "cross".
     `gates` (n_layers, n_heads) multiplies each head's context before W_o; zero switches a head off.
-    `hook` reads or changes what is computed on the way (hooks.py).
-    Raises InputError for an empty text or what is no text or no model, SizeError for gates of another shape.
+    `hook` reads or edits activations (hooks.py).
+    Raises InputError for an empty text, or a text or model of another type, SizeError for gates of another shape.
     """
     if isinstance(model, TransformersModel):
         if gates is not None or hook is not None:
@@ -64,12 +64,12 @@ def trace(
 
 
 def as_tokens(text: Tokens | Text, model: Model) -> Tokens:
-    """A text as the model's tokens; tokens as they are."""
+    """Return a text as the model's tokens; tokens as they are."""
     return model.tokenizer.read(text)
 
 
 def check_model(model: object) -> None:
-    """Raise InputError unless it is a loaded model whose inside is known."""
+    """Raise InputError unless it is a loaded model whose activations can be read."""
     if isinstance(model, TransformersModel):
         raise InputError(INSIDE.format(model.title))
     if not isinstance(model, Model):
@@ -84,28 +84,28 @@ def trace_tokens(
     gates: ArrayLike | None = None,
     hook: Hook | None = None,
 ) -> AttentionRecord:
-    """The record of tokens that are already there (a treebank's words, for example)."""
+    """Trace tokens made before (of a treebank's words, for example); options as in `trace`."""
     if isinstance(model, TransformersModel) and gates is None and hook is None:
         return model.trace_tokens(tokens)
     check_model(model)
     factors = gate_tensor(gates, model)
-    hooked = None if hook is None else Hooked(hook)
-    output = run([tokens], model, gates=factors, change=hooked)
+    hooks = None if hook is None else UserHooks(hook)
+    output = run([tokens], model, gates=factors, hooks=hooks)
     weights = output.weights[:, 0]
-    kept = None if factors is None else factors.float().cpu().numpy().copy()
-    changed = (f"hook {getattr(hook, '__name__', '')}".strip(),) if hooked and hooked.changed else ()
-    return AttentionRecord(model.info, tokens, to_numpy(weights), versions(), kept, changed)
+    gates_used = None if factors is None else factors.float().cpu().numpy().copy()
+    edits = (f"hook {getattr(hook, '__name__', '')}".strip(),) if hooks and hooks.has_edited else ()
+    return AttentionRecord(model.info, tokens, to_numpy(weights), versions(), gates_used, edits)
 
 
 def trace_together(batch: Sequence[Tokens], model: Model) -> list[AttentionRecord]:
-    """The records of a few texts out of one run, in their order: what `trace_tokens` gives of each, to rounding."""
+    """Trace a few texts in one run; return their records in order, equal to `trace_tokens` to rounding."""
     if isinstance(model, TransformersModel):
         return [model.trace_tokens(tokens) for tokens in batch]
-    found = trace_many(batch, model, batch_size=len(batch))
+    weights = trace_many(batch, model, batch_size=len(batch))
     # A copy each, or every record would hold the weights of all.
     return [
-        AttentionRecord(model.info, one, freeze(own.copy()), versions())
-        for one, own in zip(batch, found, strict=True)
+        AttentionRecord(model.info, tokens, freeze(own.copy()), versions())
+        for tokens, own in zip(batch, weights, strict=True)
     ]
 
 
@@ -117,11 +117,11 @@ def trace_many(
     gates: ArrayLike | None = None,
     progress: Callable[[int, int | None], None] | None = None,
 ) -> Iterator[Array]:
-    """The weights (layer, head, query, key) of many texts (strings or tokens), one array each, in the order given.
+    """Yield the weights (layer, head, query, key) of many texts (strings or tokens), one array each, in order.
 
-    `progress(done, total)` is told after every batch; total is None where it is not known.
+    `progress(done, total)` is called after every batch; total is None where `texts` has no length.
     Texts are sorted by length inside a window of at most eight batches and 256 MB of weights, run together,
-    padded and masked; the padding is cut off again. Memory does not grow with their number.
+    padded and masked; the padding is cut off. Memory does not grow with their number.
     """
     if batch_size < 1:
         raise InputError(f"batch_size must be 1 or more, not {batch_size}.")
@@ -154,8 +154,8 @@ def _one_by_one(
     model: TransformersModel,
     progress: Callable[[int, int | None], None] | None,
 ) -> Iterator[Array]:
-    """The weights of many texts, each in a run of its own: not every model of transformers gives a padded text the
-    weights of the text alone."""
+    """Yield the weights of many texts, each in a run of its own: some transformers models give a padded text other
+    weights than the text alone."""
     total = len(texts) if isinstance(texts, Sized) else None
     for done, text in enumerate(texts, 1):
         yield model.trace_tokens(as_tokens(text, model)).weights
@@ -163,20 +163,20 @@ def _one_by_one(
             progress(done, total)
 
 
-def _windows(tokens: Iterable[Tokens], model: Model, most: int) -> Iterator[list[Tokens]]:
-    """Texts in the order given, as many as fit in HELD_BYTES."""
+def _windows(tokens: Iterable[Tokens], model: Model, n_most: int) -> Iterator[list[Tokens]]:
+    """Group texts in order, as many as fit in MAX_WINDOW_BYTES, at most `n_most`."""
     window: list[Tokens] = []
-    held = 0
+    n_bytes = 0
     for text in tokens:
         size = 4 * model.n_layers * model.n_heads * len(text) ** 2
-        if window and held + size > HELD_BYTES:
+        if window and n_bytes + size > MAX_WINDOW_BYTES:
             yield window
-            window, held = [], 0
+            window, n_bytes = [], 0
         window.append(text)
-        held += size
-        if len(window) == most:
+        n_bytes += size
+        if len(window) == n_most:
             yield window
-            window, held = [], 0
+            window, n_bytes = [], 0
     if window:
         yield window
 
@@ -189,9 +189,9 @@ def layer_details(
     gates: ArrayLike | None = None,
     projections: Projections | None = None,
 ) -> LayerRun:
-    """What one layer (from 0) computed for a text; `projections` are its weights, where they are at hand.
+    """Return one layer's activations (from 0) for a text; `projections`: its weights, if already computed.
 
-    Raises InputError for a layer that is not there.
+    Raises InputError for a layer that the model does not have.
     """
     if not 0 <= layer < model.n_layers:
         raise InputError(f"Unknown layer {layer + 1}. {model.title} has layers 1 to {model.n_layers}.")
@@ -203,14 +203,14 @@ def layer_details(
 
 
 def every_layer_details(tokens: Tokens, model: Model) -> Iterator[LayerRun]:
-    """The same of every layer, one at a time, out of one run."""
+    """Yield every layer's activations, as `layer_details`, from one run."""
     for step in every_step([tokens], model, need_weights=False, details_of=range(model.n_layers)):
         yield _as_run(step, model, projections_of(model, step.index))
 
 
 def projections_of(model: Model, layer: int) -> Projections:
-    """The weights of one layer's attention (from 0), a head at a time: views of the model's own, where it keeps
-    them on the CPU in float32; copies elsewhere."""
+    """Return the weights of one layer's attention (from 0), by head: views of the model's own if they are on the CPU
+    in float32; else copies."""
     attention = model.encoder.layer(layer).attention
 
     def split(linear: torch.nn.Linear, heads: int) -> tuple[Array, Array | None]:
@@ -229,8 +229,7 @@ def projections_of(model: Model, layer: int) -> Projections:
 
 
 def every_step(batch: Sequence[Tokens], model: Model, **options: Any) -> Iterator[LayerStep]:
-    """The steps of a batch of texts, each computed when it is asked for, without gradients; options as in
-    `Stack.steps`."""
+    """Yield the steps of a batch of texts, each computed when taken, without gradients; options as in `Stack.steps`."""
     check_model(model)
     steps = iter(model.encoder.steps(*batch_of(batch, model), **options))
     while True:
@@ -243,7 +242,7 @@ def every_step(batch: Sequence[Tokens], model: Model, **options: Any) -> Iterato
 
 
 def _as_run(step: LayerStep, model: Model, projections: Projections) -> LayerRun:
-    """The record of a step, its one text without the batch."""
+    """Return the activations of a step, its one text without the batch."""
     block, details = model.encoder.layer(step.index), step.details
     if details is None:
         raise SizeError(f"Layer {step.index + 1} gave no details.")
@@ -273,20 +272,20 @@ def _as_run(step: LayerStep, model: Model, projections: Projections) -> LayerRun
 
 
 def _cut_out(tensor: Tensor) -> Array:
-    """As `to_numpy`, with memory of its own: a view would keep alive all that it was cut from, such as the weights of
-    every layer."""
+    """Convert as `to_numpy`, into own memory: a view would keep its whole storage alive, such as every layer's
+    weights."""
     array = to_numpy(tensor)
     return freeze(array.copy()) if tensor.untyped_storage().nbytes() > 2 * array.nbytes else array
 
 
 def hidden_states(tokens: Tokens | str, model: Model) -> Array:
-    """The states between layers, (n_layers + 1, n, d_model): the embedding first, the last layer's last."""
+    """Return the states between layers, (n_layers + 1, n, d_model): the embedding first, the last layer's last."""
     states = run([as_tokens(tokens, model)], model, need_weights=False).hidden_states
     return to_numpy(torch.stack([state[0] for state in states]))
 
 
 def embedding(tokens: Tokens | str, model: Model, *, gates: ArrayLike | None = None) -> Array:
-    """The text as one vector (d_model,): the mean of the last layer over all tokens (mean pooling)."""
+    """Return the text as one vector (d_model,): the mean of the last layer over all tokens (mean pooling)."""
     output = run([as_tokens(tokens, model)], model, gates=gate_tensor(gates, model), need_weights=False)
     return to_numpy(output.hidden[0].mean(dim=0))
 
@@ -297,11 +296,11 @@ def run(
     *,
     gates: Tensor | None = None,
     need_weights: bool = True,
-    change: RunChange | None = None,
+    hooks: RunHooks | None = None,
 ) -> StackOutput:
-    """A batch of texts through the model, without gradients; shorter ones are padded and the padding masked.
+    """Run a batch of texts, without gradients; shorter ones are padded and the padding masked.
 
-    `change` is what a run does otherwise; `mha_core.experiments` makes one of interventions.
+    `hooks` edit the run; `mha_core.experiments.intervention_hooks` builds them from interventions.
     """
     check_model(model)
     with torch.inference_mode(), plain_numbers():
@@ -309,13 +308,13 @@ def run(
             *batch_of(batch, model),
             gates=gates,
             need_weights=need_weights,
-            change=change,
+            hooks=hooks,
         )
     return output
 
 
 def batch_of(batch: Sequence[Tokens], model: Model) -> tuple[Tensor, Tensor, Tensor]:
-    """Ids, segments, and which positions are real, (batch, n) each."""
+    """Return ids, segments, and which positions are no padding, (batch, n) each."""
     longest = max(len(tokens) for tokens in batch)
     ids = np.full((len(batch), longest), model.tokenizer.pad_id, dtype=np.int64)
     segments = np.zeros((len(batch), longest), dtype=np.int64)
@@ -331,7 +330,7 @@ def batch_of(batch: Sequence[Tokens], model: Model) -> tuple[Tensor, Tensor, Ten
 
 
 def gate_tensor(gates: ArrayLike | None, model: Model) -> Tensor | None:
-    """Gates as a tensor where the model is. Raises SizeError unless they are (n_layers, n_heads)."""
+    """Return gates as a tensor on the model's device. Raises SizeError unless they are (n_layers, n_heads)."""
     if gates is None:
         return None
     try:
@@ -349,18 +348,18 @@ def gate_tensor(gates: ArrayLike | None, model: Model) -> Tensor | None:
 
 
 def to_numpy(tensor: Tensor) -> Array:
-    """A tensor as a read-only float32 array on the CPU."""
+    """Convert a tensor to a read-only float32 array on the CPU."""
     array: Array = freeze(tensor.detach().float().cpu().numpy())
     return array
 
 
 @cache
 def versions() -> Mapping[str, str]:
-    """The versions of what computed the numbers; read once, for it takes a millisecond."""
-    found = {}
+    """Return the versions of the computing packages; read once, for it takes a millisecond."""
+    installed = {}
     for package in VERSIONS:
         try:
-            found[package] = version(package)
+            installed[package] = version(package)
         except PackageNotFoundError:
-            found[package] = "unknown"
-    return MappingProxyType(found)
+            installed[package] = "unknown"
+    return MappingProxyType(installed)

@@ -17,13 +17,13 @@ import torch
 from torch import Tensor
 
 from mha_core.errors import InputError
-from mha_core.experiments.interventions import Factor, MeanAblation
-from mha_core.experiments.kept import Kept, first_replaced, mean_contexts
-from mha_core.experiments.once import trace_changed
+from mha_core.experiments.activation_cache import ActivationCache, first_replaced, mean_head_outputs
+from mha_core.experiments.interventions import MeanAblation, ScaleHeads
+from mha_core.experiments.single_run import trace_with_interventions
 from mha_core.grid import head_from_name, units_of
 from mha_core.links import place_named
 from mha_core.model import Model
-from mha_core.residual_parts import Writer, exact, kept_rows, read_parts, writer_columns
+from mha_core.residual_parts import Writer, exact, read_parts, run_rows_with_cache, writer_columns
 from mha_core.tokens import Tokens
 from mha_core.torch_modes import plain_numbers
 from mha_core.trace import as_tokens, check_model
@@ -101,16 +101,16 @@ def weight_without(
         raise InputError(f"Head {without} writes after head {head} reads; choose a head of an earlier layer.")
     rows = list[dict[str, object]]()
     with torch.inference_mode(), plain_numbers():
-        kept = kept_rows(link.tokens, link.model, link.seen)
-        q, k = queries_and_keys(link, kept.states[link.head[0]])
+        cache = run_rows_with_cache(link.tokens, link.model, link.seen)
+        q, k = queries_and_keys(link, cache.states[link.head[0]])
         before = _weight(link, q, k)
-        for change in (Factor((sender,)), MeanAblation((sender,)))[: 1 + means]:
-            ablated = trace_changed(link.tokens, link.model, (change,)).weights[link.head]
+        for change in (ScaleHeads((sender,)), MeanAblation((sender,)))[: 1 + means]:
+            ablated = trace_with_interventions(link.tokens, link.model, (change,)).weights[link.head]
             after = {"everywhere": float(ablated[link.query + link.seen.start, link.key + link.seen.start])}
-            q_after, k_after = queries_and_keys(link, _patched(link, kept, sender, change))
+            q_after, k_after = queries_and_keys(link, _patched(link, cache, sender, change))
             after["query"] = _weight(link, _with_row(q, q_after, link.query), k)
             after["key"] = _weight(link, q, _with_row(k, k_after, link.key))
-            replacement = "zero" if isinstance(change, Factor) else "mean"
+            replacement = "zero" if isinstance(change, ScaleHeads) else "mean"
             for place, weight in after.items():
                 rows.append({"place": place, "replacement": replacement, "before": before, "after": weight})
     return pd.DataFrame(rows)
@@ -155,7 +155,7 @@ def _split(link: Link) -> tuple[list[Writer], Tensor, Tensor]:
     (layer, head), model = link.head, link.model
     matrix, biases = query_and_key_matrix(link)
     d_k = len(matrix) // 2
-    writers, parts = read_parts(kept_rows(link.tokens, model, link.seen), model, layer, matrix)
+    writers, parts = read_parts(run_rows_with_cache(link.tokens, model, link.seen), model, layer, matrix)
     if biases is not None:
         writers = [*writers, Writer("bias", layer + 1, head + 1)]
         parts = torch.cat([parts, biases.expand(1, *parts.shape[1:])])
@@ -204,21 +204,21 @@ def _with_row(x: Tensor, other: Tensor, row: int) -> Tensor:
     return changed
 
 
-def _patched(link: Link, kept: Kept, sender: Head, change: Factor | MeanAblation) -> Tensor:
+def _patched(link: Link, cache: ActivationCache, sender: Head, change: ScaleHeads | MeanAblation) -> Tensor:
     """The states (n, d_model) before the link's layer without what one head wrote to the same token, or with its mean;
     what everything else wrote stays."""
     (layer, head), model = sender, link.model
-    contexts = kept.contexts[layer].clone()
-    if isinstance(change, Factor):
+    contexts = cache.contexts[layer].clone()
+    if isinstance(change, ScaleHeads):
         contexts[head] = 0
     else:
-        contexts[head, max(first_replaced(model) - link.seen.start, 0) :] = mean_contexts(model)[sender]
+        contexts[head, max(first_replaced(model) - link.seen.start, 0) :] = mean_head_outputs(model)[sender]
     attention = model.encoder.layer(layer).attention
-    difference = attention.contributions(contexts - kept.contexts[layer])[head]
-    x = kept.states[layer]
+    difference = attention.contributions(contexts - cache.contexts[layer])[head]
+    x = cache.states[layer]
     for index in range(layer, link.head[0]):
-        block, attended = model.encoder.layer(index), kept.attended[index]
-        written = block.mlp(block.residual(kept.states[index], attended))
+        block, attended = model.encoder.layer(index), cache.attended[index]
+        written = block.mlp(block.residual(cache.states[index], attended))
         attended = attended + difference if index == layer else attended
         x = block.output(block.residual(x, attended), written)
     return x

@@ -23,16 +23,16 @@ from test_any_model import SEQUENCES, random_model
 from mha_core import load_model, predict_next, trace, why
 from mha_core.cli import build_parser, main
 from mha_core.experiments import (
-    Factor,
+    LogitDifference,
     MeanAblation,
     PatchHeads,
-    Word,
-    every_head,
-    last,
+    ScaleHeads,
+    final_result,
     measure,
     next_words,
-    patch_heads,
-    patch_states,
+    sweep_head_patches,
+    sweep_heads,
+    sweep_state_patches,
 )
 from mha_core.export import safe_cell
 from mha_core.heads.atlas.collect import Collection
@@ -66,7 +66,7 @@ WORDS = {
     "LINE": LINE, "LONG": LONG, "LONGER": 5 * LONG, "TEXT": TEXT, "OTHER": OTHER, "TARGET": TARGET, "THE": " the",
     "IT": " it",
 }  # fmt: skip
-OUTCOME = Word(" the", " it")
+OUTCOME = LogitDifference(" the", " it")
 LISTED = ("name", "title", "embedded", "description")
 
 
@@ -139,12 +139,12 @@ def run_answer(model, text, *interventions, top=5):
 def sweep_answer(model, text, sweep, *source, **options):
     """One change at a time: places, and the outcome before and after each."""
     texts = [model.tokenizer.encode(each) for each in (*source, text)]
-    effects = last(sweep(*texts, model, OUTCOME, **options))
+    effects = final_result(sweep(*texts, model, OUTCOME, **options))
     rows, beside = (
         effects.to_frame(),
         {"before": dict(zip(effects.names, effects.before, strict=True)), "text": text},
     )
-    if sweep is patch_states:
+    if sweep is sweep_state_patches:
         labels = [texts[-1].label(piece) for piece in texts[-1].pieces]
         rows.insert(2, "token_text", [labels[token] for token in rows["token"]])
     if source:
@@ -259,17 +259,18 @@ CASES = {
     ],
     "models": [("models", "", models_answer, "minilm")],
     "ablate": [
-        (f"ablate TEXT {ABLATE} --heads 3-2,1-5", "", run_answer, "DECODER", TEXT, Factor(((0, 4), (2, 1)), 0.0)),
-        (f"ablate TEXT {ABLATE} --heads 2-4 --factor 2.5", "", run_answer, "DECODER", TEXT, Factor(((1, 3),), 2.5)),
+        (f"ablate TEXT {ABLATE} --heads 3-2,1-5", "", run_answer, "DECODER", TEXT, ScaleHeads(((0, 4), (2, 1)), 0.0)),
+        (f"ablate TEXT {ABLATE} --heads 2-4 --factor 2.5", "", run_answer, "DECODER", TEXT, ScaleHeads(((1, 3),), 2.5)),
         (f"ablate TEXT {ABLATE} --heads 2-4 --mean --top 3", "", run_answer, "DECODER", TEXT, MeanAblation(((1, 3),)),
          {"top": 3}),
-        (f"ablate TEXT {ABLATE} --every --factor 2", "", sweep_answer, "DECODER", TEXT, every_head, {"factor": 2.0}),
-        (f"ablate --file FILE.txt {ABLATE} --every", PROMPT_FILE, sweep_answer, "DECODER", PROMPTS, every_head),
+        (f"ablate TEXT {ABLATE} --every --factor 2", "", sweep_answer, "DECODER", TEXT, sweep_heads, {"factor": 2.0}),
+        (f"ablate --file FILE.txt {ABLATE} --every", PROMPT_FILE, sweep_answer, "DECODER", PROMPTS, sweep_heads),
     ],
     "patch": [
         (f"patch OTHER TEXT {ABLATE} --heads 1-2", "", run_answer, "DECODER", TEXT, PatchHeads(((0, 1),), OTHER)),
-        (f"patch - TEXT {ABLATE} --every heads", BOM + OTHER, sweep_answer, "DECODER", TEXT, patch_heads, OTHER),
-        (f"patch OTHER - {ABLATE} --every layers", BOM + TEXT, sweep_answer, "DECODER", TEXT, patch_states, OTHER),
+        (f"patch - TEXT {ABLATE} --every heads", BOM + OTHER, sweep_answer, "DECODER", TEXT, sweep_head_patches, OTHER),
+        (f"patch OTHER - {ABLATE} --every layers", BOM + TEXT, sweep_answer, "DECODER", TEXT, sweep_state_patches,
+         OTHER),
     ],
     "roles": [
         ("roles", "", roles_answer, "minilm"),

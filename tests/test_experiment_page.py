@@ -17,17 +17,17 @@ from visit import TIRED, WIDE, figures, link, mounted, numbers, open_page, run, 
 
 from mha_core import load_model, logit_attribution, predict_next, trace
 from mha_core.experiments import (
-    Cosine,
-    Effects,
-    Factor,
+    EmbeddingCosine,
+    LogitDifference,
     Prompt,
     PromptEffects,
-    Word,
-    every_head,
-    last,
-    patch_heads,
+    ScaleHeads,
+    SweepResult,
+    final_result,
     read_sweep,
     state_cosines,
+    sweep_head_patches,
+    sweep_heads,
     sweep_prompts,
     with_other_names,
 )
@@ -397,7 +397,7 @@ def test_a_map_fills_in_whole_steps_from_the_last_layer_and_ends_complete():
     for tried in range(31):
         numbers_ = every.copy()
         numbers_[: 30 - tried] = np.nan
-        found = effects.in_steps(Effects(("loss",), (0.0,), numbers_[..., None]).to_frame(), "effect")
+        found = effects.in_steps(SweepResult(("loss",), (0.0,), numbers_[..., None]).to_frame(), "effect")
         shown = found.dropna(subset=["effect"])
         assert sorted(set(shown["layer"])) == list(range(31 - len(shown) // 4, 31)), "the last layers"
         assert len(shown) <= 4 * tried
@@ -457,10 +457,10 @@ def test_a_sentence_with_two_names_is_swept_over_twelve_prompts_and_another_is_a
     (control,) = (one for one in at.get("button_group") if one.key == "sweep-method")
     assert control.options == ["resample", "mean", "zero"]
     record = trace(MARY, smollm2)
-    assert len(ablation_sweep.prompts_of(record, smollm2, Word(" Mary", " John"))) == 12
+    assert len(ablation_sweep.prompts_of(record, smollm2, LogitDifference(" Mary", " John"))) == 12
     key = trace("The key to the cabinets", smollm2)
-    assert ablation_sweep.prompts_of(key, smollm2, Word(" is", " are")) == ()
-    one = last(every_head(key.tokens, smollm2, Word(" is", " are")))
+    assert ablation_sweep.prompts_of(key, smollm2, LogitDifference(" is", " are")) == ()
+    one = final_result(sweep_heads(key.tokens, smollm2, LogitDifference(" is", " are")))
     assert "one prompt" in ablation_sweep.one_text(one, {}, "zero")
 
 
@@ -552,19 +552,21 @@ def test_the_shipped_sweep_is_what_this_model_does(smollm2):
 def test_the_python_lines_of_save_run_and_print_the_numbers_of_the_page(part, capsys):
     request, model = Request("The cat sat."), load_model()
     tokens = model.tokenizer.encode(request.text)
-    change = Factor(((3, 1),), 0.0)
+    change = ScaleHeads(((3, 1),), 0.0)
     lines, number = {
         "ablate": lambda: (
             save.ablation_lines(request, (change,), words=False),
             state_cosines(tokens, model, (change,))[-1].min(),
         ),
         "sweep": lambda: (
-            save.sweep_lines(request, Cosine(), "zero", ()),
-            last(every_head(tokens, model, Cosine())).to_frame()["effect"].iloc[0],
+            save.sweep_lines(request, EmbeddingCosine(), "zero", ()),
+            final_result(sweep_heads(tokens, model, EmbeddingCosine())).to_frame()["effect"].iloc[0],
         ),
         "patch": lambda: (
-            save.patch_lines(request, "The dog sat.", Cosine(), "patch_heads"),
-            last(patch_heads(model.tokenizer.encode("The dog sat."), tokens, model, Cosine()))
+            save.patch_lines(request, "The dog sat.", EmbeddingCosine(), "sweep_head_patches"),
+            final_result(
+                sweep_head_patches(model.tokenizer.encode("The dog sat."), tokens, model, EmbeddingCosine())
+            )
             .to_frame()["effect"]
             .iloc[0],
         ),

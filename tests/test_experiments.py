@@ -8,31 +8,31 @@ from decoder_folders import random_decoder, write_decoder
 
 from mha_core import InputError, layer_details, load_model, trace_tokens
 from mha_core.experiments import (
-    Cosine,
-    Factor,
+    EmbeddingCosine,
+    LogitDifference,
     Loss,
     MeanAblation,
     PatchHeads,
     PatchStates,
-    Rows,
-    Word,
+    ReplaceAttention,
+    ScaleHeads,
     ablate,
     bind,
     default_outcome,
-    every_head,
-    last,
+    final_result,
     measure,
     next_words,
     patch,
-    patch_heads,
-    trace_changed,
+    sweep_head_patches,
+    sweep_heads,
+    trace_with_interventions,
 )
-from mha_core.experiments.changes import changes_of
-from mha_core.experiments.kept import kept_of
+from mha_core.experiments.activation_cache import run_with_cache
+from mha_core.experiments.changes import intervention_hooks
 
 pytest.importorskip("transformers")
 TEXT, OTHER = "the cat it", "it dog the"  # as many tokens of the tiny decoders
-WORD = Word(" the", " it")
+WORD = LogitDifference(" the", " it")
 TIRED = "The animal didn't cross the street because it was too tired."
 
 
@@ -90,13 +90,15 @@ def test_a_factor_is_the_head_s_slice_of_the_output_matrix_times_it(factor, deco
         with torch.no_grad():
             output = theirs(torch.tensor([tokens.ids]), output_attentions=True)
         theirs.load_state_dict(kept)
-        chosen = (Factor(heads, factor),)
+        chosen = (ScaleHeads(heads, factor),)
         best = next_words(tokens, model, chosen, k=20)
         np.testing.assert_allclose(
             [w.logit for w in best], [output.logits[0, -1, w.id] for w in best], atol=1e-4
         )
         weights = torch.stack(output.attentions)[:, 0]
-        np.testing.assert_allclose(trace_changed(tokens, model, chosen).weights, weights, atol=1e-5)
+        np.testing.assert_allclose(
+            trace_with_interventions(tokens, model, chosen).weights, weights, atol=1e-5
+        )
 
 
 @pytest.mark.parametrize("head", [(5, 5), (2, 8), (0, 0)])
@@ -111,7 +113,9 @@ def test_taking_a_head_of_minilm_away_is_cutting_its_slice_out_of_the_real_weigh
         theirs.encoder.layer[head[0]].attention.output.dense.weight[:, 32 * head[1] : 32 * (head[1] + 1)] = 0
         after = theirs(ids).last_hidden_state[0].mean(0)
     expected = float(torch.cosine_similarity(before, after, dim=0))
-    assert measure(tokens, model, Cosine(), (Factor((head,)),))[0] == pytest.approx(expected, abs=1e-5)
+    assert measure(tokens, model, EmbeddingCosine(), (ScaleHeads((head,)),))[0] == pytest.approx(
+        expected, abs=1e-5
+    )
 
 
 @pytest.mark.parametrize(
@@ -127,11 +131,11 @@ def test_taking_a_head_of_minilm_away_is_cutting_its_slice_out_of_the_real_weigh
 def test_a_row_of_weights_is_replaced_and_mixes_what_it_says(to, query, row, expected, llama):
     tokens = llama.tokenizer.encode("catdog")
     assert len(tokens) == 6
-    chosen = (Rows(((1, 4),), to, query),)
-    plain, record = trace_tokens(tokens, llama), trace_changed(tokens, llama, chosen)
+    chosen = (ReplaceAttention(((1, 4),), to, query),)
+    plain, record = trace_tokens(tokens, llama), trace_with_interventions(tokens, llama, chosen)
     np.testing.assert_allclose(record.weights[1, 4, row], expected, atol=1e-6)
     np.testing.assert_allclose(record.weights[1, :4], plain.weights[1, :4], atol=1e-6)
-    kept = kept_of([tokens], llama, changes_of(chosen, tokens, llama))
+    kept = run_with_cache([tokens], llama, intervention_hooks(chosen, tokens, llama))
     values = layer_details(tokens, llama, 1).v[2]  # six heads on three
     np.testing.assert_allclose(kept.contexts[1][0, 4, row], np.array(expected) @ values, atol=1e-5)
     if query is not None:
@@ -171,17 +175,17 @@ def test_losses_and_words_are_those_of_transformers(decoder):
     "base",
     [
         (),
-        (Factor(((0, 1), (2, 0))), Rows(((1, 1),), "uniform")),
+        (ScaleHeads(((0, 1), (2, 0))), ReplaceAttention(((1, 1),), "uniform")),
         (PatchStates(((1, 2), (2, 1), (3, 4)), OTHER),),
     ],
 )
 def test_every_head_in_turn_is_one_head_after_the_other(factor, base, llama):
     tokens, _ = texts_of(llama)
-    found = last(every_head(tokens, llama, WORD, factor=factor, base=base))
+    found = final_result(sweep_heads(tokens, llama, WORD, factor=factor, base=base))
     assert found.before == pytest.approx(measure(tokens, llama, WORD, base), abs=1e-4)
     for layer, head in heads_of(llama):
         place = ((layer, head),)
-        one = Factor(place, factor)
+        one = ScaleHeads(place, factor)
         np.testing.assert_allclose(
             found.numbers[layer, head], measure(tokens, llama, WORD, (*base, one)), atol=1e-4
         )
@@ -206,7 +210,7 @@ def test_patching_everything_gives_the_source_and_nothing_the_text_itself(decode
     every = tuple(heads_of(model))
     both = (PatchStates(everything, OTHER), PatchHeads(every, OTHER))
     np.testing.assert_allclose(
-        trace_changed(into, model, both).weights, trace_tokens(source, model).weights, atol=1e-5
+        trace_with_interventions(into, model, both).weights, trace_tokens(source, model).weights, atol=1e-5
     )
     for nothing in ((), (PatchHeads(every, TEXT),)):
         assert measure(into, model, WORD, nothing) == pytest.approx(own, abs=1e-5)
@@ -215,7 +219,7 @@ def test_patching_everything_gives_the_source_and_nothing_the_text_itself(decode
 @pytest.mark.parametrize("positions", [None, (1, 3)])
 def test_patching_every_head_is_patching_one_after_the_other(positions, llama):
     into, source = texts_of(llama)
-    found = last(patch_heads(source, into, llama, WORD, positions=positions))
+    found = final_result(sweep_head_patches(source, into, llama, WORD, positions=positions))
     for layer, head in heads_of(llama):
         one = (PatchHeads(((layer, head),), OTHER, None, positions),)
         np.testing.assert_allclose(found.numbers[layer, head], measure(into, llama, WORD, one), atol=1e-4)
@@ -230,24 +234,24 @@ def test_patching_every_head_is_patching_one_after_the_other(positions, llama):
 @pytest.mark.parametrize(
     "one",
     [
-        Factor(()),
+        ScaleHeads(()),
         MeanAblation(()),
-        Rows(()),
+        ReplaceAttention(()),
         PatchHeads((), "catdog"),
         PatchHeads(((0, 0),), "catdog", None, ()),
         PatchStates((), "catdog"),
-        Factor(((3, 0),)),
-        Factor(((0, 0),), float("nan")),
-        Factor(((0, 0),), 1000000000.0),
+        ScaleHeads(((3, 0),)),
+        ScaleHeads(((0, 0),), float("nan")),
+        ScaleHeads(((0, 0),), 1000000000.0),
         MeanAblation(((0, 99),)),
-        Rows(((0, 0),), "sideways"),
-        Rows(((0, 0),), 5, 2),
-        Rows(((0, 0),), 3, 2),
-        Rows(((0, 0),), (0.0, 0.0, 0.0, 1.0, 0.0, 0.0), 2),
-        Rows(((0, 0),), 9),
-        Rows(((0, 0),), (1.0,)),
-        Rows(((0, 0),), (-1.0, 2.0, 0.0, 0.0, 0.0, 0.0)),
-        Rows(((0, 0),), (0.0, 0.0, 0.0, 0.0, 0.0, 1.0), 2),
+        ReplaceAttention(((0, 0),), "sideways"),
+        ReplaceAttention(((0, 0),), 5, 2),
+        ReplaceAttention(((0, 0),), 3, 2),
+        ReplaceAttention(((0, 0),), (0.0, 0.0, 0.0, 1.0, 0.0, 0.0), 2),
+        ReplaceAttention(((0, 0),), 9),
+        ReplaceAttention(((0, 0),), (1.0,)),
+        ReplaceAttention(((0, 0),), (-1.0, 2.0, 0.0, 0.0, 0.0, 0.0)),
+        ReplaceAttention(((0, 0),), (0.0, 0.0, 0.0, 0.0, 0.0, 1.0), 2),
         PatchHeads(((0, 0),), "cat"),
         PatchHeads(((0, 0),), "catdog", None, (6,)),
         PatchStates(((4, 0),), "catdog"),
@@ -256,7 +260,7 @@ def test_patching_every_head_is_patching_one_after_the_other(positions, llama):
 )
 def test_what_a_text_or_model_does_not_allow_gets_a_sentence(one, llama):
     with pytest.raises(InputError):
-        trace_changed(llama.tokenizer.encode("catdog"), llama, (one,))
+        trace_with_interventions(llama.tokenizer.encode("catdog"), llama, (one,))
 
 
 def test_an_experiment_without_a_head_is_refused(llama):

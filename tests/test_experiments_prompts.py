@@ -12,20 +12,20 @@ from decoder_folders import random_decoder, write_decoder
 from mha_core import InputError, load_model
 from mha_core.cli import main
 from mha_core.experiments import (
+    LogitDifference,
     MeanAblation,
     Prompt,
     PromptEffects,
-    Word,
-    last,
+    final_result,
     mean_steps,
     measure,
     read_prompts,
     sweep_prompts,
     with_other_names,
 )
-from mha_core.experiments import kept as kept_module
-from mha_core.experiments.changes import changes_of
-from mha_core.experiments.kept import kept_of
+from mha_core.experiments import activation_cache as kept_module
+from mha_core.experiments.activation_cache import run_with_cache
+from mha_core.experiments.changes import intervention_hooks
 from mha_core.experiments.prompt_sweep import resample_sources
 
 pytest.importorskip("transformers")
@@ -97,7 +97,7 @@ def test_resample_ablation_is_the_other_prompt_s_head_put_in_by_hand_in_transfor
     theirs, model, _ = decoder
     prompts = [Prompt(text, " the", " it") for text in TEXTS]
     tokens = [model.tokenizer.encode(prompt.text) for prompt in prompts]
-    found = last(sweep_prompts(prompts, model, "resample"))
+    found = final_result(sweep_prompts(prompts, model, "resample"))
     if hasattr(theirs, "transformer"):
         mixers = [block.attn.c_proj for block in theirs.transformer.h]
     else:
@@ -134,15 +134,15 @@ def test_resample_ablation_is_the_other_prompt_s_head_put_in_by_hand_in_transfor
 @pytest.mark.parametrize("method", ["zero", "mean"])
 def test_other_methods_are_those_of_one_prompt_at_a_time(method, decoder):
     _, model, _ = decoder
-    from mha_core.experiments import Factor
+    from mha_core.experiments import ScaleHeads
 
-    found = last(sweep_prompts([Prompt(text, " the", " it") for text in TEXTS], model, method))
-    ablation = Factor if method == "zero" else MeanAblation
+    found = final_result(sweep_prompts([Prompt(text, " the", " it") for text in TEXTS], model, method))
+    ablation = ScaleHeads if method == "zero" else MeanAblation
     for number, text in enumerate(TEXTS):
         tokens = model.tokenizer.encode(text)
-        before = measure(tokens, model, Word(" the", " it"))[0]
+        before = measure(tokens, model, LogitDifference(" the", " it"))[0]
         for head in ((0, 1), (2, 3)):
-            after = measure(tokens, model, Word(" the", " it"), (ablation((head,)),))[0]
+            after = measure(tokens, model, LogitDifference(" the", " it"), (ablation((head,)),))[0]
             assert found.effects[(number, *head)] == pytest.approx(after - before, abs=1e-4)
 
 
@@ -150,7 +150,7 @@ def test_prompts_of_unequal_lengths_and_a_single_prompt_are_refused(decoder):
     _, model, _ = decoder
     for texts in (("the cat it", "it"), ("the cat it",)):
         with pytest.raises(InputError):
-            last(sweep_prompts([Prompt(text, " the", " it") for text in texts], model))
+            final_result(sweep_prompts([Prompt(text, " the", " it") for text in texts], model))
 
 
 # ---- intervals, and heads that matter
@@ -199,13 +199,13 @@ def test_mean_ablation_keeps_the_first_token_of_a_decoder(decoder, monkeypatch):
     few = kept_module.read_builtin()[::40]
     monkeypatch.setattr(kept_module, "read_builtin", lambda: few)
     model = load_model(folder, device="cpu", dtype="float64")
-    means = last(mean_steps(model))
-    contexts = [kept_of([model.tokenizer.encode(one.text)], model).contexts[1][0, 3] for one in few]
+    means = final_result(mean_steps(model))
+    contexts = [run_with_cache([model.tokenizer.encode(one.text)], model).contexts[1][0, 3] for one in few]
     np.testing.assert_allclose(means[1, 3], torch.cat([each[1:] for each in contexts]).mean(0), atol=1e-9)
     tokens = model.tokenizer.encode("the cat it")
-    own = kept_of([tokens], model).contexts[1][0]
+    own = run_with_cache([tokens], model).contexts[1][0]
     chosen = (MeanAblation(((1, 3),)),)
-    ablated = kept_of([tokens], model, changes_of(chosen, tokens, model)).contexts[1][0]
+    ablated = run_with_cache([tokens], model, intervention_hooks(chosen, tokens, model)).contexts[1][0]
     np.testing.assert_allclose(ablated[3, 0], own[3, 0])
     np.testing.assert_allclose(ablated[3, 1:], means[1, 3].expand(len(tokens) - 1, -1))
     np.testing.assert_allclose(ablated[[0, 1, 2]], own[[0, 1, 2]])
@@ -226,11 +226,13 @@ def test_the_command_sweeps_a_file_of_prompts_by_three_methods(decoder, tmp_path
     lines = [f"{text}\tthe\tit" for text in TEXTS]
     by_method = {}
     for method in ("resample", "mean", "zero"):
-        found = last(sweep_prompts(read_prompts(lines, model), model, method))
+        found = final_result(sweep_prompts(read_prompts(lines, model), model, method))
         effects = [row["effect"] for row in data["rows"] if row["method"] == method]
         np.testing.assert_allclose(effects, found.mean.ravel(), atol=1e-4)
         by_method[method] = found.mean
-    outcomes = [measure(model.tokenizer.encode(text), model, Word(" the", " it"))[0] for text in TEXTS]
+    outcomes = [
+        measure(model.tokenizer.encode(text), model, LogitDifference(" the", " it"))[0] for text in TEXTS
+    ]
     assert data["before"] == pytest.approx(np.mean(outcomes), abs=1e-4)
     assert main([*asked]) == 0
     heading, first = (line.split() for line in capsys.readouterr().out.splitlines()[2:4])

@@ -6,12 +6,12 @@ import torch
 from smollm2_twin import transformers_twin
 
 from mha_core.experiments import (
-    Factor,
+    LogitDifference,
     MeanAblation,
     PatchHeads,
     Prompt,
     PromptEffects,
-    Word,
+    ScaleHeads,
     measure,
     next_words,
     with_other_names,
@@ -36,7 +36,7 @@ def test_taking_heads_away_is_cutting_their_slices_out_of_transformers_matrices(
             scores = theirs(torch.tensor([tokens.ids])).logits[0, -1]
             for layer, weight in kept.items():
                 theirs.model.layers[layer].self_attn.o_proj.weight.copy_(weight)
-        best = next_words(tokens, smollm2, (Factor(heads),), 5)
+        best = next_words(tokens, smollm2, (ScaleHeads(heads),), 5)
         np.testing.assert_allclose(
             [word.logit for word in best], [scores[word.id] for word in best], atol=1e-3
         )
@@ -45,7 +45,7 @@ def test_taking_heads_away_is_cutting_their_slices_out_of_transformers_matrices(
 
 def test_mean_ablation_of_the_first_head_leaves_the_answer(smollm2):
     """With the first token's output replaced, too, it is -6.50: the attention sink is broken, not the head."""
-    tokens, outcome = smollm2.tokenizer.encode(MARY), Word(" Mary", " John")
+    tokens, outcome = smollm2.tokenizer.encode(MARY), LogitDifference(" Mary", " John")
     before = measure(tokens, smollm2, outcome)[0]
     assert measure(tokens, smollm2, outcome, (MeanAblation(((0, 0),)),))[0] - before > -1
 
@@ -58,10 +58,10 @@ def test_over_prompts_24_4_lowers_the_repeated_name_and_heads_of_zero_ablation_d
     for number, source in enumerate(resample_sources(prompts)):
         tokens = smollm2.tokenizer.encode(prompts[number].text)
         for answer, word in enumerate(prompts[number].answers):
-            before[number, answer] = measure(tokens, smollm2, Word(word))[0]
+            before[number, answer] = measure(tokens, smollm2, LogitDifference(word))[0]
             for head in ((23, 3), (1, 5), (1, 3)):
                 patched = (PatchHeads((head,), prompts[source].text),)
-                after[(number, *head, answer)] = measure(tokens, smollm2, Word(word), patched)[0]
+                after[(number, *head, answer)] = measure(tokens, smollm2, LogitDifference(word), patched)[0]
     found = PromptEffects(prompts, "resample", before, after)
     assert found.named == ((23, 3),)
     assert found.mean[23, 3] == pytest.approx(-2.55, abs=1.0)

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 import pytest
 
 from mha_core import InputError
-from mha_core.experiments import Part
+from mha_core.experiments import PartialResult
 from pages.parts.serve import jobs
 from pages.parts.serve.jobs import BROKEN, Line
 
@@ -25,7 +25,7 @@ def counting(n: int, seconds: float = 0.005):
     def parts():
         for i in range(1, n + 1):
             time.sleep(seconds)
-            yield Part(i / n, i, i)
+            yield PartialResult(i / n, i, i)
 
     return parts
 
@@ -124,7 +124,7 @@ def test_what_is_begun_behind_the_pages_goes_on_to_its_end(line, monkeypatch):
 )
 def test_what_went_wrong_is_one_sentence_and_the_others_go_on(line, error, told):
     def parts():
-        yield Part(0.5, 1, "half")
+        yield PartialResult(0.5, 1, "half")
         raise error
 
     wrong, right = line.ask("wrong", parts), line.ask("right", counting(5))
@@ -154,7 +154,7 @@ def test_each_part_is_made_within_what_all_share():
     def parts():
         for i in range(5):
             held.append(not places.acquire(blocking=False))
-            yield Part(i / 5, i, None)
+            yield PartialResult(i / 5, i, None)
 
     line = Line(places)
     job = line.ask("a", parts)

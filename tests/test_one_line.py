@@ -15,7 +15,7 @@ from mha_core import (
     load_model,
     trace,
 )
-from mha_core.experiments import Factor, ablate, next_words, patch, trace_changed
+from mha_core.experiments import ScaleHeads, ablate, next_words, patch, trace_with_interventions
 
 TEXT = "The animal didn't sit."
 
@@ -109,7 +109,7 @@ def test_heads_are_taken_away_and_patched_by_their_names(folder):
     gates[0, 1] = gates[1, 4] = 0
     record = ablate(TEXT, model, "1-2,2-5")
     np.testing.assert_allclose(record.weights, trace(TEXT, model, gates=gates).weights, atol=1e-6)
-    assert record.interventions == (Factor(((0, 1), (1, 4))),)
+    assert record.interventions == (ScaleHeads(((0, 1), (1, 4))),)
     masked = model.tokenizer.encode("The [MASK].")
     assert next_words(masked, model, record.interventions, k=2) != next_words(masked, model, k=2)
     source = "The street didn't sit."
@@ -117,7 +117,7 @@ def test_heads_are_taken_away_and_patched_by_their_names(folder):
     patched = patch(source, TEXT, model, every)
     np.testing.assert_allclose(patched.weights[0], trace(TEXT, model).weights[0], atol=1e-6)
     np.testing.assert_array_equal(
-        patched.weights, trace_changed(patched.tokens, model, patched.interventions).weights
+        patched.weights, trace_with_interventions(patched.tokens, model, patched.interventions).weights
     )
     assert np.abs(patched.weights[1] - trace(TEXT, model).weights[1]).max() > 1e-4
     with pytest.raises(InputError):

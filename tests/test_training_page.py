@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from visit import unopened
 
 from mha_core.device import use_one_thread
-from mha_core.experiments import Part
+from mha_core.experiments import PartialResult
 from mha_core.training import report, worker
 from mha_core.training.train import TrainingSetup
 from mha_core.training.trainer import TrainingUpdate
@@ -231,7 +231,7 @@ def test_a_finished_training_opens_from_its_link_with_the_same_numbers(short, mo
     monkeypatch.setattr(TRAININGS.worker, "warm", lambda: None)
     wider = parts.jobs_choice(1, 2, seed=3, limit=200)  # a limit that the page offers
     job = TRAININGS.line.ask(name_of("small", wider.settings), Job)
-    job.step, job.finished = Part(1.0, len(rows), Course(tuple(rows), state)), True
+    job.step, job.finished = PartialResult(1.0, len(rows), Course(tuple(rows), state)), True
     link = {
         "left": "1",
         "right": "2",

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from mha_core import load_model, trace
-from mha_core.experiments import Rows, trace_changed
+from mha_core.experiments import ReplaceAttention, trace_with_interventions
 from mha_core.external_records import tokens_of_strings
 from mha_core.heads.atlas.features import features, pair_features
 from mha_core.heads.corpora import PronounCase, Sentence
@@ -132,7 +132,7 @@ def test_uniform_rows_are_uniform_over_what_a_layer_sees():
     assert any(model.info.windows), "the toy model's first layer has a window"
     tokens = model.tokenizer.encode("the cat sees the dog and the dog sees the cat")
     heads = tuple(np.ndindex(model.n_layers, model.n_heads))
-    record = trace_changed(tokens, model, (Rows(heads, "uniform"),))
+    record = trace_with_interventions(tokens, model, (ReplaceAttention(heads, "uniform"),))
     expected = slowly(False, model.info.windows, len(tokens))
     np.testing.assert_allclose(
         record.weights, np.broadcast_to(even(expected), record.weights.shape), atol=1e-6

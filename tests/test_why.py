@@ -26,7 +26,7 @@ from mha_core import (
     why,
 )
 from mha_core.cli import main
-from mha_core.experiments.kept import mean_contexts
+from mha_core.experiments.activation_cache import mean_head_outputs
 from mha_core.experiments.prompts import Prompt, prompts
 from mha_core.logit_attribution import mean_attribution
 
@@ -398,7 +398,7 @@ def test_path_patching_is_recomputing_by_hand(two_layers, kind, replacement, j):
         instead = torch.zeros(len(x), ours.d_model)
         if replacement == "mean":
             W_o = block.attention.W_o.weight[:, sender * d : (sender + 1) * d]
-            instead += mean_contexts(ours)[0, sender] @ W_o.T
+            instead += mean_head_outputs(ours)[0, sender] @ W_o.T
             if ours.is_causal:
                 instead[0] = written[0]
         mlp = block.mlp(block.residual(x, attended))

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from mha_core.cli.output import CommandOutput
-from mha_core.experiments.outcomes import Outcome, Word
+from mha_core.experiments.outcomes import LogitDifference, Outcome
 from mha_core.experiments.prompt_sweep import LEVEL, PromptEffects
-from mha_core.experiments.sweep import Effects
+from mha_core.experiments.sweep import SweepResult
 from mha_core.export import model_of
 from mha_core.prediction import NextToken
 from mha_core.record import ModelInfo
@@ -41,7 +41,7 @@ class Experiment:
     @property
     def about(self) -> dict[str, Any]:
         """The experiment for JSON."""
-        word = self.outcome if isinstance(self.outcome, Word) else None
+        word = self.outcome if isinstance(self.outcome, LogitDifference) else None
         return {
             "model": model_of(self.model),
             "text": self.tokens.text,
@@ -55,7 +55,7 @@ class Experiment:
 
     def outcome_name(self, name: str) -> str:
         """Return a number's name with the words whose logits it compares."""
-        if not isinstance(self.outcome, Word) or not name.startswith("logit"):
+        if not isinstance(self.outcome, LogitDifference) or not name.startswith("logit"):
             return name
         against = "" if self.outcome.against is None else f" against {self.outcome.against!r}"
         return f"{name} of {self.outcome.target!r}{against}"
@@ -99,7 +99,7 @@ def run_output(
     return CommandOutput(frame, experiment.about | about, heading, table)
 
 
-def sweep_output(experiment: Experiment, effects: Effects, top: int) -> CommandOutput:
+def sweep_output(experiment: Experiment, effects: SweepResult, top: int) -> CommandOutput:
     """Return each head, or each state and token, of one prompt in turn; the table has the `top` largest effects."""
     frame, names = effects.to_frame(), effects.names
     if effects.axes[1] == "token":
@@ -108,7 +108,7 @@ def sweep_output(experiment: Experiment, effects: Effects, top: int) -> CommandO
     about = {"before": dict(zip(names, effects.before, strict=True))}
     if effects.source is not None:
         about["source_outcome"] = dict(zip(names, effects.source, strict=True))
-    unit = "prompt" if isinstance(experiment.outcome, Word) else "sentence"
+    unit = "prompt" if isinstance(experiment.outcome, LogitDifference) else "sentence"
     heading = (
         f"{experiment.model.title}, a single {unit}'s map: {experiment.outcome_name(names[0])} "
         f"{effects.before[0]:.4f}; {experiment.edit_text(f'each {effects.axes[1]}')}.\n"

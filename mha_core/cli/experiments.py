@@ -22,19 +22,19 @@ from mha_core.cli.experiment_output import Experiment, prompts_output, run_outpu
 from mha_core.cli.output import CommandOutput, answer_texts, is_terminal, show_progress, write_output
 from mha_core.errors import InputError
 from mha_core.experiments.interventions import (
-    Factor,
     Intervention,
     MeanAblation,
     PatchHeads,
+    ScaleHeads,
     heads_from,
     same_length,
 )
-from mha_core.experiments.once import measure, next_words
-from mha_core.experiments.outcomes import Outcome, Word, bind, default_outcome
-from mha_core.experiments.parts import Part
+from mha_core.experiments.outcomes import LogitDifference, Outcome, bind, default_outcome
+from mha_core.experiments.partial_results import PartialResult
 from mha_core.experiments.prompt_sweep import METHODS, sweep_prompts
-from mha_core.experiments.prompts import USUAL, Prompt, read_prompts, with_other_names
-from mha_core.experiments.sweep import every_head, patch_heads, patch_states
+from mha_core.experiments.prompts import N_PROMPTS, Prompt, read_prompts, with_other_names
+from mha_core.experiments.single_run import measure, next_words
+from mha_core.experiments.sweep import sweep_head_patches, sweep_heads, sweep_state_patches
 from mha_core.model import Model
 from mha_core.model_list import DECODER
 from mha_core.tokens import Tokens
@@ -63,7 +63,7 @@ def add_experiment_parsers(commands: Commands) -> None:
     add("--mean", action="store_true", help="mean ablation; the first token of a decoder keeps its output")
     add("--method", choices=METHODS, help="method of a sweep over prompts (default: all three)")
     text = "number of prompts (%(default)s)"
-    ablate.add_argument("--prompts", type=number_from(1), default=USUAL, metavar="N", help=text)
+    ablate.add_argument("--prompts", type=number_from(1), default=N_PROMPTS, metavar="N", help=text)
     text = "run one text with heads or states of another (activation patching)"
     add = add_command(commands, "patch", text, _run_patch, *shared, epilog=NOTE).add_argument
     add("source", metavar="SOURCE", help="text to patch from; - reads standard input")
@@ -105,7 +105,7 @@ def _prompts(texts: Sequence[str], model: Model, options: argparse.Namespace) ->
     if "\t" in texts[0]:
         return read_prompts(texts, model)
     outcome = default_outcome(model.tokenizer.encode(texts[0]), model, options.target, options.against)
-    if len(texts) > 1 or not isinstance(outcome, Word):
+    if len(texts) > 1 or not isinstance(outcome, LogitDifference):
         return ()
     return with_other_names(Prompt(texts[0], outcome.target, outcome.against), model, options.prompts)
 
@@ -116,12 +116,12 @@ def _ablated(text: str, model: Model, heads: tuple[Head, ...], options: argparse
     factor = None if options.mean else options.factor or 0.0
     interventions: tuple[Intervention, ...] = ()
     if heads:
-        interventions = (MeanAblation(heads) if factor is None else Factor(heads, factor),)
+        interventions = (MeanAblation(heads) if factor is None else ScaleHeads(heads, factor),)
     method = "mean" if factor is None else factor
     experiment = Experiment(tokens, model.info, outcome, heads, method)
     if not options.every:
         return _compared(options, experiment, model, interventions)
-    effects = _result(every_head(tokens, model, outcome, factor=factor, base=interventions))
+    effects = _result(sweep_heads(tokens, model, outcome, factor=factor, base=interventions))
     return sweep_output(experiment, effects, options.top)
 
 
@@ -137,7 +137,7 @@ def _run_patch(options: argparse.Namespace) -> None:
     heads = heads_from(options.heads or "", model.n_layers, model.n_heads)
     experiment = Experiment(tokens, model.info, outcome, heads, "patch", source)
     if options.every:
-        sweep = patch_heads if options.every == "heads" else patch_states
+        sweep = sweep_head_patches if options.every == "heads" else sweep_state_patches
         output = sweep_output(experiment, _result(sweep(source, tokens, model, outcome)), options.top)
     elif heads:
         output = _compared(options, experiment, model, (PatchHeads(heads, source.text),))
@@ -162,14 +162,14 @@ def _compared(
     before, after = (
         (
             measure(tokens, model, outcome, edits),
-            next_words(tokens, model, edits, options.top) if isinstance(outcome, Word) else (),
+            next_words(tokens, model, edits, options.top) if isinstance(outcome, LogitDifference) else (),
         )
         for edits in ((), interventions)
     )
     return run_output(experiment, bind(outcome, tokens, model).names, before, after)
 
 
-def _result(parts: Iterator[Part[T]], name: str = "") -> T:
+def _result(parts: Iterator[PartialResult[T]], name: str = "") -> T:
     """Return the final result, with progress at a terminal."""
     for part in parts:
         if is_terminal():

@@ -1,85 +1,91 @@
-"""Ablate heads, patch their output or a state, and see what the model does then."""
+"""Ablate heads, patch their outputs or states, and measure the effect on the model."""
 
-from mha_core.experiments.changes import changes_of
+from mha_core.experiments.activation_cache import mean_steps
+from mha_core.experiments.changes import intervention_hooks
 from mha_core.experiments.interventions import (
-    Factor,
     Intervention,
     MeanAblation,
     PatchHeads,
     PatchStates,
-    Rows,
+    ReplaceAttention,
+    ScaleHeads,
     check,
     heads_from,
 )
-from mha_core.experiments.kept import mean_steps
-from mha_core.experiments.once import (
-    ablate,
-    measure,
-    moved_heads,
-    next_words,
-    patch,
-    state_cosines,
-    trace_changed,
-)
 from mha_core.experiments.outcomes import (
-    Cosine,
+    EmbeddingCosine,
+    LogitDifference,
     Loss,
     Outcome,
     State,
-    Word,
     bind,
     default_outcome,
     spaced,
     token_of,
 )
-from mha_core.experiments.parts import Part, last
+from mha_core.experiments.partial_results import PartialResult, final_result
 from mha_core.experiments.prompt_sweep import METHODS, Method, PromptEffects, sweep_prompts
 from mha_core.experiments.prompts import Prompt, Prompts, prompts, read_prompts, with_other_names
 from mha_core.experiments.shipped_sweep import read_sweep
-from mha_core.experiments.sweep import Effects, Place, every_head, patch_heads, patch_states
+from mha_core.experiments.single_run import (
+    ablate,
+    attention_shift,
+    measure,
+    next_words,
+    patch,
+    state_cosines,
+    trace_with_interventions,
+)
+from mha_core.experiments.sweep import (
+    Place,
+    SweepResult,
+    sweep_head_patches,
+    sweep_heads,
+    sweep_state_patches,
+)
 
 __all__ = [
     "METHODS",
-    "Cosine",
-    "Effects",
-    "Factor",
+    "EmbeddingCosine",
     "Intervention",
+    "LogitDifference",
     "Loss",
     "MeanAblation",
     "Method",
     "Outcome",
-    "Part",
+    "PartialResult",
     "PatchHeads",
     "PatchStates",
     "Place",
     "Prompt",
     "PromptEffects",
     "Prompts",
-    "Rows",
+    "ReplaceAttention",
+    "ScaleHeads",
     "State",
-    "Word",
+    "SweepResult",
     "ablate",
+    "attention_shift",
     "bind",
-    "changes_of",
     "check",
     "default_outcome",
-    "every_head",
+    "final_result",
     "heads_from",
-    "last",
+    "intervention_hooks",
     "mean_steps",
     "measure",
-    "moved_heads",
     "next_words",
     "patch",
-    "patch_heads",
-    "patch_states",
     "prompts",
     "read_prompts",
     "read_sweep",
     "spaced",
     "state_cosines",
+    "sweep_head_patches",
+    "sweep_heads",
     "sweep_prompts",
+    "sweep_state_patches",
     "token_of",
-    "trace_changed",
+    "trace_with_interventions",
     "with_other_names",
 ]

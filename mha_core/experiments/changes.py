@@ -1,5 +1,6 @@
-"""Interventions as what the loop over layers takes: for every head what it mixed times `scale` plus `shift`, for
-weights and states what is kept and what stands instead. Made for one call, of tensors of its own.
+"""Interventions as hooks of a run: each an affine edit of contexts, weights or states, by layer.
+
+Built for one call; owns its tensors.
 """
 
 from collections.abc import Sequence
@@ -8,23 +9,25 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from mha_core.experiments.activation_cache import first_replaced, mean_head_outputs, run_with_cache
 from mha_core.experiments.interventions import (
-    Factor,
     Intervention,
     MeanAblation,
     PatchHeads,
-    Rows,
+    PatchStates,
+    ReplaceAttention,
+    ScaleHeads,
     check,
     same_length,
 )
-from mha_core.experiments.kept import first_replaced, kept_of, mean_contexts
 from mha_core.model import Model
-from mha_core.multihead import HeadChange
 from mha_core.tokens import Tokens
+
+Index = tuple[int | list[int], ...]
 
 
 @dataclass
-class Affine:
+class AffineEdit:
     """x times `scale` plus `shift`, (n_heads or n, ..., width) each."""
 
     scale: Tensor
@@ -33,80 +36,65 @@ class Affine:
     def __call__(self, x: Tensor) -> Tensor:
         return x * self.scale + self.shift
 
-    def then(self, at: tuple[int | list[int], ...], value: Tensor | float) -> None:
-        """From now on `value` stands at these places."""
-        self.scale[at] = 0.0
-        self.shift[at] = value
+    def replace(self, index: Index, value: Tensor | float) -> None:
+        """Set these positions to `value`."""
+        self.scale[index] = 0.0
+        self.shift[index] = value
 
-    def times(self, at: tuple[int | list[int], ...], factor: float) -> None:
-        """From now on what stands at these places counts `factor` times."""
-        self.scale[at] *= factor
-        self.shift[at] *= factor
-
-
-class LayerChange:
-    """A `HeadChange`: the interventions in one layer."""
-
-    def __init__(self) -> None:
-        self.mixed: Affine | None = None
-        self.rows: Affine | None = None
-
-    @property
-    def rewrites_weights(self) -> bool:
-        return self.rows is not None
-
-    def weights(self, weights: Tensor) -> Tensor:
-        return weights if self.rows is None else self.rows(weights)
-
-    def context(self, context: Tensor) -> Tensor:
-        return context if self.mixed is None else self.mixed(context)
+    def multiply(self, index: Index, factor: float) -> None:
+        """Multiply these positions by `factor`, after the edits so far."""
+        self.scale[index] *= factor
+        self.shift[index] *= factor
 
 
-class Changes:
-    """A `RunChange` for texts of one length: what to do in which layer, and before which."""
+class InterventionHooks:
+    """`RunHooks` of interventions in texts of one length."""
 
     def __init__(self, model: Model, n: int) -> None:
-        self._shape = (model.n_heads, n, model.config.d_k)
-        self._width, self._like = model.d_model, torch.empty(0, device=model.device, dtype=model.dtype)
-        self._heads: dict[int, LayerChange] = {}
-        self._states: dict[int, Affine] = {}
+        self._model, self._n = model, n
+        self._states: dict[int, AffineEdit] = {}
+        self._weights: dict[int, AffineEdit] = {}
+        self._contexts: dict[int, AffineEdit] = {}
 
     def state(self, index: int, x: Tensor) -> Tensor:
-        change = self._states.get(index)
-        return x if change is None else change(x)
+        """Edit the states (batch, n, d_model) before layer `index`."""
+        return _edited(x, self._states.get(index))
 
-    def heads(self, layer: int) -> HeadChange | None:
-        return self._heads.get(layer)
+    def rewrites_weights(self, layer: int) -> bool:
+        """Return whether an intervention edits this layer's weights."""
+        return layer in self._weights
 
-    def mixed(self, layer: int) -> Affine:
-        """What is done in a layer to what its heads mixed, (n_heads, n, d_v)."""
-        change = self._heads.setdefault(layer, LayerChange())
-        if change.mixed is None:
-            heads, n, _ = self._shape
-            change.mixed = self._nothing((heads, n, 1), self._shape)
-        return change.mixed
+    def weights(self, layer: int, weights: Tensor) -> Tensor:
+        """Edit a layer's weights (batch, n_heads, n, n)."""
+        return _edited(weights, self._weights.get(layer))
 
-    def rows(self, layer: int) -> Affine:
-        """What is done in a layer to weights, (n_heads, n, n)."""
-        change = self._heads.setdefault(layer, LayerChange())
-        if change.rows is None:
-            heads, n, _ = self._shape
-            change.rows = self._nothing((heads, n, 1), (heads, n, n))
-        return change.rows
+    def context(self, layer: int, context: Tensor) -> Tensor:
+        """Edit a layer's contexts (batch, n_heads, n, d_v)."""
+        return _edited(context, self._contexts.get(layer))
 
-    def at_state(self, index: int) -> Affine:
-        """What is done to a state, (n, d_model)."""
-        if index not in self._states:
-            n = self._shape[1]
-            self._states[index] = self._nothing((n, 1), (n, self._width))
-        return self._states[index]
+    def edit_of_state(self, index: int) -> AffineEdit:
+        """Return the edit of a state, (n, d_model); at first it changes nothing."""
+        return self._edit(self._states, index, self._n, self._model.d_model)
 
-    def _nothing(self, scale: tuple[int, ...], shift: tuple[int, ...]) -> Affine:
-        return Affine(self._like.new_ones(scale), self._like.new_zeros(shift))
+    def edit_of_weights(self, layer: int) -> AffineEdit:
+        """Return the edit of a layer's weights, (n_heads, n, n); at first it changes nothing."""
+        return self._edit(self._weights, layer, self._model.n_heads, self._n, self._n)
+
+    def edit_of_context(self, layer: int) -> AffineEdit:
+        """Return the edit of a layer's contexts, (n_heads, n, d_v); at first it changes nothing."""
+        return self._edit(self._contexts, layer, self._model.n_heads, self._n, self._model.config.d_k)
+
+    def _edit(self, edits: dict[int, AffineEdit], index: int, *shape: int) -> AffineEdit:
+        if index not in edits:
+            scale = torch.ones(*shape[:-1], 1, device=self._model.device, dtype=self._model.dtype)
+            edits[index] = AffineEdit(scale, scale.new_zeros(shape))
+        return edits[index]
 
 
-def changes_of(interventions: Sequence[Intervention], tokens: Tokens, model: Model) -> Changes | None:
-    """The change that a run of these tokens takes, or None where nothing is intervened.
+def intervention_hooks(
+    interventions: Sequence[Intervention], tokens: Tokens, model: Model
+) -> InterventionHooks | None:
+    """Return the hooks of a run of these tokens, or None for no interventions.
 
     Raises InputError for interventions that do not fit the text or the model.
     """
@@ -114,55 +102,62 @@ def changes_of(interventions: Sequence[Intervention], tokens: Tokens, model: Mod
         return None
     check(interventions, tokens, model)
     with torch.inference_mode():
-        changes = Changes(model, len(tokens))
-        for one in interventions:
-            _add(changes, one, tokens, model)
-    return changes
+        hooks = InterventionHooks(model, len(tokens))
+        for intervention in interventions:
+            _add(hooks, intervention, tokens, model)
+    return hooks
 
 
-def _add(changes: Changes, one: Intervention, tokens: Tokens, model: Model) -> None:
-    if isinstance(one, Factor):
-        for layer, head in one.heads:
-            changes.mixed(layer).times((head,), one.factor)
-    elif isinstance(one, MeanAblation):
-        means, replaced = mean_contexts(model), list(range(first_replaced(model), len(tokens)))
-        for layer, head in one.heads:
-            changes.mixed(layer).then((head, replaced), means[layer, head])
-    elif isinstance(one, Rows):
-        for layer, head in one.heads:
-            where, values = _rows(one, layer, len(tokens), model)
-            changes.rows(layer).then((head, where), values)
-    elif isinstance(one, PatchHeads):
-        _patch_heads(changes, one, tokens, model)
+def _edited(x: Tensor, edit: AffineEdit | None) -> Tensor:
+    return x if edit is None else edit(x)
+
+
+def _add(hooks: InterventionHooks, intervention: Intervention, tokens: Tokens, model: Model) -> None:
+    if isinstance(intervention, ScaleHeads):
+        for layer, head in intervention.heads:
+            hooks.edit_of_context(layer).multiply((head,), intervention.factor)
+    elif isinstance(intervention, MeanAblation):
+        means, positions = mean_head_outputs(model), list(range(first_replaced(model), len(tokens)))
+        for layer, head in intervention.heads:
+            hooks.edit_of_context(layer).replace((head, positions), means[layer, head])
+    elif isinstance(intervention, ReplaceAttention):
+        for layer, head in intervention.heads:
+            rows, weights = _replacement_rows(intervention, layer, len(tokens), model)
+            hooks.edit_of_weights(layer).replace((head, rows), weights)
     else:
-        source = model.tokenizer.encode(one.text, one.pair)
-        same_length(source, tokens)
-        states = kept_of([source], model).states
-        for index, position in one.places:
-            changes.at_state(index).then((position,), states[index][0, position])
+        _add_patch(hooks, intervention, tokens, model)
 
 
-def _patch_heads(changes: Changes, one: PatchHeads, tokens: Tokens, model: Model) -> None:
-    source = model.tokenizer.encode(one.text, one.pair)
+def _add_patch(
+    hooks: InterventionHooks, patch: PatchHeads | PatchStates, tokens: Tokens, model: Model
+) -> None:
+    source = model.tokenizer.encode(patch.text, patch.pair)
     same_length(source, tokens)
-    contexts = kept_of([source], model).contexts
-    at = list(range(len(tokens)) if one.positions is None else one.positions)
-    for layer, head in one.heads:
-        changes.mixed(layer).then((head, at), contexts[layer][0, head, at])
+    cache = run_with_cache([source], model)
+    if isinstance(patch, PatchStates):
+        for index, position in patch.places:
+            hooks.edit_of_state(index).replace((position,), cache.states[index][0, position])
+        return
+    positions = list(range(len(tokens)) if patch.positions is None else patch.positions)
+    for layer, head in patch.heads:
+        hooks.edit_of_context(layer).replace((head, positions), cache.contexts[layer][0, head, positions])
 
 
-def _rows(one: Rows, layer: int, n: int, model: Model) -> tuple[list[int], Tensor]:
-    """The rows of a layer that change, and what stands in them, (row, key)."""
+def _replacement_rows(edit: ReplaceAttention, layer: int, n: int, model: Model) -> tuple[list[int], Tensor]:
+    """Return the query rows to replace in a layer and their new weights, (row, key), each row summing to 1.
+
+    A row that sees none of the new weights keeps its own.
+    """
     visible = torch.from_numpy(model.info.visibility.in_layer(layer, n)).to(model.device, model.dtype)
-    if isinstance(one.to, tuple):
-        wanted = visible.new_tensor(one.to).expand(n, n)
-    elif isinstance(one.to, int):
-        wanted = torch.zeros_like(visible)
-        wanted[:, one.to] = 1
-    else:
-        wanted = visible
-    wanted = wanted * visible
-    sums = wanted.sum(-1, keepdim=True)
-    rows = range(n) if one.query is None else (one.query,)
-    where = [row for row in rows if float(sums[row]) > 0]
-    return where, wanted[where] / sums[where]
+    if isinstance(edit.to, tuple):
+        target = visible.new_tensor(edit.to).expand(n, n)
+    elif isinstance(edit.to, int):
+        target = torch.zeros_like(visible)
+        target[:, edit.to] = 1
+    else:  # "uniform"
+        target = visible
+    target = target * visible
+    sums = target.sum(-1, keepdim=True)
+    queries = range(n) if edit.query is None else (edit.query,)
+    rows = [query for query in queries if float(sums[query]) > 0]
+    return rows, target[rows] / sums[rows]

@@ -1,11 +1,11 @@
-"""What a reader may do to the heads of a run: frozen values, part of the run's name (`Run.interventions`).
+"""Interventions on the heads of a run: frozen values, part of the run's name (`Run.interventions`).
 
-They act in the order in which they are given. Heads are (layer, head), positions those of tokens, all from 0; a state
-is what stands before a layer: 0 is the embedding, n_layers what the last layer gives, before the final norm.
+They act in the order given. Heads are (layer, head), positions those of tokens, all from 0; a state is the residual
+stream before a layer: 0 is the embedding, n_layers the last layer's output, before the final norm.
 
 Sources: Michel et al. 2019, section 2.3, and Voita et al. 2019 for factors (gates); Meng et al. 2022 and Zhang &
-Nanda 2023 for outputs and states taken over from another run (patching). Zero is not a neutral value: what is mixed
-after a head was made with its usual output there, hence `MeanAblation` beside it.
+Nanda 2023 for outputs and states from another run (patching). Zero is not a neutral value: later layers were trained
+with the head's usual output, hence `MeanAblation`.
 """
 
 import math
@@ -22,12 +22,12 @@ from mha_core.model import Model
 from mha_core.tokens import Tokens
 from mha_core.wording import Head, counted, head_name
 
-LARGEST = 100.0  # a factor beyond it says nothing that one below it does not
+MAX_FACTOR = 100.0  # larger factors show nothing new
 
 
 @dataclass(frozen=True)
-class Factor:
-    """What these heads mixed, times a factor: 0 takes them away, 1 leaves them, 2 doubles them."""
+class ScaleHeads:
+    """These heads' outputs times a factor: 0 ablates, 1 changes nothing, 2 doubles."""
 
     heads: tuple[Head, ...]
     factor: float = 0.0
@@ -38,7 +38,7 @@ class Factor:
 
 @dataclass(frozen=True)
 class MeanAblation:
-    """What these heads mixed, replaced by what each mixes on average over the built-in sentences.
+    """These heads' outputs replaced by each head's mean output over the built-in sentences.
 
     A causal model keeps its first token's own output, which carries the attention sink (Xiao et al. 2023); the mean is
     then over the positions after the first.
@@ -51,12 +51,11 @@ class MeanAblation:
 
 
 @dataclass(frozen=True)
-class Rows:
+class ReplaceAttention:
     """The weights of these heads replaced, in the row of the token `query` or in all rows.
 
-    `to`: "uniform" over what a token can see; the position of the one token that is looked at; or one number for
-    every token, divided by their sum over what the row can see. Among all rows, those that can see nothing of it stay
-    as they are.
+    `to`: "uniform" over all visible tokens; the position of the only token attended to; or one number for every token,
+    divided by their sum over the visible ones. With all rows, those that see none of it stay as they are.
     """
 
     heads: tuple[Head, ...]
@@ -70,7 +69,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class PatchHeads:
-    """What these heads mixed, taken over from a run of another text of as many tokens, at `positions` or all."""
+    """These heads' outputs from a run of another text of as many tokens, at `positions` or all."""
 
     heads: tuple[Head, ...]
     text: str
@@ -86,7 +85,7 @@ class PatchHeads:
 
 @dataclass(frozen=True)
 class PatchStates:
-    """States taken over from a run of another text of as many tokens: `places` are (state, position)."""
+    """States from a run of another text of as many tokens: `places` are (state, position)."""
 
     places: tuple[tuple[int, int], ...]
     text: str
@@ -96,7 +95,7 @@ class PatchStates:
         return f"{counted(len(self.places), 'state')} taken over from '{self.text}'"
 
 
-Intervention = Factor | MeanAblation | Rows | PatchHeads | PatchStates
+Intervention = ScaleHeads | MeanAblation | ReplaceAttention | PatchHeads | PatchStates
 
 
 def _names(heads: Iterable[Head]) -> str:
@@ -104,46 +103,43 @@ def _names(heads: Iterable[Head]) -> str:
 
 
 def heads_from(text: str, n_layers: int, n_heads: int) -> tuple[Head, ...]:
-    """Heads as a person lists them, layers and heads from 1: "19-7,18-4". Each once, in the order given.
+    """Parse a list of heads, layers and heads from 1: "19-7,18-4". Each once, in the order given.
 
-    Raises InputError for what is no such list, and for heads that are not there.
+    Raises InputError for text that is no such list, and for heads that the model does not have.
     """
     if not isinstance(text, str):
         raise InputError(f"Heads are named in a string, such as '4-2,6-6', not {type(text).__name__}.")
-    found: dict[Head, None] = {}
-    for part in filter(None, re.split(r"[,\s]+", text)):
-        found[head_from_name(part, n_layers, n_heads)] = None
-    return tuple(found)
+    names = filter(None, re.split(r"[,\s]+", text))
+    return tuple(dict.fromkeys(head_from_name(name, n_layers, n_heads) for name in names))
 
 
 def check(interventions: Sequence[Intervention], tokens: Tokens, model: Model) -> None:
-    """Raise InputError, in one sentence, for an intervention of nothing, or one that this text and this model do not
-    allow."""
-    for one in interventions:
-        if isinstance(one, PatchStates):
-            _check_places(one, tokens, model)
+    """Raise InputError, in one sentence, for an intervention that is empty or does not fit this text and model."""
+    for intervention in interventions:
+        if isinstance(intervention, PatchStates):
+            _check_places(intervention, tokens, model)
             continue
-        if not one.heads:
+        if not intervention.heads:
             raise InputError("No head is named. Write layer and head counted from 1, such as 4-2.")
-        check_heads(one.heads, model.n_layers, model.n_heads)
-        if isinstance(one, Factor):
-            check_factor(one.factor)
-        elif isinstance(one, Rows):
-            _check_rows(one, len(tokens), model)
-        elif isinstance(one, PatchHeads):
-            if one.positions == ():
+        check_heads(intervention.heads, model.n_layers, model.n_heads)
+        if isinstance(intervention, ScaleHeads):
+            check_factor(intervention.factor)
+        elif isinstance(intervention, ReplaceAttention):
+            _check_rows(intervention, len(tokens), model)
+        elif isinstance(intervention, PatchHeads):
+            if intervention.positions == ():
                 raise InputError("No position is named. Count tokens from 0, or leave positions out for all.")
-            _check_positions(one.positions or (), len(tokens))
+            _check_positions(intervention.positions or (), len(tokens))
 
 
 def check_factor(factor: float) -> None:
-    """Raise InputError for a factor that is no number or too large to mean anything."""
-    if not math.isfinite(factor) or abs(factor) > LARGEST:
-        raise InputError(f"The factor must be from {-LARGEST:g} to {LARGEST:g}, not {factor:g}.")
+    """Raise InputError for a factor that is not finite or beyond MAX_FACTOR."""
+    if not math.isfinite(factor) or abs(factor) > MAX_FACTOR:
+        raise InputError(f"The factor must be from {-MAX_FACTOR:g} to {MAX_FACTOR:g}, not {factor:g}.")
 
 
 def same_length(source: Tokens, into: Tokens) -> None:
-    """Raise InputError unless both texts have as many tokens: what is patched goes from place to same place."""
+    """Raise InputError unless both texts have as many tokens: a patch goes to the position it comes from."""
     if len(source) != len(into):
         raise InputError(
             f"The text to take from has {counted(len(source), 'token')} and the other {len(into):,}; "
@@ -152,7 +148,7 @@ def same_length(source: Tokens, into: Tokens) -> None:
 
 
 def check_position(position: int, n: int) -> None:
-    """Raise InputError for a position that a text of `n` tokens has not."""
+    """Raise InputError for a position that a text of `n` tokens does not have."""
     if not 0 <= position < n:
         raise InputError(f"Unknown position {position}. The text has {counted(n, 'token')}, counted from 0.")
 
@@ -162,31 +158,31 @@ def _check_positions(positions: Iterable[int], n: int) -> None:
         check_position(position, n)
 
 
-def _check_places(one: PatchStates, tokens: Tokens, model: Model) -> None:
-    if not one.places:
+def _check_places(patch: PatchStates, tokens: Tokens, model: Model) -> None:
+    if not patch.places:
         raise InputError("No state is named. Give (state, position), both counted from 0.")
-    for state, _ in one.places:
+    for state, _ in patch.places:
         if not 0 <= state <= model.n_layers:
             raise InputError(f"Unknown state {state}. {model.title} has {counted(model.n_layers, 'layer')}.")
-    _check_positions((position for _, position in one.places), len(tokens))
+    _check_positions((position for _, position in patch.places), len(tokens))
 
 
-def _check_rows(one: Rows, n: int, model: Model) -> None:
-    _check_positions(() if one.query is None else (one.query,), n)
-    rows = slice(None) if one.query is None else slice(one.query, one.query + 1)
-    masks = {layer: model.info.visibility.in_layer(layer, n)[rows] for layer, _ in one.heads}
-    if isinstance(one.to, tuple):
-        if len(one.to) != n:
+def _check_rows(edit: ReplaceAttention, n: int, model: Model) -> None:
+    _check_positions(() if edit.query is None else (edit.query,), n)
+    rows = slice(None) if edit.query is None else slice(edit.query, edit.query + 1)
+    masks = {layer: model.info.visibility.in_layer(layer, n)[rows] for layer, _ in edit.heads}
+    if isinstance(edit.to, tuple):
+        if len(edit.to) != n:
             raise InputError(
-                f"{counted(len(one.to), 'number', ('was', 'were'))} given for a row of {counted(n, 'token')}."
+                f"{counted(len(edit.to), 'number', ('was', 'were'))} given for a row of {counted(n, 'token')}."
             )
-        in_sight = min(float((visible @ np.array(one.to)).max()) for visible in masks.values())
-        if not all(math.isfinite(number) and number >= 0 for number in one.to) or not in_sight > 0:
+        in_sight = min(float((visible @ np.array(edit.to)).max()) for visible in masks.values())
+        if not all(math.isfinite(number) and number >= 0 for number in edit.to) or not in_sight > 0:
             raise InputError("The numbers of a row must be 0 or more, and one that the token sees above 0.")
-    elif isinstance(one.to, int):
-        _check_positions((one.to,), n)
-        blind = next((layer for layer, visible in masks.items() if not visible[:, one.to].any()), None)
+    elif isinstance(edit.to, int):
+        _check_positions((edit.to,), n)
+        blind = next((layer for layer, visible in masks.items() if not visible[:, edit.to].any()), None)
         if blind is not None:
-            raise InputError(f"Token {one.query} cannot see token {one.to} in layer {blind + 1}.")
-    elif one.to != "uniform":
-        raise InputError(f"Weights can be uniform, on one token, or numbers; '{str(one.to)[:40]}' is none.")
+            raise InputError(f"Token {edit.query} cannot see token {edit.to} in layer {blind + 1}.")
+    elif edit.to != "uniform":
+        raise InputError(f"Weights can be uniform, on one token, or numbers; '{str(edit.to)[:40]}' is none.")

@@ -1,7 +1,7 @@
-"""What an intervention is measured by: frozen values, bound to a text and a model before they are counted.
+"""Outcomes that measure an intervention: frozen values, bound to a text and a model before use.
 
-In: the states that a run ends with, after the final norm, (batch, n, d_model). Out: numbers (batch, measure), named;
-the first is the outcome, the others are said beside it.
+In: a run's final states, after the final norm, (batch, n, d_model). Out: numbers (batch, measure), named; the first is
+the outcome, the others are shown beside it.
 
 Source: Wang et al. 2022, section 2, for the difference of two logits (it does not saturate as a probability does).
 """
@@ -19,16 +19,16 @@ from mha_core.prediction import likeliest, of_pieces
 from mha_core.tokens import Tokens
 from mha_core.trace import run, to_numpy
 
-GUESSES = 50  # among which the two words are looked for that are measured unless others are asked for
-SCORES_AT_ONCE = 32_000_000  # numbers of logits that are held together
+N_GUESSES = 50  # likeliest tokens searched for the two default words
+MAX_SCORES = 32_000_000  # logits held in memory together
 
 
 @dataclass(frozen=True)
-class Word:
-    """The logit of a word where the model predicts one, less that of another; and their probabilities.
+class LogitDifference:
+    """Logit of a word where the model predicts one, less that of another; and their probabilities.
 
-    The words are one token each, with the space before them where one belongs there (" Mary"). `position`: the last
-    token of a decoder's text, the first [MASK] of an encoder's, unless one is given.
+    The words are one token each, with their leading space where one belongs (" Mary"). `position` defaults to the last
+    token of a decoder's text, the first [MASK] of an encoder's.
     """
 
     target: str
@@ -38,53 +38,53 @@ class Word:
 
 @dataclass(frozen=True)
 class Loss:
-    """The mean loss of a decoder over a text, in nats a token, from the token at `first` on (1: all that have one
-    before them). Of a text said twice, `first` is where the second copy begins.
+    """Mean loss of a decoder over a text, in nats a token, from the token at `first` on (1: all after the first).
+    Of a text repeated once, `first` is where the second copy begins.
     """
 
     first: int = 1
 
 
 @dataclass(frozen=True)
-class Cosine:
-    """The cosine of the text's embedding (mean pooling) with the one that a plain run gives: 1 before."""
+class EmbeddingCosine:
+    """Cosine of the text's embedding (mean pooling) with that of a plain run: 1 before."""
 
 
 @dataclass(frozen=True)
 class State:
-    """The cosine of what the model ends with at one token, with what a plain run gives there: 1 before."""
+    """Cosine of one token's final state with that of a plain run: 1 before."""
 
     position: int
 
 
-Outcome = Word | Loss | Cosine | State
+Outcome = LogitDifference | Loss | EmbeddingCosine | State
 
 
 @dataclass(frozen=True, eq=False)
-class Bound:
-    """An outcome of one text and one model: `of` takes final states (batch, n, d_model) to (batch, measure)."""
+class BoundOutcome:
+    """Outcome of one text and model: `measure` takes final states (batch, n, d_model) to numbers (batch, measure)."""
 
     names: tuple[str, ...]
-    of: Callable[[Tensor], Tensor]
+    measure: Callable[[Tensor], Tensor]
 
 
-def bind(outcome: Outcome, tokens: Tokens, model: Model) -> Bound:
-    """The outcome for this text and model. Raises InputError for words, positions or a loss that it has not."""
-    if isinstance(outcome, Word):
+def bind(outcome: Outcome, tokens: Tokens, model: Model) -> BoundOutcome:
+    """Bind an outcome to a text and model. Raises InputError for words, positions or a loss that they do not have."""
+    if isinstance(outcome, LogitDifference):
         return _word(outcome, tokens, model)
     if isinstance(outcome, Loss):
         return _loss(outcome, tokens, model)
     plain = run([tokens], model, need_weights=False).hidden
-    if isinstance(outcome, Cosine):
+    if isinstance(outcome, EmbeddingCosine):
         mean = plain.mean(1)
-        return Bound(("cosine of the embedding",), lambda hidden: _cosine(hidden.mean(1), mean))
+        return BoundOutcome(("cosine of the embedding",), lambda hidden: _cosine(hidden.mean(1), mean))
     check_position(outcome.position, len(tokens))
-    at = plain[:, outcome.position]
-    return Bound(("cosine of the state",), lambda hidden: _cosine(hidden[:, outcome.position], at))
+    state = plain[:, outcome.position]
+    return BoundOutcome(("cosine of the state",), lambda hidden: _cosine(hidden[:, outcome.position], state))
 
 
 def token_of(word: str, model: Model) -> int:
-    """The number of the one token that spells this word. Raises InputError if there is no such token."""
+    """Return the id of the one token that spells this word. Raises InputError if no token does."""
     ids = model.tokenizer.ids_of(word)
     if len(ids) == 1 and not model.tokenizer.is_special(ids[0]):
         return ids[0]
@@ -99,7 +99,7 @@ def token_of(word: str, model: Model) -> int:
 
 
 def spaced(word: str, model: Model) -> str:
-    """The word as it would be the next one, " Mary", where that is a token; else as it was typed."""
+    """Return the word with a leading space, " Mary", where that is a token; else as typed."""
     with_space = f" {word}"
     return word if word.startswith(" ") or len(model.tokenizer.ids_of(with_space)) != 1 else with_space
 
@@ -107,30 +107,30 @@ def spaced(word: str, model: Model) -> str:
 def default_outcome(
     tokens: Tokens, model: Model, target: str | None = None, against: str | None = None
 ) -> Outcome:
-    """What to measure if a reader asks for nothing else: the likeliest word against the second, or, in a model that
-    predicts no word here, the cosine of the embedding.
+    """Return the outcome of this target, or by default: the likeliest word against the second; the cosine of the
+    embedding where the model predicts no word.
     """
     if target is not None:
-        return Word(target, against)
+        return LogitDifference(target, against)
     if against is not None:
         raise InputError("`against` needs a target. Give the target word too.")
     mask = model.tokenizer.mask_id
     if model.next_head is None and (model.masked_head is None or mask not in tokens.ids):
-        return Cosine()
+        return EmbeddingCosine()
     hidden = run([tokens], model, need_weights=False).hidden[0, place_of(None, tokens, model)]
     with torch.inference_mode():
         guesses = likeliest(
-            to_numpy(scores_of(hidden, model)), model, min(GUESSES, model.tokenizer.vocab_size)
+            to_numpy(scores_of(hidden, model)), model, min(N_GUESSES, model.tokenizer.vocab_size)
         )
-    # A part of a character, or of a word, cannot be asked for by its spelling.
+    # A part of a character or word has no spelling that encodes to it alone.
     words = [guess.text for guess in guesses if model.tokenizer.ids_of(guess.text) == (guess.id,)]
     if not words:
         raise InputError("What the model holds likeliest here are parts of words; give the word to predict.")
-    return Word(words[0], words[1] if len(words) > 1 else None)
+    return LogitDifference(words[0], words[1] if len(words) > 1 else None)
 
 
 def place_of(position: int | None, tokens: Tokens, model: Model) -> int:
-    """Where the model predicts a word. Raises InputError where it predicts none."""
+    """Return the position where the model predicts a word. Raises InputError where it predicts none."""
     if position is not None:
         check_position(position, len(tokens))
         return position
@@ -146,7 +146,7 @@ def place_of(position: int | None, tokens: Tokens, model: Model) -> int:
 
 
 def scores_of(hidden: Tensor, model: Model) -> Tensor:
-    """Final states (..., d_model) to the score of every token of the vocabulary, float32 at least."""
+    """Return the score of every token of the vocabulary at final states (..., d_model), float32 at least."""
     head = model.next_head or model.masked_head
     if head is None:
         raise InputError(f"{model.title} predicts no word; its outcome is the embedding.")
@@ -154,22 +154,22 @@ def scores_of(hidden: Tensor, model: Model) -> Tensor:
     return scores if scores.dtype == torch.float64 else scores.float()
 
 
-def _word(outcome: Word, tokens: Tokens, model: Model) -> Bound:
+def _word(outcome: LogitDifference, tokens: Tokens, model: Model) -> BoundOutcome:
     place = place_of(outcome.position, tokens, model)
     words = [outcome.target, *([] if outcome.against is None else [outcome.against])]
     ids = [token_of(word, model) for word in words]
-    main = "logit" if outcome.against is None else "logit difference"
+    name = "logit" if outcome.against is None else "logit difference"
 
-    def of(hidden: Tensor) -> Tensor:
+    def measure(hidden: Tensor) -> Tensor:
         scores = scores_of(hidden[:, place], model)
-        chosen = scores[:, ids]
-        first = chosen[:, 0] - chosen[:, 1] if len(ids) == 2 else chosen[:, 0]
-        return torch.cat([first[:, None], (chosen - scores.logsumexp(-1, keepdim=True)).exp()], 1)
+        logits = scores[:, ids]
+        first = logits[:, 0] - logits[:, 1] if len(ids) == 2 else logits[:, 0]
+        return torch.cat([first[:, None], (logits - scores.logsumexp(-1, keepdim=True)).exp()], 1)
 
-    return Bound((main, *(f"probability of '{word}'" for word in words)), of)
+    return BoundOutcome((name, *(f"probability of '{word}'" for word in words)), measure)
 
 
-def _loss(outcome: Loss, tokens: Tokens, model: Model) -> Bound:
+def _loss(outcome: Loss, tokens: Tokens, model: Model) -> BoundOutcome:
     if model.next_head is None:
         raise InputError(f"{model.title} predicts no next word, so a text has no loss under it.")
     if len(tokens) < 2 or not 1 <= outcome.first < len(tokens):
@@ -179,24 +179,24 @@ def _loss(outcome: Loss, tokens: Tokens, model: Model) -> Bound:
         )
     first, ids = outcome.first, torch.tensor(tokens.ids, device=model.device)
 
-    def of(hidden: Tensor) -> Tensor:
+    def measure(hidden: Tensor) -> Tensor:
         return torch.stack([losses(states, ids, model)[first - 1 :].mean() for states in hidden])[:, None]
 
-    return Bound(("loss",), of)
+    return BoundOutcome(("loss",), measure)
 
 
 def losses(hidden: Tensor, ids: Tensor, model: Model) -> Tensor:
-    """The loss (-log probability, nats) of a text's tokens but the first: (n, d_model), (n,) to (n - 1,)."""
-    found = list[Tensor]()
-    step = max(1, SCORES_AT_ONCE // model.tokenizer.vocab_size)
+    """Return the loss (-log probability, nats) of all tokens but the first: (n, d_model), (n,) to (n - 1,)."""
+    losses_of_steps = list[Tensor]()
+    step = max(1, MAX_SCORES // model.tokenizer.vocab_size)
     for start in range(0, len(ids) - 1, step):
         stop = min(start + step, len(ids) - 1)
         scores = scores_of(hidden[start:stop], model)
         right = scores.gather(1, ids[start + 1 : stop + 1, None])[:, 0]
-        found.append(scores.logsumexp(-1) - right)
-    return torch.cat(found)
+        losses_of_steps.append(scores.logsumexp(-1) - right)
+    return torch.cat(losses_of_steps)
 
 
 def _cosine(a: Tensor, b: Tensor) -> Tensor:
-    """(batch, width) with (1, width), as (batch, 1), in double precision."""
+    """Return cosines of (batch, width) with (1, width), as (batch, 1), in double precision."""
     return torch.cosine_similarity(a.double(), b.double(), dim=-1)[:, None]

@@ -1,4 +1,4 @@
-"""Prompts of one kind: the project's own, those of a file, and those that other names make of one sentence.
+"""Prompts of one kind: the project's own, those of a file, and copies of one sentence with other names.
 
 Sources of the two tasks: Wang et al. 2022, section 2 (the indirect object, with names in the orders ABBA and BABA);
 Linzen et al. 2016 (agreement over an attractor). The sentences are this project's.
@@ -16,13 +16,13 @@ from mha_core.experiments.outcomes import spaced
 from mha_core.model import Model
 from mha_core.resources import asset
 
-USUAL = 12  # prompts made of one
-NAMES_AT_LEAST = 4  # or there is no other prompt with other names
+N_PROMPTS = 12  # made of one by default
+MIN_PROMPTS = 4  # with fewer, no other prompt has two other names
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """The beginning of a sentence, the word that should come next, and the one that should not, if one is named."""
+    """Beginning of a sentence, the word that should come next, and one that should not, or None."""
 
     text: str
     target: str
@@ -30,15 +30,15 @@ class Prompt:
 
     @property
     def answers(self) -> tuple[str, ...]:
-        """Both words, or the one that is named."""
+        """Both words, or the target alone."""
         return (self.target,) if self.against is None else (self.target, self.against)
 
 
 @dataclass(frozen=True)
 class Prompts:
-    """`name`: the indirect object against the subject said again; `agreement`: the verb's right form against the one
-    that the nearest noun would have; `ordinary`: passages of two or three sentences; `names`: ordinary first names;
-    `naming`: beginnings with {A}, {B} and {B} again, after which a name comes, each as far back as seldom another."""
+    """The project's own. `name`: the indirect object against the repeated subject; `agreement`: the verb's right form
+    against that of the nearest noun; `ordinary`: passages of two or three sentences; `names`: common first names;
+    `naming`: beginnings with {A}, {B} and {B} again, before a name, at distances that few of them share."""
 
     name: tuple[Prompt, ...]
     agreement: tuple[Prompt, ...]
@@ -49,7 +49,7 @@ class Prompts:
 
 @cache
 def prompts(path: Path | None = None) -> Prompts:
-    """Read the project's own. Raises InputError if the file is not what this module describes."""
+    """Read the project's own. Raises InputError if the file does not hold `Prompts`."""
     path = path or asset("experiments.json")
     try:
         raw = json.loads(path.read_text(encoding="utf-8"))
@@ -65,29 +65,29 @@ def prompts(path: Path | None = None) -> Prompts:
 
 
 def read_prompts(lines: Sequence[str], model: Model) -> tuple[Prompt, ...]:
-    """Read one prompt a line: its text, its answer and the other answer, between tabs.
+    """Read one prompt a line: its text, its answer and the other answer, separated by tabs.
 
     Raises InputError for a line of another form.
     """
-    found = list[Prompt]()
+    parsed = list[Prompt]()
     for number, line in enumerate(lines, 1):
         text, *answers = line.rstrip("\r").split("\t")
         if len(answers) != 2 or not all(answers):
             raise InputError(f"Line {number} must be a prompt and its two answers, separated by tabs.")
-        found.append(Prompt(text, *(spaced(answer, model) for answer in answers)))
-    return tuple(found)
+        parsed.append(Prompt(text, *(spaced(answer, model) for answer in answers)))
+    return tuple(parsed)
 
 
-def with_other_names(prompt: Prompt, model: Model, n: int = USUAL) -> tuple[Prompt, ...]:
-    """Make `n` prompts of one by putting other first names in place of its two names; the first is the prompt itself.
+def with_other_names(prompt: Prompt, model: Model, n: int = N_PROMPTS) -> tuple[Prompt, ...]:
+    """Make `n` prompts of one by replacing its two names with other first names; the first is the prompt itself.
 
-    The names stand in a ring, each taken once for the first and once for the second name. Where the sentence begins
-    with "A and B", half of the prompts begin with "B and A" (BABA beside ABBA). All have as many tokens. Empty where
-    the sentence does not have two names that are one token each, or the vocabulary has too few. Raises InputError for
-    fewer than four prompts, or more than there are names.
+    Each name serves once as the first and once as the second name. Where the sentence begins with "A and B", half of
+    the prompts begin with "B and A" (BABA beside ABBA). All have as many tokens. Empty where the sentence does not
+    have two names that are one token each, or the vocabulary has too few. Raises InputError for fewer than four
+    prompts, or more than there are names.
     """
-    if not NAMES_AT_LEAST <= n <= len(prompts().names):
-        raise InputError(f"Choose {NAMES_AT_LEAST} to {len(prompts().names)} prompts, not {n}.")
+    if not MIN_PROMPTS <= n <= len(prompts().names):
+        raise InputError(f"Choose {MIN_PROMPTS} to {len(prompts().names)} prompts, not {n}.")
     own = _two_names(prompt)
     first = re.match(r"\w*", prompt.text).group()  # type: ignore[union-attr]  # it matches any text
     ring = [
@@ -101,17 +101,17 @@ def with_other_names(prompt: Prompt, model: Model, n: int = USUAL) -> tuple[Prom
     both = " and ".join(own)
     swapped = prompt.text.replace(both, " and ".join(reversed(own)), 1)
     can_swap = prompt.text.find(both) == prompt.text.find(own[0])
-    found = list[Prompt]()
+    renamed = list[Prompt]()
     for i in range(n):
         other = dict(zip(own, (ring[i], ring[(i + 1) % n]), strict=True))
         text = swapped if can_swap and i // 2 % 2 else prompt.text
-        found.append(Prompt(_renamed(text, other), *(_renamed(word, other) for word in prompt.answers)))
-    lengths = {len(model.tokenizer.encode(each.text)) for each in found}
-    return tuple(found) if len(lengths) == 1 else ()
+        renamed.append(Prompt(_renamed(text, other), *(_renamed(word, other) for word in prompt.answers)))
+    lengths = {len(model.tokenizer.encode(each.text)) for each in renamed}
+    return tuple(renamed) if len(lengths) == 1 else ()
 
 
 def _two_names(prompt: Prompt) -> list[str]:
-    """The names of a sentence in their order: its answers if both are names in it, else the first names it has."""
+    """Return the names of a sentence in order: its answers if both are names in it, else the first names it has."""
     words = list(dict.fromkeys(re.findall(r"\w+", prompt.text)))
     answers = {word.strip() for word in prompt.answers}
     if len(answers) == 2 and all(word in words and word.istitle() for word in answers):
@@ -120,4 +120,4 @@ def _two_names(prompt: Prompt) -> list[str]:
 
 
 def _renamed(text: str, other: dict[str, str]) -> str:
-    return re.sub(rf"\b({'|'.join(map(re.escape, other))})\b", lambda found: other[found[0]], text)
+    return re.sub(rf"\b({'|'.join(map(re.escape, other))})\b", lambda match: other[match[0]], text)

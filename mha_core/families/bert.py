@@ -23,7 +23,7 @@ from mha_core.errors import SizeError
 from mha_core.families.family import Family, Rules, Tensors, refuse_unless
 from mha_core.multihead import MultiHeadAttention
 from mha_core.settings import real, whole, word
-from mha_core.stack import ACTIVATIONS, SIZES, Block, Stack, StackConfig, table
+from mha_core.stack import ACTIVATIONS, MAX_SIZES, Block, Stack, StackConfig, table
 from mha_core.tokenizer_files import tokenizer_of, wordpiece_of
 from mha_core.tokens import Specials, Tokenizer
 
@@ -97,8 +97,10 @@ class EncoderConfig(StackConfig):
         if not self.d_embedding:
             object.__setattr__(self, "d_embedding", self.d_model)
         super().__post_init__()
-        if not 1 <= self.d_embedding <= SIZES["d_model"]:
-            raise SizeError(f"d_embedding is {self.d_embedding}; it must be from 1 to {SIZES['d_model']:,}.")
+        if not 1 <= self.d_embedding <= MAX_SIZES["d_model"]:
+            raise SizeError(
+                f"d_embedding is {self.d_embedding}; it must be from 1 to {MAX_SIZES['d_model']:,}."
+            )
 
 
 class DistilBertConfig(EncoderConfig):

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from mha_core.errors import InputError
-from mha_core.experiments.outcomes import SCORES_AT_ONCE, token_of
+from mha_core.experiments.outcomes import MAX_SCORES, token_of
 from mha_core.interrupt import check_interrupt
 from mha_core.model import Model
 from mha_core.residual_parts import exact, next_matrix, norm_before
@@ -114,7 +114,7 @@ def _ranks(written: Tensor, unembedding: Tensor, own: Tensor) -> Tensor:
     """How many other logits are no smaller than that of each token itself, and how many no larger, (2, token): a head
     that writes nothing neither copies nor suppresses."""
     found = list[Tensor]()
-    at_once = max(1, SCORES_AT_ONCE // len(unembedding))
+    at_once = max(1, MAX_SCORES // len(unembedding))
     for start in range(0, len(own), at_once):
         logits = written[start : start + at_once] @ unembedding.T
         itself = logits.gather(1, own[start : start + at_once, None])

@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 
-from mha_core.experiments import last, sweep_prompts, with_other_names
+from mha_core.experiments import final_result, sweep_prompts, with_other_names
 from mha_core.experiments.shipped_sweep import FILE, METHOD, PROMPT
 from mha_core.load import load_model
 from mha_core.model_list import DECODER
@@ -14,7 +14,7 @@ from mha_core.resources import asset
 def main() -> None:
     """Ablate every head over the prompts, and write what becomes of the answers to `assets/experiments`."""
     model = load_model(DECODER)
-    effects = last(sweep_prompts(with_other_names(PROMPT, model), model, METHOD))
+    effects = final_result(sweep_prompts(with_other_names(PROMPT, model), model, METHOD))
     path = asset("experiments", FILE)
     np.savez_compressed(
         path,

@@ -18,7 +18,7 @@ import torch
 
 import mha_core
 from mha_core.cli import main
-from mha_core.experiments import Factor, Word, every_head, heads_from, measure
+from mha_core.experiments import LogitDifference, ScaleHeads, heads_from, measure, sweep_heads
 from mha_core.heads.measures import importance
 
 ROOT = Path(__file__).parents[2]
@@ -115,12 +115,12 @@ def next_command(names):
 
 
 def heads_taken_away(names):
-    model, outcome = load("smollm2"), Word(" Mary", " John")
+    model, outcome = load("smollm2"), LogitDifference(" Mary", " John")
     tokens = model.tokenizer.encode(TEXTS["mary"])
     before = measure(tokens, model, outcome)[0]
-    without = {name: Factor(heads_from(name, 30, 9), 0.0) for name in names if "-" in name}
+    without = {name: ScaleHeads(heads_from(name, 30, 9), 0.0) for name in names if "-" in name}
     found = {name: measure(tokens, model, outcome, (one,))[0] - before for name, one in without.items()}
-    *_, part = islice(every_head(tokens, model, outcome), 10)  # the last layer first: layers 30 to 21
+    *_, part = islice(sweep_heads(tokens, model, outcome), 10)  # the last layer first: layers 30 to 21
     return found | {"before": before, "sum from layer 21": part.result.effect[20:].sum()}
 
 

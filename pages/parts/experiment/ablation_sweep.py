@@ -9,17 +9,17 @@ import streamlit as st
 from mha_core import AttentionRecord, Model
 from mha_core.experiments import (
     METHODS,
-    Effects,
+    LogitDifference,
     Method,
     Outcome,
-    Part,
+    PartialResult,
     Prompt,
     PromptEffects,
-    Word,
+    SweepResult,
     default_outcome,
-    every_head,
     read_sweep,
     spaced,
+    sweep_heads,
     sweep_prompts,
     token_of,
     with_other_names,
@@ -37,7 +37,7 @@ from pages.parts.frame.page_text import say
 from pages.parts.frame.progress import work
 from pages.parts.frame.request import Request
 
-Found = tuple[Effects | PromptEffects, pd.DataFrame | None]  # the sweep and the direct logit attribution
+Found = tuple[SweepResult | PromptEffects, pd.DataFrame | None]  # the sweep and the direct logit attribution
 NAMED = 3  # beside the first
 MOSTLY = 2  # times as large a change of one answer's logit as of the other's
 HELP = (
@@ -60,17 +60,17 @@ def view(request: Request) -> None:
         method = chosen_method(METHODS if prompts else ("zero", "mean"))
     roles = roles_of(request)
 
-    def begin() -> Iterator[Part[Found]]:
+    def begin() -> Iterator[PartialResult[Found]]:
         parts = attributed(record, used, outcome, prompts)
         if prompts and (shipped := read_sweep(used, prompts, method)):
-            yield Part(1.0, used.n_layers * used.n_heads, (shipped, parts))
+            yield PartialResult(1.0, used.n_layers * used.n_heads, (shipped, parts))
         elif prompts:
             for many in sweep_prompts(prompts, used, method):
-                yield Part(many.fraction, many.n, (many.result, parts))
+                yield PartialResult(many.fraction, many.n, (many.result, parts))
         else:
             factor = None if method == "mean" else 0.0
-            for one in every_head(record.tokens, used, outcome, factor=factor):
-                yield Part(one.fraction, one.n, (one.result, parts))
+            for one in sweep_heads(record.tokens, used, outcome, factor=factor):
+                yield PartialResult(one.fraction, one.n, (one.result, parts))
 
     def draw(both: Found | None) -> None:
         if both is None:
@@ -147,7 +147,7 @@ def outcome_of(record: AttentionRecord, used: Model, word: str, rival: str) -> O
 
 def prompts_of(record: AttentionRecord, used: Model, outcome: Outcome) -> tuple[Prompt, ...]:
     """Twelve prompts with other names; none where the sentence has no two names."""
-    if not isinstance(outcome, Word) or record.tokens.pair:
+    if not isinstance(outcome, LogitDifference) or record.tokens.pair:
         return ()
     return with_other_names(Prompt(record.tokens.text, outcome.target, outcome.against), used)
 
@@ -168,7 +168,7 @@ def chosen_method(offered: Sequence[Method]) -> Method:
     return chosen or offered[0]
 
 
-def one_text(effects: Effects, roles: Mapping[Head, Role], method: Method) -> str:
+def one_text(effects: SweepResult, roles: Mapping[Head, Role], method: Method) -> str:
     """Which head changes a single prompt's outcome most, or of a model that says no next word a sentence's."""
     names, before = effects.names, effects.before
     what = "prompt" if len(names) > 1 else "sentence"

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from mha_core import InputError
-from mha_core.experiments import Factor, Intervention, MeanAblation, heads_from
+from mha_core.experiments import Intervention, MeanAblation, ScaleHeads, heads_from
 from mha_core.wording import Head, head_name
 from pages.parts.frame.page_text import quoted
 
@@ -56,7 +56,7 @@ class Asked:
             return ()
         if self.setting.value == "mean":
             return (MeanAblation(self.heads),)
-        return (Factor(self.heads, float(self.setting.value)),)
+        return (ScaleHeads(self.heads, float(self.setting.value)),)
 
     @property
     def text(self) -> str:

@@ -9,7 +9,7 @@ from typing import Literal
 import pandas as pd
 
 from mha_core import AttentionRecord, Model, logit_attribution
-from mha_core.experiments import Outcome, Prompt, Word
+from mha_core.experiments import LogitDifference, Outcome, Prompt
 from mha_core.figures import charts
 from mha_core.logit_attribution import mean_attribution
 from mha_core.wording import counted, number, signed
@@ -23,7 +23,7 @@ def attributed(
 ) -> pd.DataFrame | None:
     """Return the attribution of the sweep's outcome, averaged over its prompts; None for a model that predicts no next
     word."""
-    if used.next_head is None or not isinstance(outcome, Word):
+    if used.next_head is None or not isinstance(outcome, LogitDifference):
         return None
     if prompts:
         return mean_attribution(prompts, used)

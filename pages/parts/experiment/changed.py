@@ -10,13 +10,13 @@ import numpy as np
 
 from mha_core import AttentionRecord, Model, NextToken
 from mha_core.experiments import (
-    Cosine,
+    EmbeddingCosine,
     Intervention,
+    attention_shift,
     measure,
-    moved_heads,
     next_words,
     state_cosines,
-    trace_changed,
+    trace_with_interventions,
 )
 from mha_core.heads.word_weights import FloatArray
 from mha_core.wording import Head
@@ -118,14 +118,14 @@ def _record(
 ) -> AttentionRecord:
     def make() -> AttentionRecord:
         with MODEL:
-            return trace_changed(record.tokens, used, how)
+            return trace_with_interventions(record.tokens, used, how)
 
     return cache.of_run(replace(request.run, interventions=how), used, "changed", make)
 
 
 def _moved(before: AttentionRecord, after: AttentionRecord) -> tuple[Moved, ...]:
     """The heads that look elsewhere, most of all first."""
-    shares = np.asarray(moved_heads(before, after))
+    shares = np.asarray(attention_shift(before, after))
     mean = shares.mean(-1)
     order = np.argsort(-mean, axis=None, kind="stable")
     found = []
@@ -150,4 +150,4 @@ def _cosines(
 
 def embedding_cosine(record: AttentionRecord, used: Model, how: tuple[Intervention, ...]) -> float:
     """The cosine of the text's embedding with what it is without the intervention."""
-    return measure(record.tokens, used, Cosine(), how)[0] if how else 1.0
+    return measure(record.tokens, used, EmbeddingCosine(), how)[0] if how else 1.0

@@ -6,7 +6,14 @@ import numpy as np
 import streamlit as st
 
 from mha_core import AttentionRecord, InputError, Model
-from mha_core.experiments import Effects, Outcome, Word, default_outcome, patch_heads, patch_states
+from mha_core.experiments import (
+    LogitDifference,
+    Outcome,
+    SweepResult,
+    default_outcome,
+    sweep_head_patches,
+    sweep_state_patches,
+)
 from mha_core.figures import charts
 from mha_core.heads.roles import Role
 from mha_core.heads.word_weights import FloatArray
@@ -51,17 +58,17 @@ def view(request: Request) -> None:
     outcome = None if other is None else shell.or_show_error(outcome_of, other, record, used)
     if other is None or outcome is None:
         return
-    sweep = patch_heads if shape != MAPS[1] else patch_states
+    sweep = sweep_head_patches if shape != MAPS[1] else sweep_state_patches
     key = ("patch", *map(repr, (request.run, donor, used.fingerprint, outcome, sweep.__name__)))
     roles = roles_of(request)
 
-    def draw(effects: Effects | None) -> None:
+    def draw(effects: SweepResult | None) -> None:
         if effects is None:
             return
         if effects.source is not None and effects.source[0] == effects.before[0]:
             say(no_way(effects), "finding")
             return
-        if sweep is patch_heads:
+        if sweep is sweep_head_patches:
             say(of_heads(effects), "finding")
             _heads(effects, request, used, roles, donor)
         else:
@@ -78,9 +85,9 @@ def view(request: Request) -> None:
         lambda: sweep(other, record.tokens, used, outcome),
         draw,
         unit=f"of {counted(used.n_layers * used.n_heads, 'head')} tried"
-        if sweep is patch_heads
+        if sweep is sweep_head_patches
         else "states tried",
-        one="" if sweep is patch_heads else "state tried",
+        one="" if sweep is sweep_head_patches else "state tried",
     )
 
 
@@ -103,26 +110,30 @@ def outcome_of(source: Tokens, record: AttentionRecord, used: Model) -> Outcome:
     if used.next_head is None:
         return default_outcome(record.tokens, used)
     if usual:
-        return Word(*usual)
+        return LogitDifference(*usual)
     theirs, own = (default_outcome(tokens, used) for tokens in (source, record.tokens))
-    if isinstance(theirs, Word) and isinstance(own, Word) and own.target != theirs.target:
-        return Word(theirs.target, own.target)
+    if (
+        isinstance(theirs, LogitDifference)
+        and isinstance(own, LogitDifference)
+        and own.target != theirs.target
+    ):
+        return LogitDifference(theirs.target, own.target)
     return theirs
 
 
-def no_way(effects: Effects) -> str:
+def no_way(effects: SweepResult) -> str:
     """Say that both sentences come to the same."""
     same = number(effects.before[0])
     return f"The {measured(effects.names)} is {same} in both sentences. Choose a source that differs."
 
 
-def ways(effects: Effects) -> str:
+def ways(effects: SweepResult) -> str:
     """Where the outcome stands, and where it stands in the other sentence."""
     there = "" if effects.source is None else f" in your sentence, {number(effects.source[0])} in the source"
     return f"The {measured(effects.names)} is {number(effects.before[0])}{there}"
 
 
-def of_heads(effects: Effects) -> str:
+def of_heads(effects: SweepResult) -> str:
     """The heads that recover most of the effect."""
     share = np.asarray(effects.recovered)
     if not np.isfinite(share).any():
@@ -135,7 +146,7 @@ def of_heads(effects: Effects) -> str:
     return f"Patching one head recovers at most {percent(float(share[found[0]]))} of the effect: {heads}."
 
 
-def of_states(effects: Effects, into: Tokens, source: Tokens) -> str:
+def of_states(effects: SweepResult, into: Tokens, source: Tokens) -> str:
     """Which token carries the difference, layer by layer."""
     share = np.asarray(effects.recovered)
     carried = carriers(share)
@@ -170,7 +181,9 @@ def label(into: Tokens, source: Tokens, position: int) -> str:
     return own if own == theirs else f"{theirs} → {own}"
 
 
-def _heads(effects: Effects, request: Request, used: Model, roles: Mapping[Head, Role], donor: str) -> None:
+def _heads(
+    effects: SweepResult, request: Request, used: Model, roles: Mapping[Head, Role], donor: str
+) -> None:
     draw_effects(
         effects.to_frame(),
         "recovered",
@@ -183,7 +196,7 @@ def _heads(effects: Effects, request: Request, used: Model, roles: Mapping[Head,
     )
 
 
-def _states(effects: Effects, into: Tokens, source: Tokens, said: Mapping[str, str]) -> None:
+def _states(effects: SweepResult, into: Tokens, source: Tokens, said: Mapping[str, str]) -> None:
     tokens = [label(into, source, i) for i in range(len(into))]
     share = np.asarray(effects.recovered).T
     figure = charts.cells(

@@ -70,21 +70,24 @@ def sweep_lines(request: Request, outcome: Outcome, method: str, prompts: Sequen
     """Return the lines that sweep all heads of the sentence, or of its prompts with other names."""
     kind = type(outcome).__name__
     if prompts:
-        (first, *_), names = prompts, ("Prompt", "last", "sweep_prompts", "with_other_names")
+        (first, *_), names = prompts, ("Prompt", "final_result", "sweep_prompts", "with_other_names")
         return [
             *model_lines(request, *names),
             f"prompts = with_other_names({first!r}, model)",
-            f"print(last(sweep_prompts(prompts, model, {method!r})).to_frame())",
+            f"print(final_result(sweep_prompts(prompts, model, {method!r})).to_frame())",
         ]
     factor = None if method == "mean" else 0.0
-    run = f"every_head(tokens, model, {outcome!r}, factor={factor})"
-    return [*model_lines(request, kind, "every_head", "last"), f"print(last({run}).to_frame())"]
+    run = f"sweep_heads(tokens, model, {outcome!r}, factor={factor})"
+    return [
+        *model_lines(request, kind, "sweep_heads", "final_result"),
+        f"print(final_result({run}).to_frame())",
+    ]
 
 
 def patch_lines(request: Request, source: str, outcome: Outcome, sweep: str) -> list[str]:
     """Return the lines that patch heads or states from the text `source`."""
     return [
-        *model_lines(request, type(outcome).__name__, "last", sweep),
+        *model_lines(request, type(outcome).__name__, "final_result", sweep),
         f"source = model.tokenizer.encode({source!r})",
-        f"print(last({sweep}(source, tokens, model, {outcome!r})).to_frame())",
+        f"print(final_result({sweep}(source, tokens, model, {outcome!r})).to_frame())",
     ]

@@ -89,7 +89,7 @@ def _say_refused(shown: Shown, against: str, request: Request) -> None:
 def beside(page: Page, shown: Shown, present: bool) -> Request:
     """Draw all controls but those for a text; return what they ask for, without a text."""
     request, readers, against = _beneath(page, shown, present)
-    _say_refused(shown, against)
+    _say_refused(shown, against, request)
     fetching.ask("model")
     _known_words([model.tokenizer for model in readers])
     return request

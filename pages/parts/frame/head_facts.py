@@ -10,7 +10,7 @@ from functools import cache
 
 from mha_core import HeadScopeError, Model
 from mha_core.app_command import ROLES
-from mha_core.experiments import Part
+from mha_core.experiments import PartialResult
 from mha_core.heads.atlas.shipped import Shipped, read_shipped
 from mha_core.heads.build_role_table import find_roles
 from mha_core.heads.roles import Role, roles
@@ -114,7 +114,7 @@ def _begin(used: Model) -> Job[RoleTable]:
 
     def parts() -> Parts[RoleTable]:
         found = store.STORE.get(_key(used), lambda: find_roles(used, options=Options(stop=between)))
-        yield Part(1.0, 1, found)
+        yield PartialResult(1.0, 1, found)
 
     job = FINDINGS.ask(_key(used), parts)
     FINDINGS.behind(job)

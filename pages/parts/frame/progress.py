@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
-from mha_core.experiments import Part
+from mha_core.experiments import PartialResult
 from mha_core.wording import counted
 from pages.parts.frame.page_text import say
 from pages.parts.serve.jobs import JOBS, Job, Line, Parts
@@ -26,7 +26,7 @@ def reader() -> str:
 
 def work(
     key: tuple[str, ...],
-    begin: Callable[[], Iterator[Part[T]]],
+    begin: Callable[[], Iterator[PartialResult[T]]],
     draw: Callable[[T | None], None],
     *,
     unit: str,

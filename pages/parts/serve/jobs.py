@@ -1,6 +1,6 @@
 """Long work behind the pages, moved on in a thread for as long as somebody looks at it. No Streamlit here.
 
-In: a key that says what is computed, and an iterator of `Part`s. Out: a `Job`, the same one for all who ask for it:
+In: a key that says what is computed, and an iterator of `PartialResult`s. Out: a `Job`, the same one for all who ask:
 how far it is, the result so far, what went wrong. A `Line` moves its jobs on in turns, one for each reader.
 """
 
@@ -14,11 +14,11 @@ from threading import BoundedSemaphore, Event, Lock, RLock, Thread
 from typing import Any, Generic, TypeVar
 
 from mha_core import HeadScopeError
-from mha_core.experiments import Part
+from mha_core.experiments import PartialResult
 
 T = TypeVar("T")
 R = TypeVar("R")
-Parts = Generator[Part[T], None, None]
+Parts = Generator[PartialResult[T], None, None]
 
 LOG = logging.getLogger("streamlit.headscope")
 LOOKED_AWAY = 20.0  # seconds without a look, then a reader is taken to be gone
@@ -37,7 +37,7 @@ class Job(Generic[T]):
         self._parts: Parts[T] | None = None
         self._moving = Lock()
         self.looks: dict[str, float] = {}  # when each reader looked last; 0 for one who has stopped it
-        self.step: Part[T] | None = None
+        self.step: PartialResult[T] | None = None
         self.seconds = 0.0
         self.finished, self.problem = False, ""
 
@@ -57,7 +57,7 @@ class Job(Generic[T]):
         """Whether it works, or waits to, and this reader has not stopped it."""
         return not self.finished and self.looks.get(reader, 0.0) > 0
 
-    def read(self, make: Callable[[Part[T]], R]) -> R | None:
+    def read(self, make: Callable[[PartialResult[T]], R]) -> R | None:
         """`make` of the last part, while nobody moves the work on; None before the first."""
         with self._moving:
             return None if self.step is None else make(self.step)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from mha_core import HeadScopeError
-from mha_core.experiments import Part
+from mha_core.experiments import PartialResult
 from mha_core.training.worker import unpacked
 from pages.parts.serve.jobs import Job, Line, Parts
 
@@ -108,7 +108,7 @@ class Training:
                     return
                 self._take(message)
                 try:
-                    yield Part(message["fraction"], len(self._course.rows), self._course)
+                    yield PartialResult(message["fraction"], len(self._course.rows), self._course)
                 except GeneratorExit:
                     self._pause(process)
                     raise
