@@ -69,7 +69,7 @@ def test_a_cell_that_would_start_a_formula_is_text(start):
         ("trace", "x", "--model", "/etc"),
         ("trace", "x", "--device", "tpu"),
         ("atlas", "--head", "9-9"),
-        ("next", "x", "--model", "classroom", "--sha256", "0" * 64),
+        ("trace", "x", "--model", "classroom", "--sha256", "0" * 64),
         ("trace", "x", "--precision", "int8"),
         ("trace", "x", "--format", "xml"),
         ("trace", "x", "--layer", "four"),

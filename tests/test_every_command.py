@@ -285,7 +285,7 @@ CASES = {
         ("atlas --head 5-3", "", atlas_answer, "minilm", {"head": (4, 2), "shipped": True}),
         ("atlas FILE.txt --model BERT --head 4-2", FILE, atlas_answer, "BERT", {"head": (3, 1)}),
     ],
-    "merge": [("merge PARTS", FILE, atlas_answer, "classroom")],
+    "merge": [("merge PARTS", FILE, atlas_answer, "BERT")],
     "learn jobs": [
         ("learn jobs --steps 2", "", learning_answer, "minilm", "jobs", 1, 4, 0, 2),
         ("learn jobs --steps 1 --layers 2 --heads 2 --seed 3", "", learning_answer, "minilm", "jobs", 2, 2, 3, 1),
@@ -349,7 +349,12 @@ def run(home, capsys, monkeypatch, tmp_path):
                 shard.write_text(line, encoding="utf-8")
             for part in (1, 2):
                 compute_part(
-                    "atlas", {"model": "classroom"}, list(map(str, shards)), part, 2, tmp_path / "parts"
+                    "atlas",
+                    {"model": str(home / "BERT")},
+                    list(map(str, shards)),
+                    part,
+                    2,
+                    tmp_path / "parts",
                 )
             return str(tmp_path / "parts")
         return word
