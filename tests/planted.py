@@ -90,12 +90,13 @@ def looks_of(trees: list[Sentence], planted: dict[int, Head], seed: int = 0, n_h
     return frame_of_looks(trees, looks_by_text)
 
 
-def frame_of_looks(trees: list[Sentence], looks: list[np.ndarray]) -> Frame:
+def frame_of_looks(trees: list[Sentence], looks: list[np.ndarray], is_causal: bool = False) -> Frame:
     """What heads look at in treebank sentences, (word, direction, head) each."""
     sources = [(one.source, one.pair or one.text) for one in trees]
-    return frame_of(
-        sources, trees, [{"looks": each, "n_candidates": np.full(len(each), len(each) - 1)} for each in looks]
-    )
+    n_words = [np.arange(len(each)) for each in looks]
+    n_others = [each if is_causal else np.full_like(each, len(each) - 1) for each in n_words]
+    columns = [{"looks": each, "n_candidates": n} for each, n in zip(looks, n_others, strict=True)]
+    return frame_of(sources, trees, columns)
 
 
 def scored(frame: Frame, *keys: str) -> list[ScoredCases]:

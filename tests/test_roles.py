@@ -19,6 +19,7 @@ from mha_core.heads.similarity import SimilarityCollector
 from mha_core.heads.surface import fold_weights
 from mha_core.heads.survey import TextItem
 from mha_core.heads.word_weights import entropy
+from mha_core.visibility import Visibility
 from tests import planted
 from tests.heads_by_hand import looking, tokens_of
 
@@ -81,8 +82,8 @@ def test_every_case_its_control_and_its_other_dependents_are_those_of_a_slow_cou
     for one in trees:
         other = chance.integers(1, len(one.words), (2, 3, len(one.words)))
         looks.append((np.arange(len(one.words)) + other) % len(one.words))  # nobody at itself
-    frame = planted.frame_of_looks(trees, [each.transpose(2, 0, 1) for each in looks])
-    measured = {one.question.key: one for one in RelationQuestions(is_causal).scored(frame, "t")}
+    frame = planted.frame_of_looks(trees, [each.transpose(2, 0, 1) for each in looks], is_causal)
+    measured = {one.question.key: one for one in RelationQuestions(Visibility(is_causal)).scored(frame, "t")}
 
     def share(hits):
         return np.mean(hits, axis=0) if hits else np.full(3, np.nan)

@@ -10,11 +10,14 @@ from mha_core import load_model, trace
 from mha_core.experiments import ReplaceAttention, trace_with_interventions
 from mha_core.external_records import tokens_of_strings
 from mha_core.heads.atlas.features import features, pair_features
+from mha_core.heads.cases import TIE
 from mha_core.heads.corpora import PronounCase, Sentence
-from mha_core.heads.questions.places import PlaceLog
-from mha_core.heads.questions.pronouns import ChoiceCase, ChoiceLog
-from mha_core.heads.questions.repeated import IN_ORDER, Repeated, RepeatedLog
-from mha_core.heads.questions.syntax import LooksLog, Tree
+from mha_core.heads.questions.choices import Choice
+from mha_core.heads.questions.places import PlaceQuestions
+from mha_core.heads.questions.pronouns import ChoiceQuestions
+from mha_core.heads.questions.question_set import FrameCollector
+from mha_core.heads.questions.repeated import IN_ORDER, Repeated, RepeatedCollector
+from mha_core.heads.questions.syntax import RelationQuestions, Tree
 from mha_core.heads.survey import TextItem
 from mha_core.visibility import Visibility, visible_keys
 from tests.heads_by_hand import random_attention
@@ -37,6 +40,14 @@ def even(visible):
     return (visible / visible.sum(-1, keepdims=True))[:, None].astype(np.float32)
 
 
+def scored(visibility, weights, item):
+    """Return the questions of one text that any text answers, by key."""
+    questions = PlaceQuestions(visibility)
+    collector = FrameCollector(questions)
+    collector.add(weights, item)
+    return {cases.question.key: cases for cases in questions.scored(collector.frame(), "texts")}
+
+
 @pytest.fixture(params=KINDS, ids=str)
 def kind(request):
     is_causal, windows = request.param
@@ -55,9 +66,7 @@ def test_masks_are_those_of_a_slow_count_also_where_some_tokens_came_before(kind
 
 def test_attention_that_is_even_over_what_a_layer_sees_is_diffuse_and_chance_counts_no_other_key(kind):
     visibility, expected = kind
-    log, item = PlaceLog(visibility), TextItem(tokens_of_strings(WORDS, ()))
-    log.add(even(expected), item)
-    found = {one.question.key: one for one in log.measured("texts")}
+    found = scored(visibility, even(expected), TextItem(tokens_of_strings(WORDS, ())))
     assert found["diffuse"].right == pytest.approx(1, abs=1e-3)
     counted = np.arange(len(WORDS)) >= visibility.is_causal  # a decoder's first token has no choice
     chance = (1 / expected.sum(-1).min(0))[counted].mean()
@@ -73,9 +82,8 @@ def test_a_copy_out_of_sight_is_no_case_and_no_answer():
     tokens = replace(tokens, pieces=alike)
     for windows, n_cases in (((3,), 0), ((3, 0), 1)):
         visibility = Visibility(False, windows)
-        log = PlaceLog(visibility)
-        log.add(even(visibility.mask(6)), TextItem(tokens))
-        found = [one for one in log.measured("texts") if one.question.key == "copy"]
+        cases = scored(visibility, even(visibility.mask(6)), TextItem(tokens))
+        found = [cases["copy"]] if "copy" in cases else []
         assert len(found) == n_cases
         for one in found:
             assert one.right.tolist() == [[0, 1]], "the narrow layer cannot, and of equals the first is taken"
@@ -85,37 +93,33 @@ def test_a_copy_out_of_sight_is_no_case_and_no_answer():
 def test_candidates_of_a_relation_are_the_words_in_sight(kind):
     visibility, expected = kind
     gold = Sentence(tuple(WORDS), (-1, *range(len(WORDS) - 1)), ("root", *("dep",) * 11), " ".join(WORDS), 1)
-    log = LooksLog(visibility)
     weights = random_attention(1, len(expected), 2, len(WORDS)) * expected[:, None]
-    log.add(weights, Tree(gold, tokens_of_strings(WORDS, ())))
-    (found,) = log.found
+    columns = RelationQuestions(visibility).observe(weights, Tree(gold, tokens_of_strings(WORDS, ())))
     others = expected & ~np.eye(len(WORDS), dtype=bool)
-    assert found.candidates[0].tolist() == others.sum(-1).min(0).tolist()
-    for head, at in enumerate(found.at[0]):
+    assert columns["n_candidates"].tolist() == others.sum(-1).min(0).tolist()
+    for head, looks in enumerate(columns["looks"][:, 0].T):
         some = others[head // 2].any(-1)
-        assert others[head // 2][np.arange(len(WORDS)), at][some].all()
+        assert others[head // 2][np.arange(len(WORDS)), looks][some].all()
 
 
 def test_chance_of_a_token_said_twice_counts_what_it_sees(kind):
     visibility, expected = kind
-    log = RepeatedLog(visibility)
+    log = RepeatedCollector(visibility)
     tokens = tokens_of_strings([*"abcdef", *"abcdef"], ())
     for role in (IN_ORDER, "shuffled"):
         log.add(even(expected), Repeated(role, 1, tokens, 6))
-    assert next(log.measured("texts")).baselines[0].hits == pytest.approx(1 / expected.sum(-1).min(0)[6:])
+    assert next(log.scored("texts")).baselines[0].hits == pytest.approx(1 / expected.sum(-1).min(0)[6:])
 
 
 def test_a_layer_that_sees_one_of_two_mentions_prefers_neither():
     tokens = tokens_of_strings(["Ann", "and", "x", "Bob", "saw", "her"], ())
     case = PronounCase("Ann and x Bob saw her", (18, 21), ((0, 3), (10, 13)), 0, 1)
-    item = ChoiceCase(tokens, np.array([5]), (np.array([0]), np.array([3])), 0, case, (0.0, 1.0, 0.0))
-    log = ChoiceLog(Visibility(False, (3, 0)))
-    log.add(even(log.visibility.mask(6)) + np.eye(6, dtype=np.float32)[3], item)
-    (found,) = log.found
-    assert found.prefers[0].tolist() == [0, 1]
-    alone = ChoiceLog(Visibility(False, (3, 3)))
-    alone.add(even(slowly(False, (3, 3), 6)), item)
-    assert not alone.found, "no layer could choose"
+    item = Choice(tokens, np.array([5]), (np.array([0]), np.array([3])), case)
+    visibility = Visibility(False, (3, 0))
+    weights = even(visibility.mask(6)) + np.eye(6, dtype=np.float32)[3]
+    assert ChoiceQuestions(visibility).observe(weights, item)["looks"][0, 0].tolist() == [TIE, 1]
+    both = Visibility(False, (3, 3))
+    assert ChoiceQuestions(both).observe(even(both.mask(6)), item) is None, "no layer could choose"
 
 
 def test_the_baseline_of_a_position_is_the_share_of_the_keys_in_sight(kind):
