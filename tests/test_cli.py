@@ -165,19 +165,19 @@ def test_as_a_process_it_writes_the_ranking_and_nothing_else():
 def test_a_file_that_is_no_list_of_texts_is_refused(ending, run, tmp_path):
     file = tmp_path / f"file{ending}"
     file.write_text("text,label\nThe cat sat.,1\n")
-    code, out, err = run("trace", "--file", file, "--model", "classroom")
-    assert (code, out) != (0, "")
-    assert out == ""
-    assert ".jsonl" in err
+    for command in (("trace", "--file", str(file)), ("atlas", str(file))):
+        code, out, err = run(*command, "--model", "classroom")
+        assert (code, out) == (2, "")
+        assert ".jsonl" in err
 
 
 def test_a_file_of_json_lines_gives_its_texts(run, tmp_path):
     file = tmp_path / "file.jsonl"
     file.write_text('{"text": "the cat sees the dog", "label": 1}\n\n{"text": "the dog"}\n')
-    code, out, _ = run("trace", "--file", file, "--model", "classroom")
+    code, out, _ = run("trace", "--file", str(file), "--model", "classroom")
     assert code == 0
     assert [json.loads(line)["text"] for line in out.splitlines()] == ["the cat sees the dog", "the dog"]
     file.write_text('{"words": "the cat"}\n')
-    code, _, err = run("trace", "--file", file, "--model", "classroom")
+    code, _, err = run("trace", "--file", str(file), "--model", "classroom")
     assert code != 0
     assert "Line 1" in err

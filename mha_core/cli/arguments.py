@@ -13,7 +13,7 @@ from typing import Any
 
 from mha_core.cli.output import FORMATS, show_progress, warn
 from mha_core.errors import InputError
-from mha_core.heads.corpora import read_json_lines
+from mha_core.heads.corpora import read_json_lines, refuse_table
 from mha_core.load import load_model
 from mha_core.model import Model
 from mha_core.tokens import Tokens
@@ -26,7 +26,6 @@ NOTE = (
 )
 STDIN = "-"
 MAX_BYTES = 10_000_000  # of a file of texts
-NOT_TEXTS = (".csv", ".tsv", ".json", ".conllu", ".gz")  # a line of these is no text
 
 
 def add_command(
@@ -151,10 +150,10 @@ def read_texts(options: argparse.Namespace, tables: Sequence[str] = ()) -> list[
     place = "standard input" if options.file is None else f"'{options.file}'"
     # Split at line feeds alone: other signs that break a line, such as U+2028, occur in texts.
     ending = "" if options.file is None else options.file.suffix.lower()
-    if ending in NOT_TEXTS and ending not in tables:
-        raise InputError(
-            f"{place} is no list of texts. Give .txt, a text a line, or .jsonl, an object with “text” a line."
-        )
+    if ending not in tables:
+        refuse_table(
+            place, ".csv" if ending == ".gz" else ending
+        )  # packed texts are read by none of these commands
     lines = _read(options.file, place).split("\n")
     texts = [line for line in lines if line.strip()]
     if ending == ".jsonl":

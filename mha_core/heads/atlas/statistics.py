@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from mha_core.errors import InputError
 from mha_core.heads.atlas.collect import Collection, Example
 from mha_core.heads.atlas.passages import LEAST_TOKENS, read_passages
 from mha_core.heads.atlas.table import Atlas, atlas
-from mha_core.heads.corpora import Reading, read_json_lines
+from mha_core.heads.corpora import Reading, read_json_lines, refuse_table
 from mha_core.heads.survey import Options, Progress
 from mha_core.heads.word_weights import FloatArray
 from mha_core.parts import PartFile, ShardStatistics, visibility_of
@@ -33,12 +34,14 @@ class AtlasStatistics(ShardStatistics):
     def add(self, number: int, options: Options | None = None) -> None:
         """Take in a shard by its number, from 0, or what is read of it until `options.stop` says so."""
         options, reading, started = options or Options(), Reading(self.about["on_error"]), time.monotonic()
+        name = self.about["shards"][number].removesuffix(".gz")
+        refuse_table(f"'{name}'", PurePath(name).suffix)
         lines, before, n_lines = self.lines[number], self.collection.n_passages, 0
 
         def texts() -> Iterator[str]:
             nonlocal n_lines
-            packed = self.about["shards"][number].removesuffix(".gz").endswith(".jsonl")
-            for text in (text for _, text in read_json_lines(lines, reading)) if packed else lines:
+            is_json = name.endswith(".jsonl")
+            for text in (text for _, text in read_json_lines(lines, reading)) if is_json else lines:
                 n_lines += bool(text.strip())
                 yield text
 

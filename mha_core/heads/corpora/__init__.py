@@ -11,7 +11,7 @@ from mha_core.heads.corpora.conllu import Sentence, read_conllu
 from mha_core.heads.corpora.gap import read_gap
 from mha_core.heads.corpora.lines import MAX_LINE, Lines, addresses, name_of
 from mha_core.heads.corpora.pairs import read_pairs
-from mha_core.heads.corpora.plain import read_json_lines, read_text
+from mha_core.heads.corpora.plain import read_json_lines, read_text, refuse_table
 from mha_core.heads.corpora.reading import Reading
 
 __all__ = [
@@ -28,4 +28,5 @@ __all__ = [
     "read_json_lines",
     "read_pairs",
     "read_text",
+    "refuse_table",
 ]

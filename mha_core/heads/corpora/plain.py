@@ -3,8 +3,19 @@
 import json
 from collections.abc import Iterable, Iterator
 
+from mha_core.errors import InputError
 from mha_core.heads.corpora.lines import Flaw, numbered
 from mha_core.heads.corpora.reading import MAX_TEXT, Reading
+
+NOT_TEXTS = (".csv", ".tsv", ".json", ".conllu")  # endings of files whose lines are no texts
+
+
+def refuse_table(place: str, ending: str) -> None:
+    """Raise InputError for a file with the ending of a table or a treebank, of which each line would be a text."""
+    if ending.lower() in NOT_TEXTS:
+        raise InputError(
+            f"{place} is no list of texts. Give .txt, a text a line, or .jsonl, an object with “text” a line."
+        )
 
 
 def read_text(lines: Iterable[str], reading: Reading | None = None) -> Iterator[tuple[int, str]]:
