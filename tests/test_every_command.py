@@ -193,7 +193,7 @@ def similarity_answer(model, *texts):
 
 def atlas_answer(model, head=None, shipped=False):
     """`head` from 0."""
-    collection = Collection(model.n_layers, model.n_heads, model.is_causal)
+    collection = Collection(model.n_layers, model.n_heads, model.info.visibility)
     for batch in () if shipped else read_passages([LINE, "", LONG], model):
         for passage in batch:
             collection.add(*passage)

@@ -54,7 +54,7 @@ def question_text(answer: "QuestionResult", head: Head) -> str:
         if enough and found.score >= needs.score:
             mass = percent(found.mass)
             return f"Barely: {right}, but with {mass} of its attention; a role needs {percent(needs.mass)}."
-        return f"{text}; a role needs {percent(needs.score) if enough else f'{POINTS} more'}."
+        return f"{text}; a role needs {percent(needs.score) if enough else f'+{POINTS}'}."
     if word == "tracks":
         return f"{text}. It is often right where {'the baseline' if len(rule.name) > 20 else rule.name} is wrong."
     return f"{text}."

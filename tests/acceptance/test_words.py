@@ -58,6 +58,6 @@ COUNT = r"""() => {
 def test_a_page_says_no_more_than_a_reader_takes_in(reader, address):
     found = reader(address).page.evaluate(COUNT)
     words, numbers, whole = BUDGETS[address]
-    assert found["first"] <= words, found["texts"]
+    assert found["first"] <= words, " | ".join(found["texts"])
     assert found["numbers"] <= numbers, found["texts"]
     assert found["all"] <= whole

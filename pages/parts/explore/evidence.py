@@ -75,7 +75,8 @@ def asked(table: RoleTable, record: AttentionRecord, grid: Grid, chosen: Selecti
 
 def tested(answer: QuestionResult, head: Head) -> str:
     """Return the question and what came out of it for a head, with n and the baseline."""
-    return f"Does {head_name(head)} usually {answer.question.does.replace('s ', ' ', 1)}? {question_text(answer, head)}"
+    title = answer.question.title
+    return f"{title[0].upper()}{title[1:]}? {question_text(answer, head)}"
 
 
 def _test(request: Request, answer: QuestionResult, head: Head) -> str:
