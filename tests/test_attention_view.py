@@ -316,12 +316,13 @@ def test_markup_in_a_text_stays_text_in_the_file():
 
 
 SAY = """
+  import { betweenWords } from "SCRIPTS/seen.js";
   import { rowInWords, headInWords } from "SCRIPTS/words.js";
   import { meanRow } from "SCRIPTS/numbers.js";
   const { cases, names, specials, pins } = JSON.parse(process.argv[1]);
   console.log(JSON.stringify(cases.map(({ head, steps }) => pins.length
     ? rowInWords(head, names, pins, meanRow(steps, names.length, pins))
-    : headInWords(head, names, specials, steps))));
+    : headInWords(head, names, steps, (q, k) => betweenWords({ names, specials }, q, k)))));
 """
 
 
