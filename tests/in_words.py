@@ -19,16 +19,15 @@ def sentence_in_words(grid: Grid, head: Head, pins: Sequence[int], tokens: Token
     number = head_name(head)
     if pins:
         return _row_in_words(number, names, pins, weights)
-    special = np.array([unit.special for unit in grid.units], dtype=bool)
-    weights[special] = weights[:, special] = 0
-    if grid.visible is not None:
-        weights[grid.visible[head[0]].sum(axis=-1) == 1] = 0  # what sees only itself has no choice
+    words = np.array([unit.is_word for unit in grid.units], dtype=bool)
+    words[:1] &= not grid.is_causal  # all others can rest on a decoder's first token
+    weights *= np.outer(words, words) & ~np.eye(len(words), dtype=bool)
     links = [(row.max() / STEPS, q, int(row.argmax())) for q, row in enumerate(weights) if row.max() > 0]
     links.sort(key=lambda link: (-link[0], link[1]))
     what = [f"“{names[q]}” looks at “{names[k]}” ({percent(w)})" for w, q, k in links[:3]]
     if not what:
         return f"Head {number}: no link between two words of this text."
-    left = dict.fromkeys(names[i].rstrip("₀₁₂₃₄₅₆₇₈₉") for i in np.flatnonzero(special))
+    left = dict.fromkeys(names[i].rstrip("₀₁₂₃₄₅₆₇₈₉") for i in np.flatnonzero(~words))
     but = f" ({listed(list(left))} left out)" if left else ""
     return f"Head {number}, its strongest links between words{but}: {listed(what)}."
 
