@@ -151,9 +151,7 @@ def read_texts(options: argparse.Namespace, tables: Sequence[str] = ()) -> list[
     # Split at line feeds alone: other signs that break a line, such as U+2028, occur in texts.
     ending = "" if options.file is None else options.file.suffix.lower()
     if ending not in tables:
-        refuse_table(
-            place, ".csv" if ending == ".gz" else ending
-        )  # packed texts are read by none of these commands
+        refuse_table(place, ending)
     lines = _read(options.file, place).split("\n")
     texts = [line for line in lines if line.strip()]
     if ending == ".jsonl":
