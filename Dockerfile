@@ -8,7 +8,7 @@
 FROM python:3.11-slim-bookworm AS build
 ARG TORCH=cpu
 ENV PIP_NO_CACHE_DIR=1 PIP_REQUIRE_VIRTUALENV=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PATH=/opt/venv/bin:$PATH
-COPY requirements.txt requirements-cuda.txt mha_core/model_list.py /build/
+COPY requirements.txt requirements-cuda.txt mha_core/models/model_list.py /build/
 RUN python3 -m venv /opt/venv
 # The CPU index, if it answers within six seconds; otherwise what pip's own settings lead to.
 RUN index= ; cpu=https://download.pytorch.org/whl/cpu; \

@@ -167,7 +167,7 @@ $(BIN)/python:
 	@touch $@
 
 # Tried once: the app runs without it.
-.venv/.decoder: mha_core/model_list.py | .venv/.run
+.venv/.decoder: mha_core/models/model_list.py | .venv/.run
 	@$(MAKE) decoder || echo "SmolLM2 cannot be fetched now. The rest runs without it; \`make decoder\` adds it later."
 	@touch $@
 

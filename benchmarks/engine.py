@@ -3,7 +3,7 @@
     python benchmarks/engine.py [--quick] [--rows layer encoder] [--onednn yes]
 
 Every row is ours / theirs, CPU time: below 1 is faster. Outputs are compared before anything is timed. Ratios travel
-between processors of one kind, times do not. `--onednn` says whether our linear layers are oneDNN's (mha_core/fast.py)
+between processors of one kind, times do not. `--onednn` says whether our linear layers are oneDNN's
 instead of trying which is faster here.
 """
 
@@ -26,7 +26,7 @@ import torch.nn.functional as F  # noqa: E402
 from torch import nn  # noqa: E402
 
 import mha_core  # noqa: E402
-from mha_core import fast  # noqa: E402
+from mha_core.engine import onednn as fast  # noqa: E402
 
 
 class Row(NamedTuple):
@@ -69,7 +69,7 @@ def layer_rows(seconds: float) -> list[Row]:
     for batch, n in ((1, 128), (8, 128), (1, 512), (1, 2048)):
         theirs = nn.MultiheadAttention(768, 12, batch_first=True).eval()
         ours = nn.ModuleList([mha_core.MultiHeadAttention.from_torch(theirs)])
-        (layer,) = fast.settle(ours)
+        (layer,) = fast.freeze_for_inference(ours)
         x = torch.randn(batch, n, 768)
         calls = (
             lambda: layer(x),  # noqa: B023
@@ -292,7 +292,7 @@ def main() -> None:
     torch.set_num_threads(1)
     torch.manual_seed(0)
     if options.onednn:
-        fast.pays = lambda: options.onednn == "yes"
+        fast.onednn_is_faster = lambda: options.onednn == "yes"
     seconds = 0.5 if options.quick else options.seconds
     rows = [row for name in options.rows for row in GROUPS[name](seconds)]
     print(f"{cpu_name()}, 1 thread, torch {torch.__version__}\n")

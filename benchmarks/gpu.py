@@ -25,7 +25,7 @@ from engine import compared, cpu_name, synchronise  # puts the checkout on the p
 from torch import Tensor, nn
 
 import mha_core
-from mha_core.weights import assemble, config_of
+from mha_core.models.weights import assemble, config_of
 
 CLOSE = 1e-4  # what the same numbers may differ by in float32
 WIDTH, HEADS = 768, 12

@@ -18,7 +18,7 @@ import torch.nn.functional as F  # noqa: E402
 from torch import Tensor  # noqa: E402
 
 import mha_core  # noqa: E402
-from mha_core.weights import load_encoder, read_config  # noqa: E402
+from mha_core.models.weights import load_encoder, read_config  # noqa: E402
 
 TEXTS = (
     "The animal didn't cross the street because it was too tired.",

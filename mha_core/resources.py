@@ -3,6 +3,7 @@
 In: a name inside `assets/`. Out: its path. A wheel holds the folders under `mha_core/web`, as the checkout has them.
 """
 
+import json
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent
@@ -17,3 +18,9 @@ def home() -> Path:
 def asset(*parts: str) -> Path:
     """A file or folder in assets, whether it is there or not."""
     return home().joinpath("assets", *parts)
+
+
+def builtin_texts() -> tuple[str, ...]:
+    """Return the text of every built-in sentence."""
+    rows = json.loads(asset("sentences.json").read_text(encoding="utf-8"))
+    return tuple(str(row["text"]) for row in rows)

@@ -1,8 +1,6 @@
 """Closed lists of words, fixed before any head was looked at. The browser is sent those that it needs."""
 # ruff: noqa: SIM905 - a list of words reads better as text
 
-from mha_core.tokens import Piece
-
 # Function words: a second "the" is no sign of copying. The list is short on purpose.
 FUNCTION_WORDS = frozenset(
     """
@@ -29,9 +27,3 @@ CLAUSE_OPENERS = frozenset(
     "if that when because while who which what how where why although though since unless whether until before after "
     "as so".split()
 )
-
-
-def is_content(piece: Piece) -> bool:
-    """Return whether the token is a whole word of letters that is no function word."""
-    whole = not piece.special and not piece.continues and piece.bare.isalpha()
-    return whole and piece.bare.lower() not in FUNCTION_WORDS

@@ -8,12 +8,12 @@ from typing import Any
 import streamlit as st
 
 from mha_core import AttentionRecord, Grid
+from mha_core.display_names import Head
+from mha_core.draw.crossed import cross_record
+from mha_core.draw.payload import Payload, record_payload
 from mha_core.heads.notices import untrained
 from mha_core.heads.roles import Role
-from mha_core.links import strongest_link
-from mha_core.picture.crossed import cross_record
-from mha_core.picture.payload import Payload, record_payload
-from mha_core.wording import Head
+from mha_core.record.links import strongest_link
 from pages.parts.explore import (
     before,
     evidence,

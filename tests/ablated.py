@@ -1,11 +1,11 @@
 """Every head switched off in turn, by the sweep: how far the text's embedding moves, 1 - cosine, (layer, head)."""
 
-from mha_core.experiments.outcomes import EmbeddingCosine
-from mha_core.experiments.partial_results import final_result
-from mha_core.experiments.sweep import sweep_heads
-from mha_core.heads.word_weights import FloatArray
-from mha_core.model import Model
-from mha_core.tokens import Tokens
+from mha_core.arrays import FloatArray
+from mha_core.causal.outcomes import EmbeddingCosine
+from mha_core.causal.partial_results import final_result
+from mha_core.causal.sweep import sweep_heads
+from mha_core.models.model import Model
+from mha_core.text.tokens import Tokens
 
 
 def ablate_each(tokens: Tokens, model: Model) -> FloatArray:

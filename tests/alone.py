@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from mha_core.grid import Grid, Unit
-from mha_core.picture.bundle import bundle, style
-from mha_core.picture.payload import compare_payload
-from mha_core.picture.standalone import standalone_html
-from mha_core.tokens import Tokens
+from mha_core.draw.bundle import bundle, style
+from mha_core.draw.payload import compare_payload
+from mha_core.draw.standalone import standalone_html
+from mha_core.record.grid import Grid, Unit
+from mha_core.text.tokens import Tokens
 from pages.parts.frame.selection import Selection
 
 DRAW = """async ({ source, style, data }) => {

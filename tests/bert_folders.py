@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 import torch
 from safetensors.torch import load_file, save_file
 
-from mha_core.model_list import embedded_folder as found_folder
+from mha_core.models.model_list import embedded_folder as found_folder
 
 SIZES = {
     "vocab_size": 30522,

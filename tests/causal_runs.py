@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mha_core import AttentionRecord, ModelInfo, Piece, Tokens, Word
+from mha_core import AttentionRecord, ModelInfo, Token, Tokens, Word
 
 WORDS = ["Zoe", "unlocked", "it", "and", "then", "slept", "late"]
 LAYERS, HEADS, KEY_HEADS = 2, 6, 2
@@ -19,14 +19,14 @@ def tokens_of(words: list[str], split: int | None = SPLIT) -> Tokens:
             spelled = ("" if i or not number else " ") + word[a:b]
             mark = "…" if i else ""
             pieces.append(
-                Piece(spelled, sum(map(ord, spelled)), start + a, start + b, 0, number, False, mark=mark)
+                Token(spelled, sum(map(ord, spelled)), start + a, start + b, 0, number, False, mark=mark)
             )
         found.append(Word(word, start, start + len(word), 0, first, len(pieces)))
         start += len(word) + 1
     return Tokens(" ".join(words), None, tuple(pieces), tuple(found))
 
 
-def record_of(
+def record_from_weights(
     words: list[str] = WORDS, seed: int = 5, split: int | None = SPLIT, same_up_to: int = 0
 ) -> AttentionRecord:
     """Random rows that look back only. Up to `same_up_to` pieces they are those of every run that shares its seed."""

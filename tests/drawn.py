@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from mha_core.grid import Grid
-from mha_core.picture.payload import explore_payload
-from mha_core.picture.standalone import standalone_html
-from mha_core.picture.text import indexed
-from mha_core.tokens import Tokens
+from mha_core.draw.payload import explore_payload
+from mha_core.draw.standalone import standalone_html
+from mha_core.draw.text import indexed
+from mha_core.record.grid import Grid
+from mha_core.text.tokens import Tokens
 from pages.parts.frame.selection import Selection
 
 INK = (17, 28, 54)  # where the ramp ends on light paper

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mha_core.tokens import Piece, Tokens, Word
+from mha_core.text.tokens import Token, Tokens, Word
 
 
 def tokens_of(words: Sequence[str | Sequence[str]]) -> Tokens:
     """[CLS], the words (one given as a list is split into these pieces), [SEP]. Ids follow the spelling."""
-    pieces, spelled = [Piece("[CLS]", 101, 0, 0, 0, None, True, "begin")], []
+    pieces, spelled = [Token("[CLS]", 101, 0, 0, 0, None, True, "begin")], []
     text = " ".join(word if isinstance(word, str) else "".join(word) for word in words)
     place = 0
     for number, word in enumerate(words):
@@ -19,11 +19,11 @@ def tokens_of(words: Sequence[str | Sequence[str]]) -> Tokens:
             mark = "" if part is parts[0] else "##"
             name = mark + part
             identity = 1000 + sum(ord(c) * 31**i for i, c in enumerate(name)) % 20000
-            pieces.append(Piece(name, identity, place, place + len(part), 0, number, False, None, mark))
+            pieces.append(Token(name, identity, place, place + len(part), 0, number, False, None, mark))
             place += len(part)
         spelled.append(Word("".join(parts), start, place, 0, first, len(pieces)))
         place += 1
-    pieces.append(Piece("[SEP]", 102, 0, 0, 0, None, True, "separator"))
+    pieces.append(Token("[SEP]", 102, 0, 0, 0, None, True, "separator"))
     return Tokens(text, None, tuple(pieces), tuple(spelled))
 
 

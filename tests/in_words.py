@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from mha_core.grid import Grid
-from mha_core.picture.text import indexed, listed, spelled, visible
-from mha_core.thumbnails import STEPS, quantise
-from mha_core.tokens import Tokens
-from mha_core.wording import Head, head_name, percent
+from mha_core.display_names import Head, head_name, percent, visible
+from mha_core.draw.text import indexed, listed, spelled
+from mha_core.record.compact_weights import STEPS, quantise
+from mha_core.record.grid import Grid
+from mha_core.text.tokens import Tokens
 
 
 def sentence_in_words(grid: Grid, head: Head, pins: Sequence[int], tokens: Tokens | None = None) -> str:

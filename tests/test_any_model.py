@@ -5,7 +5,7 @@ import pytest
 import torch
 from bert_folders import embedded_folder
 
-from mha_core import ModelError, from_transformers, record_of, trace
+from mha_core import ModelError, from_transformers, record_from_weights, trace
 
 transformers = pytest.importorskip("transformers")
 TEXT = "The animal didn't cross the street because it was too tired"
@@ -186,7 +186,7 @@ def test_a_learned_sink_has_its_share_in_record_frame_and_print(tokenizer):
     sums = frame.groupby(["layer", "head", "query"])["weight"].sum()
     np.testing.assert_allclose(sums, 1, atol=1e-5)
     assert "sink" in repr(record)
-    again = record_of(
+    again = record_from_weights(
         theirs(model, tokenizer).attentions, tokenizer.tokenize(TEXT, add_special_tokens=True), sinks=True
     )
     np.testing.assert_allclose(again.sink, record.sink, atol=1e-6)
@@ -208,7 +208,7 @@ def test_the_steps_of_a_generation_become_one_causal_record(kind, tokenizer):
         eos_token_id=N_VOCAB - 1,
     )
     read = out.sequences[:, :-1]
-    record = record_of(out.attentions, tokenizer.convert_ids_to_tokens(read[0].tolist()))
+    record = record_from_weights(out.attentions, tokenizer.convert_ids_to_tokens(read[0].tolist()))
     with torch.no_grad():
         whole = model(read, output_attentions=True).attentions
     np.testing.assert_allclose(

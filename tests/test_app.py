@@ -17,7 +17,7 @@ from visit import (
 )
 
 from mha_core import Unavailable, load_model
-from mha_core.app_command import is_loopback_only
+from mha_core.cli.app import is_loopback_only
 from pages.parts.frame import loading
 
 SCRIPTS = (

@@ -18,14 +18,14 @@ from mha_core import (
     InputError,
     ModelError,
     from_transformers,
-    load,
     load_model,
-    record_of,
+    record_from_weights,
     trace,
 )
+from mha_core.causal import ablate
 from mha_core.cli import main
-from mha_core.experiments import ablate
-from mha_core.tokens import Tokenizer
+from mha_core.models import load
+from mha_core.text.tokens import Tokenizer
 
 transformers = pytest.importorskip("transformers")
 GPT2 = {"vocab_size": N_VOCAB, "n_embd": 32, "n_layer": 2, "n_head": 4}
@@ -106,12 +106,12 @@ def test_padding_is_what_the_mask_says_and_causality_what_the_model_says(kind, s
     real = mask.bool().numpy()
     alone = torch.cat(layers).numpy()[:, :, real][..., real]
     for options in ({"mask": mask}, {"mask": mask.tolist(), "model": model}, {}):
-        record = record_of(layers, names, **options)
+        record = record_from_weights(layers, names, **options)
         np.testing.assert_allclose(record.weights, alone, atol=1e-5)
         assert record.model.is_causal == (kind == "Qwen3")
         assert [piece.text for piece in record.tokens.pieces] == ["[CLS]", "it", "sat", ".", "[SEP]"]
     if side == "left":  # padded with a token of another name, as GPT-2 is with its end of text
-        record = record_of(layers, [name.replace("PAD", "SEP") for name in names])
+        record = record_from_weights(layers, [name.replace("PAD", "SEP") for name in names])
         np.testing.assert_allclose(record.weights, alone, atol=1e-5)
         assert record.model.is_causal == (kind == "Qwen3")
     padded = trace(TEXT, from_transformers(model, tokenizer("padding", padding_side=side)))
@@ -138,7 +138,9 @@ def test_padding_is_what_the_mask_says_and_causality_what_the_model_says(kind, s
 def test_what_a_sharp_head_can_see_is_in_the_settings(kind, n_seen):
     record = trace(TEXT, from_transformers(sharp(kind), tokenizer()))
     assert record.visible.sum(axis=(1, 2)).tolist() == n_seen
-    given = record_of(record.weights, record.tokens, model=sharp(kind), sinks=record.sink is not None)
+    given = record_from_weights(
+        record.weights, record.tokens, model=sharp(kind), sinks=record.sink is not None
+    )
     np.testing.assert_array_equal(given.visible, record.visible)
 
 
@@ -252,7 +254,7 @@ def changed(place, value):
 )
 def test_a_row_that_is_no_attention_is_named_with_its_sum_and_reason(weights, place, number, cure):
     with pytest.raises(InputError, match=place) as caught:
-        record_of(weights, list("abcd"))
+        record_from_weights(weights, list("abcd"))
     assert number in str(caught.value)
     assert cure in str(caught.value)
 
@@ -263,14 +265,14 @@ def test_a_whole_output_is_taken_and_a_batch_is_named():
     both, names = outputs(model, given), own.convert_ids_to_tokens(given["input_ids"][0])
     for output in (both, both.attentions):
         with pytest.raises(HeadScopeError, match=r"2 texts.*\[layer\[:1\] for layer in output\.attentions\]"):
-            record_of(output, names)
+            record_from_weights(output, names)
     one = outputs(model, own(TEXT, return_tensors="pt"))
-    np.testing.assert_array_equal(record_of(one, names).weights, torch.cat(one.attentions).numpy())
+    np.testing.assert_array_equal(record_from_weights(one, names).weights, torch.cat(one.attentions).numpy())
     with pytest.raises(InputError, match="output_attentions=True"):
-        record_of(model(**own(TEXT, return_tensors="pt")), names)
+        record_from_weights(model(**own(TEXT, return_tensors="pt")), names)
     bart = random_model("Bart", BART, sequence=True)
     with pytest.raises(InputError, match=r"output\.decoder_attentions"):
-        record_of(outputs(bart, own(TEXT, return_tensors="pt")), names)
+        record_from_weights(outputs(bart, own(TEXT, return_tensors="pt")), names)
 
 
 @pytest.mark.parametrize("gives", [True, False])
@@ -321,19 +323,19 @@ def test_a_generation_of_any_cache_becomes_a_record(kind, options):
     if kind == "Bart":
         whole = outputs(model, given | {"decoder_input_ids": read})
         pairs = [
-            (record_of(out, rows, keys=keys), whole.cross_attentions),
-            (record_of(out.cross_attentions, rows, keys=keys), whole.cross_attentions),
-            (record_of(out.decoder_attentions, rows), whole.decoder_attentions),
+            (record_from_weights(out, rows, keys=keys), whole.cross_attentions),
+            (record_from_weights(out.cross_attentions, rows, keys=keys), whole.cross_attentions),
+            (record_from_weights(out.decoder_attentions, rows), whole.decoder_attentions),
         ]
     else:
         whole = [layer for layer in outputs(model, {"input_ids": read}).attentions if layer.ndim == 4]
         whole = [layer for layer in whole if layer.shape[-1] == read.shape[1]]
-        pairs = [(record_of(out, rows), whole), (record_of(out.attentions, rows), whole)]
+        pairs = [(record_from_weights(out, rows), whole), (record_from_weights(out.attentions, rows), whole)]
     for record, layers in pairs:
         present = [i for i in range(record.n_layers) if i not in record.without_attention]
         np.testing.assert_allclose(record.weights[present], torch.cat(list(layers)).numpy(), atol=1e-5)
     with pytest.raises(HeadScopeError, match="never read"):
-        record_of(pairs[-1][0].weights, [*rows, "more"])
+        record_from_weights(pairs[-1][0].weights, [*rows, "more"])
 
 
 CHAT = [{"role": "user", "content": "The cat sat."}, {"role": "assistant", "content": "It ran."}]
@@ -363,7 +365,7 @@ def test_what_is_no_text_is_refused_in_a_sentence(given, model):
         lambda: trace(given, model), lambda: trace(given, traced), lambda: traced(given),
         lambda: list(mha_core.trace_many([given], model)), lambda: mha_core.layer_details(given, traced, 0),
         lambda: mha_core.embedding(given, model), lambda: trace("a", traced, pair=5),
-        lambda: record_of(given, ["a"]),
+        lambda: record_from_weights(given, ["a"]),
     )  # fmt: skip
     for door in doors:
         with pytest.raises(HeadScopeError) as caught:
@@ -395,7 +397,7 @@ def test_words_in_any_array_are_words(words, model):
 )
 def test_names_of_tokens_become_the_words_they_spell(names, words):
     n = len(names)
-    record = record_of(np.full((1, 2, n, n), 1 / n), names)
+    record = record_from_weights(np.full((1, 2, n, n), 1 / n), names)
     assert [word.text for word in record.tokens.words] == words
     ranked = record.rank(words[0], words[-1])
     assert list(ranked["head"]) == ["1-1", "1-2"]
@@ -415,7 +417,7 @@ def test_heads_that_are_named_otherwise_are_refused(heads, model):
 
 
 def test_a_word_that_looks_like_a_numbered_one_is_found():
-    record = record_of(np.full((1, 1, 3, 3), 1 / 3), ["x", "y", "x#2"])
+    record = record_from_weights(np.full((1, 1, 3, 3), 1 / 3), ["x", "y", "x#2"])
     assert record.rank("x#2", "y")["key"].tolist() == [1]
     assert record.grid().find("x#2") == (2,)
 
@@ -446,7 +448,7 @@ def test_the_strings_of_a_tokenizer_give_the_words_of_the_tokenizer(make):
     ids = own(text).input_ids
     words = [word.text for word in trace(text, traced).tokens.words]
     n = len(ids)
-    given = record_of(np.full((1, 1, n, n), 1 / n), own.convert_ids_to_tokens(ids))
+    given = record_from_weights(np.full((1, 1, n, n), 1 / n), own.convert_ids_to_tokens(ids))
     assert [word.text for word in given.tokens.words] == words
     assert {"cat's", "été", "sat"} < set(words)
     assert Tokenizer(make(), 99).spell(ids).strip() == text

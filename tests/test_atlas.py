@@ -6,6 +6,7 @@ import torch
 from scipy.stats import binomtest
 
 from mha_core import load_model
+from mha_core.engine.visibility import EVERYTHING
 from mha_core.heads.atlas.collect import Collection
 from mha_core.heads.atlas.describe import describe
 from mha_core.heads.atlas.effects import effects
@@ -13,7 +14,6 @@ from mha_core.heads.atlas.features import features, pair_features
 from mha_core.heads.atlas.passages import passage_tokens, read_passages
 from mha_core.heads.atlas.table import atlas
 from mha_core.tools.atlas import shuffled
-from mha_core.visibility import EVERYTHING
 from tests.bert_folders import random_bert, write
 from tests.decoder_folders import random_decoder, write_decoder
 

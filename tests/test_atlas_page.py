@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from visit import bodies, figures, link, numbers, open_page, plain, run, said
 
-from mha_core import export
+from mha_core.display_names import head_name
 from mha_core.heads.atlas.shipped import read_shipped
-from mha_core.wording import head_name
+from mha_core.record import export
 
 
 def filled(at):

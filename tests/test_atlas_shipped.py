@@ -7,7 +7,7 @@ import pytest
 
 from mha_core.heads.atlas.passages import attention_and_norms, own_digest, own_passages, passage_tokens
 from mha_core.heads.atlas.shipped import read_shipped, shipped_file
-from mha_core.model_list import DECODER_DIGEST, EMBEDDED_DIGESTS
+from mha_core.models.model_list import DECODER_DIGEST, EMBEDDED_DIGESTS
 from mha_core.tools.atlas import packed
 
 DIGESTS = {"minilm": EMBEDDED_DIGESTS["model.safetensors"], "smollm2": DECODER_DIGEST}

@@ -10,13 +10,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mha_core.grid import Grid, Unit
-from mha_core.picture.bundle import SCRIPTS
-from mha_core.picture.payload import align, compare_payload, explore_payload, record_payload
-from mha_core.picture.standalone import standalone_html
-from mha_core.picture.text import grapheme_end, visible
-from mha_core.thumbnails import changes, thumbnails
-from mha_core.tokens import Tokens
+from mha_core.display_names import visible
+from mha_core.draw.bundle import SCRIPTS
+from mha_core.draw.payload import align, compare_payload, explore_payload, record_payload
+from mha_core.draw.standalone import standalone_html
+from mha_core.draw.text import grapheme_end
+from mha_core.record.compact_weights import changes, thumbnails
+from mha_core.record.grid import Grid, Unit
+from mha_core.text.tokens import Tokens
 from pages.parts.frame.selection import Selection
 from tests.in_words import sentence_in_words
 
@@ -42,14 +43,14 @@ def tokens_of(text: str, pair: str | None = None) -> Tokens:
     return Tokens(text, pair, (), ())
 
 
-def record_of(text: str, **options: object) -> tuple[Grid, dict]:
+def record_from_weights(text: str, **options: object) -> tuple[Grid, dict]:
     grid = grid_of(text, **options)
     packed = explore_payload(grid, tokens_of(text), model_title="M", selection=Selection((0, 0)))
     return grid, packed["records"][0]
 
 
 def test_every_weight_arrives_within_the_step_of_sixteen_bits():
-    grid, record = record_of("the cat sat on the mat")
+    grid, record = record_from_weights("the cat sat on the mat")
     back = record["weights"].astype(np.float64).reshape(grid.weights.shape) / 65535
     assert record["packing"] == "full"
     assert np.abs(back - grid.weights).max() <= WITHIN
@@ -57,7 +58,7 @@ def test_every_weight_arrives_within_the_step_of_sixteen_bits():
 
 def test_the_reader_s_spelling_and_spacing_come_back_whole():
     text = "  Two  spaces,\na line;  the end "
-    _, record = record_of(text)
+    _, record = record_from_weights(text)
     whole = "".join(
         b + n for b, n, s in zip(record["before"], record["names"], record["specials"], strict=True) if not s
     )

@@ -7,8 +7,8 @@ import subprocess
 
 import pytest
 
-from mha_core.picture import bundle as bundling
-from mha_core.picture.bundle import SCRIPTS, bundle, modules_of
+from mha_core.draw import bundle as bundling
+from mha_core.draw.bundle import SCRIPTS, bundle, modules_of
 
 ENTRIES = ("library", "standalone", "tiles", "experiment", "memory", "widget", "static/page", "static/worker")
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="needs node to run the browser's side")

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from decoder_folders import SIZES, random_decoder, write_decoder
 
-from mha_core import cached as cached_module
 from mha_core import load_model, trace_tokens
-from mha_core.prediction import next_logits
+from mha_core.engine import kv_cache as cached_module
+from mha_core.models.prediction import next_logits
 
 pytest.importorskip("transformers")
 TEXT = "the cat it is"

@@ -10,10 +10,11 @@ import torch
 from bert_folders import change_config, change_weights, embedded_folder, write
 from safetensors.torch import load_file
 
-from mha_core import ModelError, load, load_model, trace
-from mha_core.checkpoint import check_digest
-from mha_core.model_list import EMBEDDED_DIGESTS
-from mha_core.weights import load_encoder, read_config
+from mha_core import ModelError, load_model, trace
+from mha_core.models import load
+from mha_core.models.checkpoint import check_digest
+from mha_core.models.model_list import EMBEDDED_DIGESTS
+from mha_core.models.weights import load_encoder, read_config
 
 TEXT = "The animal didn't cross the street because it was too tired."
 

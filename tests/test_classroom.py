@@ -9,13 +9,14 @@ import torch
 from plain_classroom import Plain
 
 from mha_core import InputError, load_model, predict_masked, trace
-from mha_core.grid import head_from_name
+from mha_core.models.toy_checkpoints import CHECKPOINT_STEPS, at_step, home
+from mha_core.record.grid import head_from_name
 from mha_core.training.toy.evaluation import MAX_WRONG, MIN_RIGHT, evaluate, masses, over_seeds
 from mha_core.training.toy.grammar import first_texts
 from mha_core.training.toy.lexicon import lexicon
 from mha_core.training.toy.pairs import pairs
 from mha_core.training.toy.recipe import CLASSROOM, toy_trainer
-from mha_core.training.toy.shipped import CHECKPOINT_STEPS, at_step, home, save_model
+from mha_core.training.toy.shipping import save_model
 
 TIRED = "The animal didn't cross the street because it was too tired."
 TINY = replace(CLASSROOM, steps=6, batch=8, warm_up=2, d_model=32, d_ff=32)

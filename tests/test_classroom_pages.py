@@ -6,7 +6,7 @@ from visit import open_page
 
 from mha_core import load_model, trace
 from mha_core.heads.notices import unread
-from mha_core.training.toy.shipped import CHECKPOINT_STEPS
+from mha_core.models.toy_checkpoints import CHECKPOINT_STEPS
 from pages.parts.explore import moments
 from pages.parts.explore.moments import said as moment_said
 from pages.parts.frame.request import Request, model_allowed

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from mha_core.cli import main
-from mha_core.export import safe_cell
+from mha_core.record.export import safe_cell
 
 CLASSIC = "The animal didn't cross the street because it was too tired."
 ROOT = Path(__file__).parent.parent

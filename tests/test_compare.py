@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mha_core import Grid, SizeError, Unit
-from mha_core.compare import HeadChange, align, counterpart, difference, head_changes
+from mha_core.record.compare import HeadDifference, align, counterpart, difference, head_changes
 
 
 def grid_of(labels: str, weights) -> Grid:
@@ -76,7 +76,7 @@ def test_the_masses_of_the_candidates_are_those_of_the_chosen_word():
     ],
 )
 def test_a_head_flips_when_another_candidate_is_clearly_ahead(a, b, flips):
-    assert HeadChange((0, 0), 0.1, a, b).flips is flips
+    assert HeadDifference((0, 0), 0.1, a, b).flips is flips
 
 
 def test_models_of_two_sizes_cannot_be_compared_head_by_head():

@@ -9,10 +9,10 @@ import pytest
 from bert_folders import random_bert, write
 from visit import TIRED, WIDE, drawn, figures, numbers, open_page, picture, plain, run, said
 
-from mha_core import load_model, trace, why
-from mha_core.compare import HeadChange
+from mha_core import load_model, score_attribution, trace
+from mha_core.display_names import percent
 from mha_core.heads import measures
-from mha_core.wording import percent
+from mha_core.record.compare import HeadDifference
 from pages.parts.explore import changes, comparison
 from pages.parts.frame import loading
 from pages.parts.frame.request import Request
@@ -123,7 +123,7 @@ def test_heads_that_switch_are_counted_in_both_directions_and_a_third_candidate_
         ((0.1, 0.5, 0.1), (0.1, 0.1, 0.5)),  # from the second to the third
         ((0.5, 0.1, 0.1), (0.1, 0.1, 0.5)),  # from the first to the third
     ]
-    found = [HeadChange((0, at), 0.5, *both) for at, both in enumerate(masses)]
+    found = [HeadDifference((0, at), 0.5, *both) for at, both in enumerate(masses)]
     assert all(change.flips for change in found)
     labels = ("animal", "street", "The")
     text = changes.result(found, labels, "head")
@@ -236,7 +236,7 @@ def small(monkeypatch, tmp_path):
     monkeypatch.setattr(
         loading, "load_model", lambda name, trained=True, **_: load_model() if name == "minilm" else found
     )
-    monkeypatch.setattr("mha_core.load.is_here", lambda _name: True)
+    monkeypatch.setattr("mha_core.models.load.is_here", lambda _name: True)
     return found
 
 
@@ -292,7 +292,7 @@ def opened_why(**query: str):
 
 def parts_of(text: str, head: str, link: tuple[int, int], model: str = "minilm") -> pd.Series:
     """Scores of the library's own split, by side, part, layer and head."""
-    frame = why(text, load_model(model), head=head, query=link[0], key=link[1])
+    frame = score_attribution(text, load_model(model), head=head, query=link[0], key=link[1])
     names = {"mlp": "MLP {layer}", "head": "head {layer}-{head}", "bias": "bias of W_{side[0]}"}
     called = [
         (row["part"] if pd.isna(row["layer"]) else names[row["part"]].format(**row), row["side"])

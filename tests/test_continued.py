@@ -5,7 +5,7 @@ import pytest
 from decoder_folders import SIZES, random_decoder, write_decoder
 
 from mha_core import load_model, trace_tokens
-from mha_core.extended_record import begin, choose, extended
+from mha_core.models.extended_record import begin, extended, sample_token
 
 pytestmark = pytest.mark.slow  # the embedded decoder reads every text
 
@@ -40,8 +40,8 @@ def test_a_record_that_was_extended_is_a_trace_of_the_longer_text(kind, which, t
 def test_without_a_temperature_the_likeliest_token_is_chosen(llama):
     logits = np.zeros(llama.tokenizer.vocab_size + 3, np.float32)
     logits[5], logits[-1] = 1, 9  # the last stands for no token: embeddings may be more than tokens
-    assert choose(logits, llama) == 5
-    assert all(choose(logits, llama, 1.5, 3, place) < llama.tokenizer.vocab_size for place in range(50))
+    assert sample_token(logits, llama) == 5
+    assert all(sample_token(logits, llama, 1.5, 3, place) < llama.tokenizer.vocab_size for place in range(50))
 
 
 def test_a_draw_follows_from_seed_and_place_and_keeps_the_probabilities(llama):
@@ -49,7 +49,7 @@ def test_a_draw_follows_from_seed_and_place_and_keeps_the_probabilities(llama):
     logits[[3, 7]] = np.log([0.2, 0.8])
 
     def draws(seed, temperature=1.0):
-        return np.array([choose(logits, llama, temperature, seed, place) for place in range(800)])
+        return np.array([sample_token(logits, llama, temperature, seed, place) for place in range(800)])
 
     assert (draws(1) == draws(1)).all()
     assert (draws(1) != draws(2)).any()

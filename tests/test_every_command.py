@@ -20,9 +20,8 @@ from decoder_folders import random_decoder, write_decoder
 from scipy.spatial.distance import jensenshannon
 from test_any_model import SEQUENCES, random_model
 
-from mha_core import load_model, predict_next, trace, why
-from mha_core.cli import build_parser, main
-from mha_core.experiments import (
+from mha_core import load_model, predict_next, score_attribution, trace
+from mha_core.causal import (
     LogitDifference,
     MeanAblation,
     PatchHeads,
@@ -34,15 +33,16 @@ from mha_core.experiments import (
     sweep_heads,
     sweep_state_patches,
 )
-from mha_core.export import safe_cell
+from mha_core.cli import build_parser, main
 from mha_core.heads.atlas.collect import Collection
 from mha_core.heads.atlas.passages import read_passages
 from mha_core.heads.atlas.shipped import read_shipped
 from mha_core.heads.atlas.table import atlas
+from mha_core.heads.part_files import compute_part
 from mha_core.heads.table import read_roles
-from mha_core.links import largest_weights
-from mha_core.model_list import listed_models
-from mha_core.parts import compute_part
+from mha_core.models.model_list import listed_models
+from mha_core.record.export import safe_cell
+from mha_core.record.links import largest_weights
 from mha_core.training import report
 from mha_core.training.toy.evaluation import evaluate
 from mha_core.training.train import TrainingSetup
@@ -114,7 +114,7 @@ def next_answer(model, text, top):
 
 
 def why_answer(model, text, top=10, **link):
-    frame = why(text, model, **link)
+    frame = score_attribution(text, model, **link)
     rows, beside = frame[["side", "part", "layer", "head", "score"]], {"head": link["head"], **frame.attrs}
     largest = rows.groupby("side", sort=True).head(top).sort_values("side", kind="stable")
     beside = {name: beside[name] for name in ("head", "weight", "score")}

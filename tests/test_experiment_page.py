@@ -16,7 +16,7 @@ import pytest
 from visit import TIRED, WIDE, figures, link, mounted, numbers, open_page, run, said, shown_heads
 
 from mha_core import load_model, logit_attribution, predict_next, trace
-from mha_core.experiments import (
+from mha_core.causal import (
     EmbeddingCosine,
     LogitDifference,
     Prompt,
@@ -31,10 +31,10 @@ from mha_core.experiments import (
     sweep_prompts,
     with_other_names,
 )
-from mha_core.model_list import DECODER
-from mha_core.trace import batch_of
-from mha_core.trace import run as run_model
-from mha_core.wording import percent
+from mha_core.display_names import percent
+from mha_core.models.model_list import DECODER
+from mha_core.models.trace import batch_of
+from mha_core.models.trace import run as run_model
 from pages.parts.experiment import ablation_sweep, effects, save, switch
 from pages.parts.experiment.asked import Asked, asked, spelled
 from pages.parts.experiment.frame import explore_links, last_word

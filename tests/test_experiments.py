@@ -7,7 +7,7 @@ from bert_folders import embedded_folder
 from decoder_folders import random_decoder, write_decoder
 
 from mha_core import InputError, layer_details, load_model, trace_tokens
-from mha_core.experiments import (
+from mha_core.causal import (
     EmbeddingCosine,
     LogitDifference,
     Loss,
@@ -27,8 +27,8 @@ from mha_core.experiments import (
     sweep_heads,
     trace_with_interventions,
 )
-from mha_core.experiments.activation_cache import run_with_cache
-from mha_core.experiments.changes import intervention_hooks
+from mha_core.causal.activation_cache import run_with_cache
+from mha_core.causal.changes import intervention_hooks
 
 pytest.importorskip("transformers")
 TEXT, OTHER = "the cat it", "it dog the"  # as many tokens of the tiny decoders

@@ -10,8 +10,7 @@ import torch
 from decoder_folders import random_decoder, write_decoder
 
 from mha_core import InputError, load_model
-from mha_core.cli import main
-from mha_core.experiments import (
+from mha_core.causal import (
     LogitDifference,
     MeanAblation,
     Prompt,
@@ -23,10 +22,11 @@ from mha_core.experiments import (
     sweep_prompts,
     with_other_names,
 )
-from mha_core.experiments import activation_cache as kept_module
-from mha_core.experiments.activation_cache import run_with_cache
-from mha_core.experiments.changes import intervention_hooks
-from mha_core.experiments.prompt_sweep import resample_sources
+from mha_core.causal import activation_cache as kept_module
+from mha_core.causal.activation_cache import run_with_cache
+from mha_core.causal.changes import intervention_hooks
+from mha_core.causal.prompt_sweep import resample_sources
+from mha_core.cli import main
 
 pytest.importorskip("transformers")
 MARY = Prompt("When Mary and John went to the store, John gave a drink to", " Mary", " John")
@@ -134,7 +134,7 @@ def test_resample_ablation_is_the_other_prompt_s_head_put_in_by_hand_in_transfor
 @pytest.mark.parametrize("method", ["zero", "mean"])
 def test_other_methods_are_those_of_one_prompt_at_a_time(method, decoder):
     _, model, _ = decoder
-    from mha_core.experiments import ScaleHeads
+    from mha_core.causal import ScaleHeads
 
     found = final_result(sweep_prompts([Prompt(text, " the", " it") for text in TEXTS], model, method))
     ablation = ScaleHeads if method == "zero" else MeanAblation

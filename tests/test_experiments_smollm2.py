@@ -5,7 +5,7 @@ import pytest
 import torch
 from smollm2_twin import transformers_twin
 
-from mha_core.experiments import (
+from mha_core.causal import (
     LogitDifference,
     MeanAblation,
     PatchHeads,
@@ -16,7 +16,7 @@ from mha_core.experiments import (
     next_words,
     with_other_names,
 )
-from mha_core.experiments.prompt_sweep import resample_sources
+from mha_core.causal.prompt_sweep import resample_sources
 
 pytestmark = pytest.mark.slow
 MARY = "When Mary and John went to the store, John gave a drink to"

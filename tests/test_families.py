@@ -18,9 +18,9 @@ from mha_core import (
     trace_many,
     trace_tokens,
 )
-from mha_core.families import llama
-from mha_core.prediction import next_logits
-from mha_core.rotary import Stretch, frequencies
+from mha_core.engine.rotary import Stretch, frequencies
+from mha_core.models.families import llama
+from mha_core.models.prediction import next_logits
 
 transformers = pytest.importorskip("transformers")
 TOLERANCE = 1e-5

@@ -7,12 +7,13 @@ import pytest
 import torch
 from torch import nn
 
-from mha_core import fast, load_model, projections_of
-from mha_core.cached import KeyValues
-from mha_core.families.bert import Encoder, EncoderConfig
-from mha_core.families.classroom import Classroom, ClassroomConfig
-from mha_core.families.gpt2 import Gpt2, Gpt2Config
-from mha_core.families.llama import Llama, LlamaConfig
+from mha_core import load_model, projections_of
+from mha_core.engine import onednn as fast
+from mha_core.engine.kv_cache import LayerKVCache
+from mha_core.models.families.bert import Encoder, EncoderConfig
+from mha_core.models.families.classroom import Classroom, ClassroomConfig
+from mha_core.models.families.gpt2 import Gpt2, Gpt2Config
+from mha_core.models.families.llama import Llama, LlamaConfig
 
 SIZES = {"vocab_size": 31, "d_model": 24, "n_layers": 3, "d_ff": 256, "max_positions": 80}
 KINDS = {
@@ -27,7 +28,7 @@ CLOSE = {"atol": 1e-5, "rtol": 1e-5}
 @pytest.fixture(autouse=True)
 def onednn(monkeypatch):
     """oneDNN multiplies, whether or not it is faster on this processor."""
-    monkeypatch.setattr(fast, "pays", lambda: True)
+    monkeypatch.setattr(fast, "onednn_is_faster", lambda: True)
 
 
 def plain_and_settled(kind):
@@ -36,7 +37,7 @@ def plain_and_settled(kind):
     plain = KINDS[kind]().eval()
     for parameter in plain.parameters():
         nn.init.normal_(parameter, std=0.3)
-    return plain, fast.settle(copy.deepcopy(plain))
+    return plain, fast.freeze_for_inference(copy.deepcopy(plain))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -56,7 +57,7 @@ def test_a_settled_model_gives_the_states_and_weights_of_the_plain_one(kind, tex
 @pytest.mark.parametrize("kind", ["gpt2", "llama"])
 def test_a_text_read_in_pieces_gives_the_rows_of_the_whole(kind):
     plain, settled = plain_and_settled(kind)
-    ids, stores = torch.tensor([[2, 7, 19, 5, 30, 3, 8]]), [KeyValues(2) for _ in range(3)]
+    ids, stores = torch.tensor([[2, 7, 19, 5, 30, 3, 8]]), [LayerKVCache(2) for _ in range(3)]
     with torch.inference_mode():
         whole = plain(ids)
         for start, stop in ((0, 2), (2, 5), (5, 6), (6, 7)):
@@ -67,7 +68,7 @@ def test_a_text_read_in_pieces_gives_the_rows_of_the_whole(kind):
 
 def test_a_settled_layer_can_be_trained_again_and_a_changed_weight_is_used():
     linear = nn.Linear(5, 3)
-    (settled,) = fast.settle(nn.Sequential(copy.deepcopy(linear)))
+    (settled,) = fast.freeze_for_inference(nn.Sequential(copy.deepcopy(linear)))
     x = torch.randn(4, 5)
     settled.requires_grad_(True)
     settled(x).square().sum().backward()
@@ -81,7 +82,7 @@ def test_a_settled_layer_can_be_trained_again_and_a_changed_weight_is_used():
 def test_a_settled_models_matrices_are_those_of_its_file(monkeypatch):
     settled = load_model("minilm", device="cpu", shared=False)
     assert isinstance(settled.encoder.layer(2).up, fast.OneDnnLinear)
-    monkeypatch.setattr(fast, "pays", lambda: False)
+    monkeypatch.setattr(fast, "onednn_is_faster", lambda: False)
     plain = load_model("minilm", device="cpu", shared=False)
     assert type(plain.encoder.layer(2).up) is nn.Linear
     one, other = (vars(projections_of(model, 2)) for model in (settled, plain))

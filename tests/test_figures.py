@@ -9,10 +9,10 @@ import pandas as pd
 import plotly.io
 import pytest
 import streamlit as st
-from causal_runs import record_of as decoder_run
+from causal_runs import record_from_weights as decoder_run
 
-from mha_core import InputError, grid_of, record_of, trace
-from mha_core.figures import charts, figure
+from mha_core import InputError, grid_of, record_from_weights, trace
+from mha_core.draw.figures import charts, figure
 from pages.parts.frame.charts import selected_heads
 from tests.conftest import HEADLESS_SHELL, find_chromium
 
@@ -35,7 +35,7 @@ def decoder():
 def cross():
     weights = np.random.default_rng(3).dirichlet(np.full(6, 0.4), size=(2, 3, 4)).astype(np.float32)
     keys = ["[CLS]", "The", "cat", "slept", ".", "[SEP]"]
-    return record_of(weights, ["Die", "Katze", "schlief", "."], keys=keys)
+    return record_from_weights(weights, ["Die", "Katze", "schlief", "."], keys=keys)
 
 
 def links(drawn):
@@ -228,7 +228,7 @@ def test_a_figure_is_written_as_an_image_of_that_width(record, tmp_path, monkeyp
 
 def test_what_looks_like_markup_is_drawn_as_it_stands():
     weights = np.full((1, 1, 3, 3), 1 / 3, np.float32)
-    given = record_of(weights, ["<s>", "a<b>", "&amp;"], causal=False, title="<i>T</i>")
+    given = record_from_weights(weights, ["<s>", "a<b>", "&amp;"], causal=False, title="<i>T</i>")
     drawn = given.plot("matrix", "1-1")
     assert list(drawn.layout.xaxis.ticktext) == ["&lt;s&gt;", "a&lt;b&gt;", "&amp;amp;"]
     assert "&lt;i&gt;T&lt;/i&gt;" in drawn.layout.title.text

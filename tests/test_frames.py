@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mha_core import InputError, record_of
+from mha_core import InputError, record_from_weights
 from mha_core.cli.output import CommandOutput, write_output, write_outputs
-from mha_core.export import csv_of
+from mha_core.record.export import csv_of
 
 FRAME = pd.DataFrame(
     {
@@ -80,7 +80,7 @@ def test_a_table_has_two_columns_of_one_name(capsys):
 
 def test_the_frames_of_a_record_agree_with_its_weights():
     weights = np.random.default_rng(0).dirichlet(np.ones(4), (2, 3, 4)).astype(np.float32)
-    record = record_of(weights, ["a", "b", "a", "c"])
+    record = record_from_weights(weights, ["a", "b", "a", "c"])
     frame = record.to_frame()
     assert np.array_equal(frame["weight"].to_numpy().reshape(weights.shape), weights)
     again = pd.read_csv(io.StringIO(csv_of(frame)))

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mha_core import HeadScopeError, ModelError, Unavailable, load_model, trace_tokens
-from mha_core.gguf import GgufFile
-from mha_core.model_list import decoder_file
-from mha_core.prediction import next_logits
+from mha_core.models.gguf import GgufFile
+from mha_core.models.model_list import decoder_file
+from mha_core.models.prediction import next_logits
 
 TEXTS = (
     "The animal didn't cross the street because it was too",

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from mha_core import MultiHeadAttention, layer_details, load_model, trace, trace_many
-from mha_core.weights import assemble, config_of
+from mha_core.models.weights import assemble, config_of
 
 DEVICE = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else None
 pytestmark = [

@@ -9,7 +9,7 @@ from mha_core import load_model
 from mha_core.heads.measures import importance
 from mha_core.heads.measures.block import block_parts
 from mha_core.heads.measures.gradient import gradient_weights
-from mha_core.trace import every_layer_details, hidden_states
+from mha_core.models.trace import every_layer_details, hidden_states
 
 SENTENCE = "The animal didn't cross the street because it was too tired."
 

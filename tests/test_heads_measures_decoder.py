@@ -8,7 +8,7 @@ from mha_core import hidden_states, load_model, trace_tokens
 from mha_core.heads.measures import importance
 from mha_core.heads.measures.gradient import gradient_weights
 from mha_core.heads.measures.value import value_norms
-from mha_core.trace import every_layer_details
+from mha_core.models.trace import every_layer_details
 from tests.decoder_folders import random_decoder, write_decoder
 
 TEXT = "the cat it the"

@@ -10,8 +10,9 @@ import pytest
 from bert_folders import embedded_folder, random_bert, write
 from fake_hub import FakeHub
 
-from mha_core import ModelError, Unavailable, hub, load, load_model, trace
-from mha_core.load import must_be_fetched
+from mha_core import ModelError, Unavailable, load_model, trace
+from mha_core.models import hub, load
+from mha_core.models.load import must_be_fetched
 
 NAME = "someone/tiny-bert"
 EXTRAS = ("pytorch_model.bin", "modeling_evil.py", "README.md", "model.onnx")

@@ -24,13 +24,13 @@ from streamlit.testing.v1 import AppTest
 from visit import link, unopened
 
 from mha_core import layer_details, load_model, projections_of, trace
-from mha_core.families.bert import EncoderConfig
-from mha_core.inside import (
+from mha_core.engine.rotary import Rotary
+from mha_core.layer import (
     CellEdit,
     ScoreEdit,
 )
-from mha_core.rotary import Rotary
-from mha_core.weights import untrained_encoder
+from mha_core.models.families.bert import EncoderConfig
+from mha_core.models.weights import untrained_encoder
 from pages.parts.inside import (
     rotation,
     scene,

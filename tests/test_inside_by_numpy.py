@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mha_core import layer_details
-from mha_core.inside import ablate_in_layer
+from mha_core.layer import ablate_in_layer
 
 SENTENCES = (
     "The animal didn't cross the street because it was too tired.",

@@ -13,7 +13,8 @@ from test_inside import NEAR, open_inside, walk
 from visit import link
 
 from mha_core import InputError, layer_details, load_model
-from mha_core.inside import (
+from mha_core.engine.rotary import Rotary
+from mha_core.layer import (
     SUMS,
     CellEdit,
     Edits,
@@ -30,7 +31,6 @@ from mha_core.inside import (
     turned,
     variants,
 )
-from mha_core.rotary import Rotary
 
 pytestmark = pytest.mark.slow  # a page of the app on the embedded decoder
 

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 import pytest
 
 from mha_core import InputError
-from mha_core.experiments import PartialResult
+from mha_core.causal import PartialResult
 from pages.parts.serve import jobs
 from pages.parts.serve.jobs import BROKEN, Line
 

@@ -11,7 +11,7 @@ from boards import assert_spectra, boards, charts, found, matrix, numbers_in, on
 from streamlit.testing.v1 import AppTest
 from visit import unopened
 
-from mha_core import Unavailable, layer_details, load_model, projections_of, trace, why
+from mha_core import Unavailable, layer_details, load_model, projections_of, score_attribution, trace
 from pages.parts.frame import loading
 from pages.parts.frame.glossary import spans
 from pages.parts.inside.route import KEYS
@@ -320,7 +320,10 @@ def test_the_pictures_of_the_lesson_are_the_models_numbers():
 @pytest.mark.slow
 def test_the_circuit_of_the_lesson_is_what_the_library_finds(smollm2):
     text = "Mr and Mrs Dursley lived at number four. The owner of the house, Mrs Durs"
-    parts, weights = why(text, smollm2, head="19-7", query="urs#2", key="ley"), trace(text, smollm2).weights
+    parts, weights = (
+        score_attribution(text, smollm2, head="19-7", query="urs#2", key="ley"),
+        trace(text, smollm2).weights,
+    )
     wrote = parts[(parts.side == "key") & (parts.part == "head")].iloc[0]
     assert (wrote.layer, wrote["head"]) == (17, 1)
     at = open_learn(step="circuit")

@@ -6,8 +6,8 @@ import torch
 import torch.nn.functional as F
 
 from mha_core import InputError, SizeError
-from mha_core.device import use_one_thread
-from mha_core.stack import StackOutput
+from mha_core.engine.device import use_one_thread
+from mha_core.engine.stack import StackOutput
 from mha_core.training.attention_only import AttentionOnlyConfig, AttentionOnlyModel
 from mha_core.training.head_scores import head_rows, mean_masses, texts_for
 from mha_core.training.report import ablation_report, report

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from mha_core import AttentionRecord, HeadScopeError, load_model, trace
-from mha_core.grid import Unit
+from mha_core.display_names import head_name, percent
+from mha_core.draw.payload import record_payload
 from mha_core.heads.link_kind import link_kind
 from mha_core.heads.questions.base import KIND_OF
 from mha_core.heads.roles import description_of, heads_with, roles, roles_held
 from mha_core.heads.table import RoleTable, read_roles
-from mha_core.picture.payload import record_payload
-from mha_core.wording import head_name, percent
+from mha_core.record.grid import Unit
 from pages.parts.explore import evidence
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mha_core import record_of
-from mha_core.links import heads_by_link, strongest_link
-from mha_core.picture.opening import opening
-from mha_core.wording import head_name
+from mha_core import record_from_weights
+from mha_core.display_names import head_name
+from mha_core.draw.opening import opening
+from mha_core.record.links import heads_by_link, strongest_link
 
 TOKENS = ["[CLS]", "The", "cat", ",", "it", "said", ":", "it", ".", "[SEP]"]
 WORDS = [1, 2, 4, 5, 7]
@@ -19,7 +19,9 @@ def grid_of(causal, seed=0):
     raw = np.random.default_rng(seed).exponential(size=(3, 4, n, n)) * (np.tri(n) if causal else 1)
     tokens = TOKENS if not causal else ["The", *TOKENS[1:-1], "end"]
     weights = (raw / raw.sum(-1, keepdims=True)).astype(np.float32)
-    return record_of(weights, tokens, special=() if causal else ("[CLS]", "[SEP]"), causal=causal).grid()
+    return record_from_weights(
+        weights, tokens, special=() if causal else ("[CLS]", "[SEP]"), causal=causal
+    ).grid()
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -45,12 +47,14 @@ def test_it_is_the_largest_weight_between_two_different_words(causal, query):
 
 def record_like(grid, causal):
     special = () if causal else ("[CLS]", "[SEP]")
-    return record_of(np.array(grid.weights), list(grid.labels), special=special, causal=causal)
+    return record_from_weights(np.array(grid.weights), list(grid.labels), special=special, causal=causal)
 
 
 def test_a_text_without_two_words_has_none():
     marks = ["[CLS]", ",", "cat", "[SEP]"]
-    grid = record_of(np.full((1, 1, 4, 4), 0.25, np.float32), marks, special=("[CLS]", "[SEP]")).grid()
+    grid = record_from_weights(
+        np.full((1, 1, 4, 4), 0.25, np.float32), marks, special=("[CLS]", "[SEP]")
+    ).grid()
     assert strongest_link(grid, (0, 0)) is None
     assert heads_by_link(replace(grid, weights=np.zeros_like(grid.weights))) == []
     assert opening(grid, None, None, None).pins == ()

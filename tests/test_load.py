@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from bert_folders import change_config, write
 
-from mha_core import InputError, ModelError, load, load_model
-from mha_core.weights import config_of
+from mha_core import InputError, ModelError, load_model
+from mha_core.models import load
+from mha_core.models.weights import config_of
 
 
 @pytest.fixture(autouse=True)
@@ -77,7 +78,7 @@ def test_many_threads_at_once_load_once(folder, monkeypatch):
 )  # fmt: skip
 @pytest.mark.parametrize("local", [True, False])
 def test_a_name_that_is_none_is_refused_before_any_network(name, local, monkeypatch):
-    monkeypatch.setattr("mha_core.load.fetch", lambda *_: pytest.fail("the network was asked"))
+    monkeypatch.setattr("mha_core.models.load.fetch", lambda *_: pytest.fail("the network was asked"))
     with pytest.raises(InputError if name not in (".",) or not local else ModelError) as caught:
         load_model(name, local=local, device="cpu")
     assert len(str(caught.value)) < 200

@@ -10,7 +10,7 @@ from decoder_folders import random_decoder, write_decoder
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from mha_core import InputError, copying_scores, load_model, trace
-from mha_core.experiments.prompts import prompts
+from mha_core.causal.prompts import prompts
 from mha_core.heads.build_role_table import NAMES, with_names
 from mha_core.heads.conclude import score_question, with_verdicts
 from mha_core.heads.questions.copying import by_distance, copying_cases, names_of, namings

@@ -7,9 +7,10 @@ import pytest
 from bert_folders import random_bert, write
 from visit import drawn, open_page, run, said
 
-from mha_core import InputError, cached, load_model, predict_masked, trace
-from mha_core.cached import DecoderState
-from mha_core.prediction import next_logits
+from mha_core import InputError, load_model, predict_masked, trace
+from mha_core.engine import kv_cache as cached
+from mha_core.engine.kv_cache import DecoderState
+from mha_core.models.prediction import next_logits
 from pages.parts.explore import next_word, predictions
 from pages.parts.explore.next_word import MOST, Generation, one_more
 from pages.parts.frame import head_facts
@@ -87,7 +88,7 @@ def test_no_token_is_read_as_markup():
 @pytest.mark.usefixtures("quiet")
 def test_a_click_costs_one_cached_step_and_its_rows_are_those_of_a_trace(smollm2, store, monkeypatch):
     request, steps, starts = asked(), [], []
-    cache.record_of(request.run, smollm2)
+    cache.record_from_weights(request.run, smollm2)
     step, read = DecoderState.step, cached.DecoderState.__init__
     monkeypatch.setattr(DecoderState, "step", lambda self, i: steps.append(i) or step(self, i))
     monkeypatch.setattr(DecoderState, "__init__", lambda self, *a: starts.append(1) or read(self, *a))
@@ -95,7 +96,7 @@ def test_a_click_costs_one_cached_step_and_its_rows_are_those_of_a_trace(smollm2
     longer = predictions.append(request, smollm2, far)
     assert longer.text == ANIMAL + " far"
     longer = asked(longer.text)
-    record = cache.record_of(longer.run, smollm2)
+    record = cache.record_from_weights(longer.run, smollm2)
     predictions.append(longer, smollm2, id_of(smollm2, " away"))
     assert (steps[0], len(steps), starts) == (far, 2, [])
     whole = trace(longer.text, smollm2)
@@ -112,7 +113,9 @@ def test_a_text_that_is_read_in_other_tokens_than_it_was_said_is_traced_afresh(s
     assert longer.text == "I was reading"
     assert len(tokens) == len(smollm2.tokenizer.encode("I was read")), "one token, not two"
     assert store.peek((longer.run, smollm2.digest, "record")) is None
-    np.testing.assert_array_equal(cache.record_of(longer.run, smollm2).weights.shape[-1], len(tokens))
+    np.testing.assert_array_equal(
+        cache.record_from_weights(longer.run, smollm2).weights.shape[-1], len(tokens)
+    )
 
 
 def generated(model, request, times, generation):
@@ -129,7 +132,9 @@ def test_generating_takes_the_likeliest_token_after_token(smollm2, store):
     assert request.text == ANIMAL + " far away to be"
     assert (generation.running, generation.left) == (True, MOST - 4)
     np.testing.assert_allclose(
-        cache.record_of(request.run, smollm2).weights, trace(request.text, smollm2).weights, atol=1e-5
+        cache.record_from_weights(request.run, smollm2).weights,
+        trace(request.text, smollm2).weights,
+        atol=1e-5,
     )
 
 
@@ -183,7 +188,7 @@ def test_a_token_that_is_not_there_is_refused(identity, smollm2, store):
 
 
 def test_a_full_text_takes_no_more(smollm2, store, monkeypatch):
-    cache.record_of(asked().run, smollm2)
+    cache.record_from_weights(asked().run, smollm2)
     state_of_all = predictions.take_state(asked().run, smollm2)
     predictions.keep_state(asked().run, smollm2, state_of_all)
     monkeypatch.setattr(smollm2.tokenizer, "max_tokens", 11)

@@ -44,7 +44,7 @@ def two_models(monkeypatch, small):
         return load_model(name, trained=trained) if name == "minilm" else small[trained]
 
     monkeypatch.setattr(loading, "load_model", load)
-    monkeypatch.setattr("mha_core.load.is_here", lambda _name: True)
+    monkeypatch.setattr("mha_core.models.load.is_here", lambda _name: True)
     return load
 
 

@@ -6,16 +6,9 @@ import torch
 from bert_folders import random_bert, write
 from torch import nn
 
-from mha_core import (
-    InputError,
-    MultiHeadAttention,
-    SizeError,
-    hidden_states,
-    load,
-    load_model,
-    trace,
-)
-from mha_core.experiments import ScaleHeads, ablate, next_words, patch, trace_with_interventions
+from mha_core import InputError, MultiHeadAttention, SizeError, hidden_states, load_model, trace
+from mha_core.causal import ScaleHeads, ablate, next_words, patch, trace_with_interventions
+from mha_core.models import load
 
 TEXT = "The animal didn't sit."
 

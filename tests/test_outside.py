@@ -12,16 +12,9 @@ import torch
 from bert_folders import embedded_folder, random_bert
 from test_any_model import SEQUENCES, random_model
 
-from mha_core import (
-    AttentionRecord,
-    InputError,
-    SizeError,
-    export,
-    from_transformers,
-    record_of,
-    trace,
-)
-from mha_core.links import largest_weights
+from mha_core import AttentionRecord, InputError, SizeError, from_transformers, record_from_weights, trace
+from mha_core.record import export
+from mha_core.record.links import largest_weights
 
 transformers = pytest.importorskip("transformers")
 TEXT, TARGET = "The animal didn't sit.", "It slept in tiredness"
@@ -43,7 +36,7 @@ def rows(*shape, seed=0):
 
 def test_arrays_of_ones_own_become_a_record_with_the_tokens_given():
     weights = rows(2, 3, 5, 5)
-    record = record_of(weights, ["[CLS]", "The", "tired", "##ness", "[SEP]"])
+    record = record_from_weights(weights, ["[CLS]", "The", "tired", "##ness", "[SEP]"])
     assert isinstance(record, AttentionRecord)
     np.testing.assert_array_equal(record.weights, weights.numpy())
     assert record.grid().labels == ("[CLS]", "The", "tired", "##ness", "[SEP]")
@@ -59,7 +52,7 @@ def test_arrays_of_ones_own_become_a_record_with_the_tokens_given():
 
 def test_arrays_between_two_texts_become_a_cross_record():
     weights = rows(2, 3, 2, 4)
-    record = record_of(weights, ["it", "slept"], keys=["[CLS]", "tired", "##ness", "."])
+    record = record_from_weights(weights, ["it", "slept"], keys=["[CLS]", "tired", "##ness", "."])
     assert record.is_cross
     grid = record.grid(words=True, specials="hidden")
     assert (grid.labels, grid.key_labels) == (("it", "slept"), ("tiredness", "."))
@@ -67,7 +60,7 @@ def test_arrays_between_two_texts_become_a_cross_record():
     np.testing.assert_allclose(
         record.grid(True, "renormalised").weights.sum(-1), np.ones((2, 3, 2)), rtol=1e-6
     )
-    split = record_of(rows(2, 3, 3, 4), ["it", "tired", "##ness"], keys=list("abcd"))
+    split = record_from_weights(rows(2, 3, 3, 4), ["it", "tired", "##ness"], keys=list("abcd"))
     np.testing.assert_allclose(
         split.grid(words=True).weights[..., 1, :], split.weights[..., 1:, :].mean(2), rtol=1e-6
     )
@@ -96,7 +89,7 @@ def test_arrays_between_two_texts_become_a_cross_record():
 )
 def test_arrays_that_cannot_be_attention_are_refused_in_a_sentence(weights, tokens, options):
     with pytest.raises((InputError, SizeError)) as caught:
-        record_of(weights, tokens, **options)
+        record_from_weights(weights, tokens, **options)
     assert "\n" not in str(caught.value)
 
 
@@ -105,7 +98,7 @@ def test_arrays_that_cannot_be_attention_are_refused_in_a_sentence(weights, toke
 
 def test_a_layer_that_was_not_kept_keeps_its_number():
     kept = rows(1, 3, 4, 4)
-    record = record_of((None, kept, None, None), list("abcd"))
+    record = record_from_weights((None, kept, None, None), list("abcd"))
     assert (record.n_layers, record.without_attention) == (4, (0, 2, 3))
     np.testing.assert_array_equal(record["2-3"].weights, kept[0, 2].numpy())
     with pytest.raises(InputError, match="1-1"):
@@ -124,7 +117,7 @@ def weights_csv_rows(record):
 
 def test_layers_with_different_counts_of_heads_are_taken_as_they_are():
     first, second = rows(1, 4, 3, 3), rows(1, 3, 3, 3, seed=1)
-    record = record_of([first, second, rows(1, 2, 3, 3)], ["a", "b", "c"])
+    record = record_from_weights([first, second, rows(1, 2, 3, 3)], ["a", "b", "c"])
     np.testing.assert_array_equal(record["2-3"].weights, second[0, 2].numpy())
     with pytest.raises(InputError):
         record["2-4"]
@@ -137,10 +130,10 @@ def test_layers_with_different_counts_of_heads_are_taken_as_they_are():
 def test_a_learned_sink_is_taken_only_where_it_is_said():
     weights = rows(2, 2, 3, 3) * torch.tensor([[0.75, 0.5], [0.25, 0.625]])[..., None, None]
     with pytest.raises(InputError, match="sinks=True"):
-        record_of(weights, ["a", "b", "c"])
-    record = record_of(weights, ["a", "b", "c"], sinks=True)
+        record_from_weights(weights, ["a", "b", "c"])
+    record = record_from_weights(weights, ["a", "b", "c"], sinks=True)
     np.testing.assert_allclose(record.sink[..., 0], [[0.25, 0.5], [0.75, 0.375]], atol=1e-6)
-    words = record_of(weights, ["a", "tired", "##ness"], sinks=True).grid(words=True)
+    words = record_from_weights(weights, ["a", "tired", "##ness"], sinks=True).grid(words=True)
     np.testing.assert_allclose(words.sink, 1 - words.weights.sum(-1), atol=1e-6)
     for layers, heads in ((slice(None), slice(None)), (slice(1, 2), slice(0, 1)), (slice(0, 1), slice(1, 2))):
         content = json.loads(export.weights_json(record, record.grid(), layers, heads))
@@ -156,7 +149,7 @@ def test_windows_are_said_and_what_is_outside_is_not_there():
     for q in range(4):
         weights[0, 0, q, max(0, q - 1) : q + 1] = 1 / (min(q, 1) + 1)
         weights[1, 0, q, : q + 1] = 1 / (q + 1)
-    record = record_of(weights, list("abcd"), windows=(1, 0))
+    record = record_from_weights(weights, list("abcd"), windows=(1, 0))
     assert record.visible[0].sum() == 7
     assert record.visible[1].sum() == 10
     assert len(record.to_frame()) == 17
@@ -182,7 +175,7 @@ def test_all_layers_of_torchs_encoder_are_torchs_own(norm_first, batch_first):
         attention.register_forward_hook(lambda _module, _given, found: expected.append(found[1]))
     with torch.enable_grad():  # without gradients torch takes a path that has no weights
         encoder(given)
-    found = record_of(encoder, list("abcde"), x=given)
+    found = record_from_weights(encoder, list("abcde"), x=given)
     np.testing.assert_allclose(found.weights, torch.cat(expected[:2]).detach().numpy(), atol=1e-5)
     assert found.model.computed_by.startswith("torch ")
 
@@ -192,19 +185,19 @@ def test_an_encoder_that_trains_or_has_no_input_is_refused_with_the_cure():
         torch.nn.TransformerEncoderLayer(8, 2, 8), 1, enable_nested_tensor=False
     )
     with pytest.raises(InputError, match="x=x"):
-        record_of(encoder.eval(), ["a"])
+        record_from_weights(encoder.eval(), ["a"])
     with pytest.raises(InputError, match=r"eval\(\)"):
-        record_of(encoder.train(), ["a"], x=torch.zeros(1, 1, 8))
+        record_from_weights(encoder.train(), ["a"], x=torch.zeros(1, 1, 8))
 
 
 def test_the_cache_of_transformerlens_is_read_by_its_names():
     cache = {f"blocks.{layer}.attn.hook_pattern": rows(1, 2, 3, 3, seed=layer) for layer in (1, 2)}
     cache["blocks.0.hook_resid_pre"] = torch.zeros(1, 3, 4)
-    record = record_of(cache, ["a", "b", "c"])
+    record = record_from_weights(cache, ["a", "b", "c"])
     assert record.without_attention == (0,)
     np.testing.assert_array_equal(record["3-2"].weights, cache["blocks.2.attn.hook_pattern"][0, 1].numpy())
     with pytest.raises(InputError, match="hook_pattern"):
-        record_of({"blocks.0.hook_resid_pre": torch.zeros(1, 3, 4)}, ["a"])
+        record_from_weights({"blocks.0.hook_resid_pre": torch.zeros(1, 3, 4)}, ["a"])
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -224,7 +217,7 @@ def test_a_sentence_transformer_is_taken_whole(tokenizer, tmp_path):
 @pytest.mark.parametrize("given", [3, "weights", object(), torch.nn.Linear(2, 2)])
 def test_what_is_no_attention_is_named_with_what_works(given):
     with pytest.raises(InputError, match=f"{type(given).__name__}.*output_attentions"):
-        record_of(given, ["a"])
+        record_from_weights(given, ["a"])
 
 
 # Models of transformers

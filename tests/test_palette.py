@@ -12,9 +12,9 @@ import pixels
 import pytest
 
 from mha_core import trace
-from mha_core.figures.attention import figure
-from mha_core.figures.colours import PALETTE, page
-from mha_core.picture.bundle import SCRIPTS
+from mha_core.draw.bundle import SCRIPTS
+from mha_core.draw.figures.attention import figure
+from mha_core.draw.figures.colours import PALETTE, page
 from pages.parts.frame.shell import css_variables
 
 ROOT = Path(__file__).parent.parent

@@ -8,7 +8,7 @@ import torch
 from bert_folders import embedded_folder, random_bert, write
 
 from mha_core import hidden_states, load_model, trace_many, trace_tokens
-from mha_core.weights import load_encoder, read_config
+from mha_core.models.weights import load_encoder, read_config
 
 TOLERANCE = 1e-5
 TEXTS = (

@@ -20,10 +20,10 @@ from mha_core.heads.builtin import read_builtin
 from mha_core.heads.cases import Baseline, ScoredCases
 from mha_core.heads.conclude import score_question
 from mha_core.heads.corpora import Lines
+from mha_core.heads.part_files import compute_part, merge_parts
 from mha_core.heads.question_counts import MAX_DOCUMENTS_ELSE, count_cases
 from mha_core.heads.questions.base import Question
 from mha_core.heads.table import _packed, packed
-from mha_core.parts import compute_part, merge_parts
 from tests import planted
 
 QUESTION = Question("det", "syntactic", "determiner → its noun", "", "", "treebank")
@@ -186,7 +186,7 @@ def test_64_parts_of_an_atlas_give_the_bytes_of_one(shards, tmp_path):
 STOPS = """
 import sys, time
 from mha_core.heads.atlas.statistics import AtlasStatistics
-from mha_core.parts import compute_part
+from mha_core.heads.part_files import compute_part
 members = AtlasStatistics.members
 def slowly(self):
     yield from members(self)

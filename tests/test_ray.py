@@ -10,9 +10,9 @@ import pytest
 
 from mha_core import InputError
 from mha_core.cli import main
-from mha_core.parts import compute_part, merge_parts
+from mha_core.heads.part_files import compute_part, merge_parts
 
-ray_engine = pytest.importorskip("mha_core.ray_engine")
+ray_engine = pytest.importorskip("mha_core.heads.ray_engine")
 pytest.importorskip("ray")
 TEXTS = [
     f"Line {i} says that the {w} near the house was too tired to go on." for i in range(12) for w in "ab"

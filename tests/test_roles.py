@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
+from mha_core.engine.visibility import Visibility
 from mha_core.heads import cluster_stats as stats
 from mha_core.heads.baselines import fit_first, fit_most_mentioned, fit_nearest
 from mha_core.heads.cases import TIE, Baseline, ScoredCases, frame_of
@@ -19,7 +20,6 @@ from mha_core.heads.similarity import SimilarityCollector
 from mha_core.heads.surface import fold_weights
 from mha_core.heads.survey import TextItem
 from mha_core.heads.word_weights import entropy
-from mha_core.visibility import Visibility
 from tests import planted
 from tests.heads_by_hand import looking, tokens_of
 

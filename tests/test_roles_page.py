@@ -9,14 +9,14 @@ import visit
 from streamlit.testing.v1 import AppTest
 
 from mha_core import InputError, cli
+from mha_core.display_names import head_name
 from mha_core.heads import build_role_table as make
 from mha_core.heads.builtin import read_builtin
+from mha_core.heads.part_files import compute_part
 from mha_core.heads.questions.base import KIND_OF, KINDS
 from mha_core.heads.roles import heads_with
 from mha_core.heads.table import read_roles, read_table
 from mha_core.heads.verdict_text import head_text, question_text
-from mha_core.parts import compute_part
-from mha_core.wording import head_name
 from pages.parts.frame import head_facts
 from pages.parts.frame.selection import parse_head
 from pages.parts.learn import claims

@@ -22,7 +22,7 @@ from mha_core.heads.roles import description_of, heads_with, roles
 from mha_core.heads.similarity import SimilarityCollector, js_divergence
 from mha_core.heads.survey import Options, TextItem, stream_corpus
 from mha_core.heads.table import packed, read_roles, unpacked
-from mha_core.model_list import DECODER_DIGEST, EMBEDDED_DIGESTS
+from mha_core.models.model_list import DECODER_DIGEST, EMBEDDED_DIGESTS
 from tests.heads_by_hand import looking, random_attention
 from tests.test_corpus import DONT, GO, line
 

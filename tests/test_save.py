@@ -10,10 +10,10 @@ from test_show import cells_of, content_of
 from visit import TIRED, WIDE, open_page, roles_of, run, said, unopened
 
 from mha_core import load_model, trace
-from mha_core.compare import difference
+from mha_core.display_names import head_name
 from mha_core.heads.roles import roles
 from mha_core.heads.table import read_roles
-from mha_core.wording import head_name
+from mha_core.record.compare import difference
 from pages.parts.explore import export, export_both, save
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection

@@ -9,8 +9,8 @@ from test_show import content_of
 from test_tokens import SCRIPTS
 
 from mha_core import show, trace
-from mha_core.export import weights_csv, weights_json
-from mha_core.figures import figure
+from mha_core.draw.figures import figure
+from mha_core.record.export import weights_csv, weights_json
 
 LEFTWARD = ("Arabic", "Hebrew")
 

@@ -26,7 +26,7 @@ from websockets.exceptions import InvalidStatus
 
 from benchmarks.wire import highest, megabytes, socket_to
 from mha_core import ModelError, Unavailable, load_model, trace
-from mha_core.app_command import listen
+from mha_core.cli.app import listen
 from pages.parts.frame import loading
 from pages.parts.frame.request import models as offered
 from pages.parts.picture.shared import font_addresses, library, library_address

@@ -117,7 +117,7 @@ def test_a_reader_who_may_name_any_model_opens_a_folder_only_where_that_is_allow
     asked = []
     monkeypatch.setenv("HEADSCOPE_ALLOW_ANY_MODEL", "1")
     monkeypatch.setenv("HEADSCOPE_ALLOW_FOLDERS", folders_too)
-    monkeypatch.setattr("mha_core.load.is_here", lambda _name: True)
+    monkeypatch.setattr("mha_core.models.load.is_here", lambda _name: True)
     monkeypatch.setattr(loading, "load_model", lambda name, **options: asked.append((name, options["local"])))
     loading.named_model("tests")
     assert asked == [("tests", folders_too == "1")]
@@ -157,7 +157,7 @@ def test_an_untrained_folder_whose_configuration_has_changed_is_read_anew(monkey
         write(written, random_bert(**{**SIZE, "num_hidden_layers": layers}))
         request = Request("the cat sat", model=str(written), trained=False)
         used = load_model(str(written), trained=False)
-        shapes.append(cache.record_of(request.run, used).weights.shape[:2])
+        shapes.append(cache.record_from_weights(request.run, used).weights.shape[:2])
         assert cache.of_model(used, "layers", lambda: layers) == layers  # noqa: B023 - called at once
     assert shapes == [(2, 3), (3, 3)]
 
@@ -264,9 +264,9 @@ def test_a_reader_who_has_left_ends_the_run_of_the_model_and_the_next_one_makes_
     with monkeypatch.context() as patched:
         patched.setattr(loading.st, "session_state", Gone())
         with pytest.raises(Left):
-            cache.record_of(run, model)
+            cache.record_from_weights(run, model)
     assert store.STORE.held == 0
-    assert cache.record_of(run, model).tokens.text == run.text
+    assert cache.record_from_weights(run, model).tokens.text == run.text
 
 
 def test_what_is_kept_stays_below_the_limit_and_the_oldest_goes_first():

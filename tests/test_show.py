@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from mha_core import AttentionRecord, InputError, record_of, show
+from mha_core import AttentionRecord, InputError, record_from_weights, show
 
 TOKENS = ["[CLS]", "The", "cat", "it's", "tired", "##ness", "[SEP]"]
 
@@ -31,7 +31,7 @@ def cells_of(record):
 
 
 def test_the_page_holds_every_weight_of_the_record():
-    record = record_of(weights(2, 3, 7, 7), TOKENS)
+    record = record_from_weights(weights(2, 3, 7, 7), TOKENS)
     (kept,) = content_of(show(record).html)["records"]
     np.testing.assert_allclose(cells_of(kept), record.weights.ravel(), atol=8e-6)
     assert kept["labels"] == TOKENS
@@ -43,7 +43,7 @@ def test_the_page_holds_every_weight_of_the_record():
 
 
 def test_a_notebook_gets_a_sandboxed_frame_with_the_page_and_nothing_is_fetched():
-    shown = show(record_of(weights(1, 2, 7, 7), TOKENS))
+    shown = show(record_from_weights(weights(1, 2, 7, 7), TOKENS))
     frames = [shown._repr_html_() for _ in range(2)]
     found = re.search(
         r"""<iframe id="([^"]+)".*?sandbox="([^"]+)".*?srcdoc='([^']*)'></iframe>""", frames[0], re.DOTALL
@@ -58,15 +58,15 @@ def test_a_notebook_gets_a_sandboxed_frame_with_the_page_and_nothing_is_fetched(
 
 
 def test_what_cannot_be_shown_is_refused_in_a_sentence():
-    record = record_of(weights(1, 2, 7, 7), TOKENS)
+    record = record_from_weights(weights(1, 2, 7, 7), TOKENS)
     for call in (
         lambda: show("text"),
         lambda: show(record, "text"),
         lambda: show(record, head="3-1"),
         lambda: show(record, word="dog"),
         lambda: show(record, to="cat"),
-        lambda: show(record_of(weights(1, 1, 1, 1), ["[CLS]"]), specials="hidden"),
-        lambda: show(record, record_of(weights(1, 2, 2, 3), ["a", "b"], keys=["x", "y", "z"])),
+        lambda: show(record_from_weights(weights(1, 1, 1, 1), ["[CLS]"]), specials="hidden"),
+        lambda: show(record, record_from_weights(weights(1, 2, 2, 3), ["a", "b"], keys=["x", "y", "z"])),
     ):
         with pytest.raises(InputError):
             call()
@@ -78,7 +78,7 @@ SOURCE, TARGET = ["[CLS]", "The", "cat", "slept", ".", "x"], ["<pad>", "x", "Kat
 
 
 def cross_of(**options) -> AttentionRecord:
-    return record_of(weights(2, 3, 4, 6, seed=4), TARGET, keys=SOURCE, **options)
+    return record_from_weights(weights(2, 3, 4, 6, seed=4), TARGET, keys=SOURCE, **options)
 
 
 def test_of_two_texts_the_source_comes_first_and_every_weight_is_the_records():

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from mha_core import LayerRun, layer_details, load_model
-from mha_core.inside import CellEdit, Edits, ScoreEdit, edited, torch_layer
+from mha_core import LayerActivations, layer_details, load_model
+from mha_core.layer import CellEdit, Edits, ScoreEdit, edited, torch_layer
 from pages.parts.inside.shown_code import (
     comparison_lines,
     difference_line,
@@ -33,7 +33,7 @@ EDITS = {
 }
 
 
-def linears(run: LayerRun) -> dict[str, torch.nn.Linear]:
+def linears(run: LayerActivations) -> dict[str, torch.nn.Linear]:
     """The layer's four matrices as they were before any change."""
     made, w = {}, run.projections
     for name in ("W_q", "W_k", "W_v", "W_o"):
@@ -54,7 +54,7 @@ def linears(run: LayerRun) -> dict[str, torch.nn.Linear]:
 
 @torch.no_grad()
 def executed(
-    plain: LayerRun, lines: list[tuple[str, str]], theirs: torch.nn.Module | None = None
+    plain: LayerActivations, lines: list[tuple[str, str]], theirs: torch.nn.Module | None = None
 ) -> SimpleNamespace:
     """What the lines leave behind, run as they are printed. The one thing they say in words: the weights of torch's "
     "layer."""

@@ -8,8 +8,9 @@ import pytest
 import torch
 from smollm2_twin import transformers_twin
 
-from mha_core import ModelError, load, load_model, predict_next, trace, trace_tokens
-from mha_core.model_list import DECODER_FILE
+from mha_core import ModelError, load_model, predict_next, trace, trace_tokens
+from mha_core.models import load
+from mha_core.models.model_list import DECODER_FILE
 
 ANIMAL = "The animal didn't cross the street because it was too"
 MARY = "When Mary and John went to the store, John gave a drink to"
@@ -17,7 +18,7 @@ MARY = "When Mary and John went to the store, John gave a drink to"
 
 def without_it(monkeypatch, tmp_path=None):
     spec = None if tmp_path is None else SimpleNamespace(submodule_search_locations=[str(tmp_path)])
-    monkeypatch.setattr(sys.modules["mha_core.model_list"], "find_spec", lambda name: spec)
+    monkeypatch.setattr(sys.modules["mha_core.models.model_list"], "find_spec", lambda name: spec)
     monkeypatch.setattr(load, "_LOADED", {})
 
 

@@ -18,7 +18,7 @@ import once
 import pytest
 
 import mha_core
-from mha_core.static_site.page import service_worker
+from mha_core.draw.static_site.page import service_worker
 
 ROOT = Path(__file__).parent.parent
 CLASSIC = "The animal didn't cross the street because it was too tired."

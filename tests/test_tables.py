@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mha_core import trace
-from mha_core.compare import difference
+from mha_core.record.compare import difference
 from pages.parts.explore import tables
 from pages.parts.frame.selection import Selection
 

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from tokenizers import Regex, models, normalizers, pre_tokenizers, processors
 from tokenizers import Tokenizer as Fast
 
-from mha_core import InputError, ModelError, record_of
-from mha_core.families.bert import FRAMED as ROBERTA
-from mha_core.families.bert import SPECIALS as BERT
-from mha_core.picture.text import spelled
-from mha_core.tokenizer_files import LIST, RUNS
-from mha_core.tokens import Tokenizer, spelt_tokens, tokens_of
+from mha_core import InputError, ModelError, record_from_weights
+from mha_core.draw.text import spelled
+from mha_core.models.families.bert import FRAMED as ROBERTA
+from mha_core.models.families.bert import SPECIALS as BERT
+from mha_core.models.tokenizer_files import LIST, RUNS
+from mha_core.text.tokens import Tokenizer, spelt_tokens, tokens_of
 
 
 @pytest.fixture(scope="module")
@@ -302,7 +302,7 @@ def test_a_space_that_is_a_token_alone_takes_nothing_from_the_word_after_it():
         pieces = [piece for piece in tokens.pieces if not piece.special]
         assert [tokens.label(piece) for piece in pieces] == names
         assert [word.text for word in tokens.words] == text.split()
-        record = record_of([[[[1 / len(tokens)] * len(tokens)] * len(tokens)]], tokens)
+        record = record_from_weights([[[[1 / len(tokens)] * len(tokens)] * len(tokens)]], tokens)
         assert [name for name in spelled(record.grid(), tokens)["names"] if "<" not in name][1::2] == names[
             1::2
         ]
@@ -315,7 +315,7 @@ def test_a_token_that_shares_a_character_with_another_is_shown_whole():
     fast.pre_tokenizer = pre_tokenizers.Split(Regex("k|gx"), "isolated")
     tokens = tokens_of(["㎏x"], fast.encode("㎏x"))
     assert [(piece.start, piece.end) for piece in tokens.pieces] == [(0, 1), (0, 2)]
-    record = record_of([[[[0.5, 0.5], [0.5, 0.5]]]], tokens)
+    record = record_from_weights([[[[0.5, 0.5], [0.5, 0.5]]]], tokens)
     assert spelled(record.grid(), tokens)["names"] == ["㎏", "㎏x"]
 
 

@@ -12,13 +12,13 @@ from boards import charts, numbers_in
 from streamlit.testing.v1 import AppTest
 from visit import unopened
 
-from mha_core.device import use_one_thread
-from mha_core.experiments import PartialResult
+from mha_core.causal import PartialResult
+from mha_core.display_names import percent
+from mha_core.engine.device import use_one_thread
 from mha_core.training import report, worker
 from mha_core.training.train import TrainingSetup
 from mha_core.training.trainer import TrainingUpdate
 from mha_core.training.training_updates import start_training
-from mha_core.wording import percent
 from pages.parts.serve.jobs import Job
 from pages.parts.training import export, parts
 from pages.parts.training.live import BROKEN, TRAININGS, Course, Trainings, Worker, course_of, name_of

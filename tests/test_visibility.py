@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from mha_core import load_model, trace
-from mha_core.experiments import ReplaceAttention, trace_with_interventions
-from mha_core.external_records import tokens_of_strings
+from mha_core.causal import ReplaceAttention, trace_with_interventions
+from mha_core.engine.visibility import Visibility, visible_keys
 from mha_core.heads.atlas.features import features, pair_features
 from mha_core.heads.cases import TIE
 from mha_core.heads.corpora import PronounCase, Sentence
@@ -19,7 +19,7 @@ from mha_core.heads.questions.question_set import FrameCollector
 from mha_core.heads.questions.repeated import IN_ORDER, Repeated, RepeatedCollector
 from mha_core.heads.questions.syntax import RelationQuestions, Tree
 from mha_core.heads.survey import TextItem
-from mha_core.visibility import Visibility, visible_keys
+from mha_core.models.external_records import tokens_of_strings
 from tests.heads_by_hand import random_attention
 
 WORDS = ["the", "old", "red", "boat", "sees", "that", "blue", "boat", "over", "one", "wide", "lake"]

@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from mha_core import Projections, SizeError, layer_details
-from mha_core.families.bert import EncoderConfig
-from mha_core.inside import (
+from mha_core.layer import (
     CONFIGURATIONS,
     CellEdit,
     Edits,
@@ -26,7 +25,8 @@ from mha_core.inside import (
     variants,
     weights_bytes,
 )
-from mha_core.weights import untrained_encoder
+from mha_core.models.families.bert import EncoderConfig
+from mha_core.models.weights import untrained_encoder
 
 TIRED = "The animal didn't cross the street because it was too tired."
 NEAR = 2e-5

@@ -21,14 +21,14 @@ from mha_core import (
     logit_attribution,
     mlp_sources,
     predict_next,
+    score_attribution,
     trace,
-    weight_without,
-    why,
+    weight_without_head,
 )
+from mha_core.causal.activation_cache import mean_head_outputs
+from mha_core.causal.logit_attribution import mean_attribution
+from mha_core.causal.prompts import Prompt, prompts
 from mha_core.cli import main
-from mha_core.experiments.activation_cache import mean_head_outputs
-from mha_core.experiments.prompts import Prompt, prompts
-from mha_core.logit_attribution import mean_attribution
 
 TIRED = "The animal didn't cross the street because it was too tired."
 SENTENCES = (
@@ -82,7 +82,7 @@ def scores_of(frame):
     ],
 )  # fmt: skip
 def test_what_makes_it_look_at_the_animal(model, word, weight, total, expected):
-    frame = why(TIRED.replace("tired", word), model, head="4-2", query="it", key="animal")
+    frame = score_attribution(TIRED.replace("tired", word), model, head="4-2", query="it", key="animal")
     assert frame.attrs["weight"] == pytest.approx(weight, abs=0.001)
     assert frame.attrs["score"] == pytest.approx(total, abs=0.01)
     found = scores_of(frame)
@@ -91,7 +91,7 @@ def test_what_makes_it_look_at_the_animal(model, word, weight, total, expected):
 
 def test_what_makes_a_verb_look_at_its_subject(model):
     text = "The keys to the cabinet are on the table."
-    frame = why(text, model, head="4-2", query="are", key="keys")
+    frame = score_attribution(text, model, head="4-2", query="are", key="keys")
     found = scores_of(frame)
     assert (frame.attrs["weight"], frame.attrs["score"]) == pytest.approx((0.788, 4.00), abs=0.01)
     assert found["key", "embedding", None, None] == pytest.approx(2.07, abs=0.01)
@@ -114,7 +114,7 @@ def test_the_mlp_that_turns_it_to_the_animal_needs_the_heads_that_read_tired(mod
 @pytest.mark.slow
 def test_an_induction_head_finds_its_previous_token_head(smollm2):
     text = "Mr and Mrs Dursley lived at number four. The owner of the house, Mrs Durs"
-    frame = why(text, smollm2, head="19-7", query="urs#2", key="ley")
+    frame = score_attribution(text, smollm2, head="19-7", query="urs#2", key="ley")
     assert frame.attrs["weight"] == pytest.approx(0.996, abs=0.001)
     assert frame.attrs["score"] == pytest.approx(16.37, abs=0.01)
     found = scores_of(frame)
@@ -126,7 +126,7 @@ def test_an_induction_head_finds_its_previous_token_head(smollm2):
     }
     assert {name: found["key", *name] for name in expected} == pytest.approx(expected, abs=0.01)
     assert found["key", "head", 4, 3] == pytest.approx(1.88, abs=0.01)
-    pd.testing.assert_frame_equal(frame, why(text, smollm2, head="19-7", query="#20", key=5))
+    pd.testing.assert_frame_equal(frame, score_attribution(text, smollm2, head="19-7", query="#20", key=5))
 
 
 @pytest.mark.slow
@@ -165,7 +165,7 @@ def test_parts_are_those_of_transformers_and_plain_loops(both, text):
     byhand = ByHand(theirs, kind, ids)
     layer, head, i, j = len(ids) % ours.n_layers, len(ids) % ours.n_heads, len(ids) - 1, len(ids) // 2
     expected, weight = byhand.link(layer, head, i, j)
-    frame = why(text, ours, head=f"{layer + 1}-{head + 1}", query=i, key=j)
+    frame = score_attribution(text, ours, head=f"{layer + 1}-{head + 1}", query=i, key=j)
     found = scores_of(frame)
     scale = max(map(abs, expected.values()))
     expected = {name: score for name, score in expected.items() if name in found or abs(score) > 1e-9}
@@ -310,7 +310,7 @@ def test_parts_sum_to_the_score_and_give_the_rows_of_the_record(name, first, mod
     seen = [k for k in range(i + 1) if record.visible is None or record.visible[layer, i, k]]
     above = []
     for key in seen:
-        frame = why(text, ours, head=f"{layer + 1}-{head + 1}", query=i, key=key)
+        frame = score_attribution(text, ours, head=f"{layer + 1}-{head + 1}", query=i, key=key)
         for _, side in frame.groupby("side"):
             assert side.score.sum() == pytest.approx(frame.attrs["score"], abs=1e-4)
             assert side.share.sum() == pytest.approx(1, abs=1e-3)
@@ -324,7 +324,7 @@ def test_parts_sum_to_the_score_and_give_the_rows_of_the_record(name, first, mod
 
 
 def test_a_token_that_sees_itself_alone_has_parts_of_zero(two_layers):
-    frame = why("the cat", two_layers["llama"], head="2-1", query=0, key=0)
+    frame = score_attribution("the cat", two_layers["llama"], head="2-1", query=0, key=0)
     assert frame.attrs == {"score": 0, "weight": 1}
     assert frame.score.abs().max() == 0
     assert frame.share.isna().all()
@@ -334,8 +334,8 @@ def test_pairs_sum_to_either_side(both):
     ours = both[2]
     link = {"head": f"{ours.n_layers}-1", "query": 3, "key": 1}
     sides, pairs = (
-        scores_of(why("it was the end", ours, **link)),
-        why("it was the end", ours, **link, pairs=True),
+        scores_of(score_attribution("it was the end", ours, **link)),
+        score_attribution("it was the end", ours, **link, pairs=True),
     )
     for side in ("query", "key"):
         columns = [f"{side}_{name}" for name in ("part", "layer", "head")]
@@ -354,7 +354,7 @@ def test_a_head_that_writes_nothing_is_a_part_of_zero(tmp_path):
         attention = ours.encoder.layer(1).attention
         with torch.no_grad():
             attention.W_o.weight.view(ours.d_model, ours.n_heads, -1)[:, 0] = 0
-        found = scores_of(why("it was the end", ours, head="3-1", query=3, key=1))
+        found = scores_of(score_attribution("it was the end", ours, head="3-1", query=3, key=1))
         assert found["key", "head", 2, 1] == found["query", "head", 2, 1] == 0
         assert found["key", "head", 1, 1] != 0
 
@@ -365,7 +365,7 @@ def test_without_positions_a_permuted_sentence_has_the_same_parts(tmp_path):
     write(tmp_path, theirs)
     ours = load_model(str(tmp_path), device="cpu")
     one, other = (
-        scores_of(why(text, ours, head="3-2", query="cat", key="dog"))
+        scores_of(score_attribution(text, ours, head="3-2", query="cat", key="dog"))
         for text in ("a cat saw the dog", "the dog a saw cat")
     )
     assert one == pytest.approx(other, abs=1e-4)
@@ -373,8 +373,8 @@ def test_without_positions_a_permuted_sentence_has_the_same_parts(tmp_path):
 
 def test_half_precision_is_computed_in_single(both):
     half = both[2].to("cpu", "bfloat16")
-    frame = why("the cat sat", half, head="2-1", query=3, key=1)
-    same = why("the cat sat", half.to("cpu", "float32"), head="2-1", query=3, key=1)
+    frame = score_attribution("the cat sat", half, head="2-1", query=3, key=1)
+    same = score_attribution("the cat sat", half.to("cpu", "float32"), head="2-1", query=3, key=1)
     for _, side in frame.groupby("side"):
         assert side.score.sum() == pytest.approx(same.attrs["score"], abs=1e-3)
 
@@ -388,7 +388,7 @@ def test_half_precision_is_computed_in_single(both):
 def test_path_patching_is_recomputing_by_hand(two_layers, kind, replacement, j):
     ours, text, sender, i = two_layers[kind], "it was the end", 1, 3
     reader, d = ours.n_heads - 1, ours.config.d_k
-    frame = weight_without(text, ours, head=f"2-{reader + 1}", query=i, key=j, without=f"1-{sender + 1}")
+    frame = weight_without_head(text, ours, head=f"2-{reader + 1}", query=i, key=j, without=f"1-{sender + 1}")
     found = frame.set_index(["place", "replacement"])
     states, details = hidden_states(text, ours), layer_details(text, ours, 0)
     block, after = ours.encoder.layer(0), ours.encoder.layer(1)
@@ -452,7 +452,7 @@ def test_attribution_of_the_likeliest_token_sums_to_its_logit(two_layers):
 )
 def test_a_link_that_is_not_there_is_refused_in_words(two_layers, link, said):
     with pytest.raises(InputError, match=said):
-        why("it was the end", two_layers["gpt2"], **link)
+        score_attribution("it was the end", two_layers["gpt2"], **link)
 
 
 def test_what_gives_no_answer_is_refused_in_words(two_layers, model):
@@ -460,15 +460,15 @@ def test_what_gives_no_answer_is_refused_in_words(two_layers, model):
 
     foreign = from_transformers(random_bert(), BertTokenizerFast.from_pretrained(embedded_folder()))
     with pytest.raises(InputError, match="computed by transformers"):
-        why("it was", foreign, head="2-1", query=1, key=0)
+        score_attribution("it was", foreign, head="2-1", query=1, key=0)
     for ask in (logit_attribution, lambda text, model: copying_scores([text], model)):
         with pytest.raises(InputError, match="predicts no next word"):
             ask("cat", model)
     classroom = load_model("classroom", device="cpu")
     with pytest.raises(InputError, match="cannot look"):
-        why("the cat sees the dog and the mouse", classroom, head="1-1", query=1, key=7)
+        score_attribution("the cat sees the dog and the mouse", classroom, head="1-1", query=1, key=7)
     with pytest.raises(InputError, match="earlier layer"):
-        weight_without("it was", two_layers["gpt2"], head="1-1", query=1, key=0, without="1-2")
+        weight_without_head("it was", two_layers["gpt2"], head="1-1", query=1, key=0, without="1-2")
     with pytest.raises(InputError, match="MLP 2 does not write before"):
         mlp_sources("it was", two_layers["gpt2"], head="2-1", query=1, key=0, mlp=2, side="key")
     with pytest.raises(InputError, match="without the word itself"):

@@ -3,8 +3,8 @@
 import pytest
 from visit import TIRED, mounted, open_page, said
 
-from mha_core import trace, weight_without, why
-from mha_core.wording import percent
+from mha_core import score_attribution, trace, weight_without_head
+from mha_core.display_names import percent
 from pages.parts.explore.walk import Step, tokens_of
 
 DURSLEY = "Mr and Mrs Dursley lived at number four. The owner of the house, Mrs Durs"
@@ -44,11 +44,13 @@ def test_the_picture_is_told_the_largest_parts_and_the_weight_without_a_head(mod
     assert answer["of"] == {"head": [3, 1], "pins": [10], "to": 2}
     assert [part["name"] for part in answer["parts"]] == ["3-4", "3-9", "3-2"]
     assert all(part["link"][:2] == [10, 13] for part in answer["parts"])
-    after = weight_without(TIRED, model, head="4-2", query="it", key="animal", without="3-2", means=False)
+    after = weight_without_head(
+        TIRED, model, head="4-2", query="it", key="animal", without="3-2", means=False
+    )
     cause = answer["parts"][2]["without"]["said"]
     assert all(percent(weight) in cause for weight in [*after.before, *after.after[:2]])
     at = open_page(why="4-2.10.2")
-    frame = why(TIRED, model, head="4-2", query="it", key="animal")
+    frame = score_attribution(TIRED, model, head="4-2", query="it", key="animal")
     largest = frame.score[frame.score.abs().sort_values(ascending=False).index[:3]].tolist()
     assert [part["score"] for part in shown(at)["parts"]] == pytest.approx(largest, abs=1e-4)
 

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from mha_core import InputError, Unavailable, record_of
+from mha_core import InputError, Unavailable, record_from_weights
 
 TOKENS = ["[CLS]", "The", "cat", "sat", "cat", "[SEP]"]
 
@@ -13,7 +13,7 @@ TOKENS = ["[CLS]", "The", "cat", "sat", "cat", "[SEP]"]
 @pytest.fixture
 def record():
     weights = np.random.default_rng(0).dirichlet(np.ones(6), (2, 3, 6)).astype(np.float32)
-    return record_of(weights, TOKENS)
+    return record_from_weights(weights, TOKENS)
 
 
 def arrives(widget, **state):
@@ -44,7 +44,7 @@ def test_python_may_name_words_and_what_is_not_there_is_refused(record):
 
 
 def test_without_anywidget_it_says_what_to_install(record, monkeypatch):
-    monkeypatch.delitem(sys.modules, "mha_core.widget", raising=False)
+    monkeypatch.delitem(sys.modules, "mha_core.draw.widget", raising=False)
     monkeypatch.setitem(sys.modules, "anywidget", None)
     with pytest.raises(Unavailable, match=r"headscope\[notebook\]"):
         record.widget()

@@ -20,7 +20,7 @@ from streamlit.testing.v1 import AppTest
 from mha_core.heads.build_role_table import find_roles
 from mha_core.heads.survey import Options
 from mha_core.heads.table import RoleTable
-from mha_core.model import Model
+from mha_core.models.model import Model
 from pages.parts.frame import head_facts as served
 
 ROOT = Path(__file__).parent.parent

@@ -23,7 +23,7 @@ export function chose(record, q) {
 const isWord = (record, unit) => !record.specials[unit] && /[\p{L}\p{N}]/u.test(record.names[unit]);
 
 // Is it a link between two different words? Special tokens, punctuation and a decoder's first token have none, as in
-// mha_core/links.py.
+// mha_core/record/links.py.
 export const betweenWords = (record, q, k) => q !== k && !(record.causal && !(q && k)) && isWord(record, q) && isWord(record, k);
 
 // Of these units, can none see k in that layer?

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-import mha_core
-from mha_core.app_command import add_app_parser, add_decoder_parser
+from mha_core.cli.app import add_app_parser, add_decoder_parser
 from mha_core.cli.arguments import NOTE, Commands
 from mha_core.cli.atlas import add_atlas_parser
 from mha_core.cli.experiments import add_experiment_parsers
@@ -21,6 +20,7 @@ from mha_core.cli.process import run_guarded
 from mha_core.cli.roles import add_merge_parser, add_roles_parser, add_similarity_parser
 from mha_core.cli.texts import add_next_parser, add_trace_parser, add_why_parser
 from mha_core.cli.training import add_learn_parser
+from mha_core.version import __version__
 
 MAX_MESSAGE = 300  # characters of an error that may repeat what was typed
 
@@ -48,7 +48,7 @@ def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
     prog = "headscope" if Path(sys.argv[0]).stem == "headscope" else "python -m mha_core"
     parser = Parser(prog=prog, description="See what attention heads do.", epilog=NOTE)
-    parser.add_argument("--version", action="version", version=f"HeadScope {mha_core.__version__}")
+    parser.add_argument("--version", action="version", version=f"HeadScope {__version__}")
     commands: Commands = parser.add_subparsers(required=True, metavar="COMMAND")
     add_app_parser(commands)
     add_trace_parser(commands)

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from mha_core.cli.output import FORMATS, show_progress, warn
+from mha_core.display_names import count_noun
 from mha_core.errors import InputError
 from mha_core.heads.corpora import read_json_lines, refuse_table
-from mha_core.load import load_model
-from mha_core.model import Model
-from mha_core.tokens import Tokens
-from mha_core.wording import counted
+from mha_core.models.load import load_model
+from mha_core.models.model import Model
+from mha_core.text.tokens import Tokens
 
 Commands = Any  # argparse keeps the type of its subparsers to itself
 NOTE = (
@@ -134,7 +134,7 @@ def warn_if_cut(tokens: Tokens, model: Model) -> None:
     if tokens.n_cut:
         warn(
             f"The text is longer than the {model.max_tokens} tokens that {model.title} takes; "
-            f"{counted(tokens.n_cut, 'token', ('was', 'were'))} left out{place and ', ' + place}."
+            f"{count_noun(tokens.n_cut, 'token', ('was', 'were'))} left out{place and ', ' + place}."
         )
 
 

@@ -11,8 +11,7 @@ from mha_core.cli.arguments import Commands, add_command, load_chosen_model, mod
 from mha_core.cli.output import CommandOutput, warn, write_output
 from mha_core.cli.process import STOPPED, Stop, interruptible
 from mha_core.cli.shards import compute_parts, shard_options
-from mha_core.export import model_of
-from mha_core.grid import head_from_name
+from mha_core.display_names import Head, count_noun, head_name
 from mha_core.heads.atlas.collect import Collection
 from mha_core.heads.atlas.describe import sentences
 from mha_core.heads.atlas.passages import own_passages, read_passages
@@ -21,8 +20,9 @@ from mha_core.heads.atlas.statistics import AtlasStatistics
 from mha_core.heads.atlas.table import Atlas, atlas
 from mha_core.heads.corpora import name_of
 from mha_core.heads.survey import Options, Progress
-from mha_core.model import Model
-from mha_core.wording import Head, counted, head_name
+from mha_core.models.model import Model
+from mha_core.record.export import model_of
+from mha_core.record.grid import head_from_name
 
 N_EXAMPLES = 8  # of a head in the table
 
@@ -52,7 +52,7 @@ def _run(options: argparse.Namespace, stop: Stop) -> int | None:
     write_output(options, atlas_output(result, about, model.title, head))
     if is_stopped:
         warn(
-            f"Stopped after {counted(result.n_passages, 'passage')}; the numbers are those of what was read."
+            f"Stopped after {count_noun(result.n_passages, 'passage')}; the numbers are those of what was read."
         )
     return STOPPED if is_stopped else 0
 
@@ -80,7 +80,7 @@ def _atlas(options: argparse.Namespace, model: Model, survey: Options) -> Atlas:
 
 
 def _show_progress(progress: Progress) -> None:
-    warn(counted(progress.done, "passage"))
+    warn(count_noun(progress.done, "passage"))
 
 
 def merged_atlas_output(statistics: AtlasStatistics, head: str | None) -> CommandOutput:
@@ -104,8 +104,9 @@ def _of_all(result: Atlas, title: str) -> CommandOutput:
     about = result.to_data()
     del about["descriptions"]  # they are the rows
     heading = (
-        f"{result.n_described} of {counted(len(result.heads), 'head')} described, {result.n_by_content} by more than a "
-        f"position. {title}, {counted(result.n_passages, 'passage')}, {counted(result.n_tokens, 'token')}.\n"
+        f"{result.n_described} of {count_noun(len(result.heads), 'head')} described, {result.n_by_content} by more "
+        f"than a position. {title}, {count_noun(result.n_passages, 'passage')}, "
+        f"{count_noun(result.n_tokens, 'token')}.\n"
         "share of the n top examples, its 95 % interval, and how many times the baseline it is (lift)\n"
     )
     return CommandOutput(result.descriptions(), about, heading)

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mha_core.causal.outcomes import LogitDifference, Outcome
+from mha_core.causal.prompt_sweep import LEVEL, PromptEffects
+from mha_core.causal.sweep import SweepResult
 from mha_core.cli.output import CommandOutput
-from mha_core.experiments.outcomes import LogitDifference, Outcome
-from mha_core.experiments.prompt_sweep import LEVEL, PromptEffects
-from mha_core.experiments.sweep import SweepResult
-from mha_core.export import model_of
-from mha_core.prediction import NextToken
-from mha_core.record import ModelInfo
-from mha_core.tokens import Tokens
-from mha_core.wording import Head, head_name
+from mha_core.display_names import Head, head_name
+from mha_core.models.prediction import NextToken
+from mha_core.record.export import model_of
+from mha_core.record.record import ModelInfo
+from mha_core.text.tokens import Tokens
 
 Measurement = tuple[
     tuple[float, ...], Sequence[NextToken]

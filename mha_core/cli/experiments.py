@@ -4,6 +4,20 @@ import argparse
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
+from mha_core.causal.interventions import (
+    Intervention,
+    MeanAblation,
+    PatchHeads,
+    ScaleHeads,
+    heads_from,
+    same_length,
+)
+from mha_core.causal.outcomes import LogitDifference, Outcome, bind, default_outcome
+from mha_core.causal.partial_results import PartialResult
+from mha_core.causal.prompt_sweep import METHODS, sweep_prompts
+from mha_core.causal.prompts import N_PROMPTS, Prompt, read_prompts, with_other_names
+from mha_core.causal.single_run import measure, next_words
+from mha_core.causal.sweep import sweep_head_patches, sweep_heads, sweep_state_patches
 from mha_core.cli.arguments import (
     NOTE,
     STDIN,
@@ -20,25 +34,11 @@ from mha_core.cli.arguments import (
 )
 from mha_core.cli.experiment_output import Experiment, prompts_output, run_output, sweep_output
 from mha_core.cli.output import CommandOutput, answer_texts, is_terminal, show_progress, write_output
+from mha_core.display_names import Head
 from mha_core.errors import InputError
-from mha_core.experiments.interventions import (
-    Intervention,
-    MeanAblation,
-    PatchHeads,
-    ScaleHeads,
-    heads_from,
-    same_length,
-)
-from mha_core.experiments.outcomes import LogitDifference, Outcome, bind, default_outcome
-from mha_core.experiments.partial_results import PartialResult
-from mha_core.experiments.prompt_sweep import METHODS, sweep_prompts
-from mha_core.experiments.prompts import N_PROMPTS, Prompt, read_prompts, with_other_names
-from mha_core.experiments.single_run import measure, next_words
-from mha_core.experiments.sweep import sweep_head_patches, sweep_heads, sweep_state_patches
-from mha_core.model import Model
-from mha_core.model_list import DECODER
-from mha_core.tokens import Tokens
-from mha_core.wording import Head
+from mha_core.models.model import Model
+from mha_core.models.model_list import DECODER
+from mha_core.text.tokens import Tokens
 
 T = TypeVar("T")
 NO_HEADS = "Name the heads with --heads 19-7,18-4, or sweep all of them with --every."

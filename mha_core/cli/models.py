@@ -4,7 +4,7 @@ import argparse
 
 from mha_core.cli.arguments import Commands, add_command, output_options
 from mha_core.cli.output import CommandOutput, write_output
-from mha_core.model_list import listed_models
+from mha_core.models.model_list import listed_models
 
 OTHERS = (
     "Also: any BERT, DistilBERT, ELECTRA, RoBERTa, XLM-R, GPT-2 or Llama checkpoint in safetensors, by folder or "

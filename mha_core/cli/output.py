@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mha_core.errors import InputError
-from mha_core.export import csv_of, json_of, rows_of
+from mha_core.record.export import csv_of, json_of, rows_of
 
 if TYPE_CHECKING:
     import pandas as pd

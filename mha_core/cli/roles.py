@@ -20,18 +20,18 @@ from mha_core.cli.atlas import merged_atlas_output
 from mha_core.cli.output import CommandOutput, is_terminal, show_progress, warn, write_output
 from mha_core.cli.process import STOPPED, Stop, interruptible
 from mha_core.cli.shards import compute_parts, shard_options
+from mha_core.display_names import count_noun
 from mha_core.errors import InputError
-from mha_core.grid import head_from_name
 from mha_core.heads.build_role_table import RoleStatistics, find_roles
 from mha_core.heads.builtin import read_builtin
 from mha_core.heads.corpora import Lines, Reading
 from mha_core.heads.corpus_formats import format_of
+from mha_core.heads.part_files import merge_parts
 from mha_core.heads.similarity import SimilarityCollector
 from mha_core.heads.survey import HasTokens, Options, Progress, TextItem, stream_corpus
 from mha_core.heads.table import RoleTable, read_roles, write_roles
 from mha_core.heads.verdict_text import head_text
-from mha_core.parts import merge_parts
-from mha_core.wording import counted
+from mha_core.record.grid import head_from_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,7 +96,7 @@ def _survey(options: argparse.Namespace, stop: Stop) -> Options:
 
 
 def _show_progress(progress: Progress) -> None:
-    line = counted(progress.done, "text")
+    line = count_noun(progress.done, "text")
     if progress.fraction is not None and progress.remaining is not None:
         line += f", {progress.fraction:.0%}, about {progress.remaining:.0f} s to go"
     show_progress(line, is_last=progress.remaining == 0)

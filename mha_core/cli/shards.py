@@ -7,9 +7,9 @@ from mha_core.cli.arguments import number_from
 from mha_core.cli.output import warn
 from mha_core.cli.process import STOPPED
 from mha_core.errors import InputError
+from mha_core.heads.part_files import compute_part
+from mha_core.heads.ray_engine import compute_on_ray
 from mha_core.heads.survey import Options
-from mha_core.parts import compute_part
-from mha_core.ray_engine import compute_on_ray
 
 
 def shard_options(shards: str) -> argparse.ArgumentParser:

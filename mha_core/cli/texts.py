@@ -3,6 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING
 
+from mha_core.causal.why import score_attribution
 from mha_core.cli.arguments import (
     NOTE,
     Commands,
@@ -18,19 +19,18 @@ from mha_core.cli.arguments import (
     warn_if_cut,
 )
 from mha_core.cli.output import CommandOutput, answer_texts, output_format, write_output
+from mha_core.display_names import count_noun
 from mha_core.errors import InputError
-from mha_core.export import described, model_of, weights_data
-from mha_core.grid import Grid
-from mha_core.hf_layers import PARTS
-from mha_core.links import largest_weights
-from mha_core.model import Model
-from mha_core.model_list import DECODER, EMBEDDED
-from mha_core.prediction import predict_next
-from mha_core.record import AttentionRecord
-from mha_core.summary import layers_without
-from mha_core.trace import trace
-from mha_core.why import why
-from mha_core.wording import counted
+from mha_core.models.hf_layers import PARTS
+from mha_core.models.model import Model
+from mha_core.models.model_list import DECODER, EMBEDDED
+from mha_core.models.prediction import predict_next
+from mha_core.models.trace import trace
+from mha_core.record.export import described, model_of, weights_data
+from mha_core.record.grid import Grid
+from mha_core.record.links import largest_weights
+from mha_core.record.record import AttentionRecord
+from mha_core.record.summary import layers_without
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -112,8 +112,8 @@ def _table_of_trace(
     """Return the heading and table: one head's matrix, or every head's largest weight."""
     model, tokens = record.model, record.tokens
     heading = (
-        f"{model.title}: {counted(model.n_layers, 'layer')} x {counted(model.n_heads, 'head')}, "
-        f"{counted(len(tokens), 'token')}, {counted(len(tokens.words), 'word')}\n"
+        f"{model.title}: {count_noun(model.n_layers, 'layer')} x {count_noun(model.n_heads, 'head')}, "
+        f"{count_noun(len(tokens), 'token')}, {count_noun(len(tokens.words), 'word')}\n"
     )
     if options.head is not None:
         name = f"{options.layer}-{options.head}"
@@ -172,7 +172,7 @@ def add_why_parser(commands: Commands) -> None:
 def _run_why(options: argparse.Namespace) -> None:
     model = load_chosen_model(options)
     tokens = encode(read_text(options.text), model)
-    parts = why(tokens, model, head=options.head, query=options.source, key=options.target)
+    parts = score_attribution(tokens, model, head=options.head, query=options.source, key=options.target)
     weight, score = parts.attrs["weight"], parts.attrs["score"]
     heading = (
         f"Head {options.head} looks from '{options.source}' to '{options.target}' ({weight:.0%}). "

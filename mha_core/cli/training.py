@@ -12,21 +12,20 @@ from typing import Any
 
 from mha_core.cli.arguments import output_options
 from mha_core.cli.output import CommandOutput, is_terminal, write_output
-from mha_core.device import use_one_thread
+from mha_core.display_names import count_noun, percent
+from mha_core.engine.device import use_one_thread
 from mha_core.errors import InputError
-from mha_core.export import model_of
 from mha_core.heads.cluster_stats import wilson
-from mha_core.load import load_model
-from mha_core.model_list import CLASSROOM_FOLDERS
+from mha_core.models.load import load_model
+from mha_core.models.model_list import CLASSROOM_FOLDERS
+from mha_core.record.export import model_of
 from mha_core.training import report
 from mha_core.training.tasks import TASKS
 from mha_core.training.toy.evaluation import MAX_WRONG, MIN_RIGHT, evaluate
 from mha_core.training.toy.pairs import N_PAIRS
 from mha_core.training.toy.recipe import CLASSROOM, CONTROL_RECIPE
-from mha_core.training.toy.shipped import save_model
-from mha_core.training.toy.shipping import ship, trained
+from mha_core.training.toy.shipping import save_model, ship, trained
 from mha_core.training.train import Snapshot, TrainingSetup
-from mha_core.wording import counted, percent
 
 
 def add_learn_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -80,7 +79,7 @@ def _task_output(results: dict[str, Any]) -> CommandOutput:
     curve = [report.flatten(row) for row in results["curve"]]
     last = curve[-1]
     text = (
-        f"After {counted(last['step'], 'step')}: accuracy {percent(last['accuracy'])}, loss {last['loss']:.3f} nats "
+        f"After {count_noun(last['step'], 'step')}: accuracy {percent(last['accuracy'])}, loss {last['loss']:.3f} nats "
         f"(n = {results['answers']:,} answers, on texts held out).\n"
     )
     heads = pd.DataFrame([report.flatten(row) for row in results["heads"]]).drop(columns=["layer", "number"])
@@ -132,7 +131,7 @@ def run_evaluate(options: argparse.Namespace) -> int:
 
 
 def _tell_snapshot(snapshot: Snapshot) -> None:
-    _tell(f"{counted(snapshot.step, 'step')}, accuracy {percent(snapshot.accuracy)}")
+    _tell(f"{count_noun(snapshot.step, 'step')}, accuracy {percent(snapshot.accuracy)}")
 
 
 def _tell(line: str) -> None:

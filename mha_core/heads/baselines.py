@@ -14,11 +14,12 @@ from typing import cast
 
 import numpy as np
 
+from mha_core.arrays import FloatArray, IntArray
+from mha_core.display_names import always
 from mha_core.heads.cases import Baseline, Case, agreement
 from mha_core.heads.corpora import PronounCase, Sentence
 from mha_core.heads.surface import SURFACE, fold_of, fold_weights, mentions, surface
-from mha_core.heads.word_weights import BoolArray, FloatArray, IntArray
-from mha_core.wording import always
+from mha_core.heads.word_weights import BoolArray
 
 MAX_DISTANCE = 10
 MAX_TAGS = 3

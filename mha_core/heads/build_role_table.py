@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from mha_core.display_names import count_noun
 from mha_core.errors import InputError
 from mha_core.heads.builtin import builtin_path, choices_of, read_builtin, tree_of
 from mha_core.heads.cases import Frame, ScoredCases
@@ -27,6 +28,7 @@ from mha_core.heads.corpus_counts import (
     question_sets,
 )
 from mha_core.heads.corpus_formats import format_of
+from mha_core.heads.part_files import PartFile, ShardStatistics, visibility_of
 from mha_core.heads.question_counts import QuestionCounts, count_cases
 from mha_core.heads.questions.agreement import agreement_cases
 from mha_core.heads.questions.choices import choice_of
@@ -40,10 +42,8 @@ from mha_core.heads.questions.repeated import (
 )
 from mha_core.heads.survey import Collector, HasTokens, Options, stream_corpus
 from mha_core.heads.table import Corpus, RoleTable, Row
-from mha_core.model import Model
-from mha_core.parts import PartFile, ShardStatistics, visibility_of
+from mha_core.models.model import Model
 from mha_core.resources import asset
-from mha_core.wording import counted
 
 COMMAND = "headscope roles --model {model}{weights}{corpora}"
 BUILT_IN, NAMES = "builtin", "names"
@@ -229,7 +229,7 @@ def find_roles(
             n_texts, n_cut = n_texts + shard["n_texts"], n_cut + shard["n_cut"]
         names = ", ".join(statistics.about["shards"][number] for number in numbers)
         cut = f", {n_cut:,} cut at {model.max_tokens} tokens." if n_cut else "."
-        say(f"{names}: {counted(n_texts, 'text')} read{cut}")
+        say(f"{names}: {count_noun(n_texts, 'text')} read{cut}")
     return statistics.result(options, say)
 
 

@@ -17,7 +17,7 @@ from mha_core.errors import InputError
 from mha_core.heads.corpora import Lines, PronounCase, Reading, Sentence, Span, read_pairs
 from mha_core.heads.questions.syntax import Tree
 from mha_core.resources import asset
-from mha_core.tokens import Tokenizer, Tokens
+from mha_core.text.tokens import Tokenizer, Tokens
 
 CHOICES = "coreference"
 # Kinds of choices that the form of the pronoun decides (he or she, it or they): agreement, not reference.

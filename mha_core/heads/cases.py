@@ -13,10 +13,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from mha_core.arrays import FloatArray, IntArray
 from mha_core.heads.cluster_stats import digests_of, half_of
 from mha_core.heads.corpora import PronounCase, Sentence
 from mha_core.heads.questions.base import Question
-from mha_core.heads.word_weights import BoolArray, FloatArray, IntArray
+from mha_core.heads.word_weights import BoolArray
 
 TIE = -1  # what a head looks at that prefers none of the candidates
 Columns = dict[str, np.ndarray]

@@ -15,7 +15,7 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-from mha_core.heads.word_weights import FloatArray
+from mha_core.arrays import FloatArray
 
 Z_95 = 1.959963984540054
 POWER = 0.8

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mha_core.arrays import FloatArray
+from mha_core.display_names import Head
 from mha_core.heads.cases import ScoredCases
 from mha_core.heads.cluster_stats import (
     Z_95,
@@ -24,8 +26,6 @@ from mha_core.heads.cluster_stats import (
 from mha_core.heads.question_counts import QuestionCounts, count_cases
 from mha_core.heads.questions.base import POSITIONAL_KINDS, Question
 from mha_core.heads.verdict import GOLD, MIN_CASES, Evidence, Word, beyond_chance, judge
-from mha_core.heads.word_weights import FloatArray
-from mha_core.wording import Head
 
 FOLLOWS_GOLD, FOLLOWS_NONE = -1, -2
 

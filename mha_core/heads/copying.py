@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Literal
 import torch
 from torch import Tensor, nn
 
+from mha_core.causal.outcomes import MAX_SCORES, token_of
+from mha_core.causal.residual_parts import at_least_float32, next_matrix, norm_before
+from mha_core.engine.torch_modes import plain_numbers
 from mha_core.errors import InputError
-from mha_core.experiments.outcomes import MAX_SCORES, token_of
 from mha_core.interrupt import check_interrupt
-from mha_core.model import Model
-from mha_core.residual_parts import exact, next_matrix, norm_before
-from mha_core.torch_modes import plain_numbers
-from mha_core.trace import check_model
+from mha_core.models.model import Model
+from mha_core.models.trace import check_model
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,7 +61,7 @@ def copies(
         raise InputError("Copying takes a list of words, each one token; give at least one.")
     if weights not in ("own", "random", "shuffled"):
         raise InputError(f"Weights can be own, random or shuffled, not '{str(weights)[:40]}'.")
-    model = exact(model)
+    model = at_least_float32(model)
     ids, unembedding = [token_of(word, model) for word in words], next_matrix(model)
     generator = torch.Generator().manual_seed(seed)
     order = torch.arange(model.n_layers * model.n_heads)

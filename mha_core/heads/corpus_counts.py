@@ -8,6 +8,8 @@ twice, one at a time: to fit, and to count.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from mha_core.arrays import FloatArray
+from mha_core.engine.visibility import Visibility
 from mha_core.heads.cases import Frame, ScoredCases, joined
 from mha_core.heads.question_counts import QuestionCounts, count_cases
 from mha_core.heads.questions.meaning import RelatedWordQuestions
@@ -15,8 +17,6 @@ from mha_core.heads.questions.places import PlaceQuestions
 from mha_core.heads.questions.pronouns import ChoiceQuestions
 from mha_core.heads.questions.question_set import CorpusBaselines, FrameCollector, QuestionSet
 from mha_core.heads.questions.syntax import RelationQuestions
-from mha_core.heads.word_weights import FloatArray
-from mha_core.visibility import Visibility
 
 BLOCK = 2048  # texts
 # The questions that texts of a kind answer, in the order of the table.

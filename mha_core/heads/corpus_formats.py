@@ -19,7 +19,7 @@ from mha_core.heads.corpora import (
 from mha_core.heads.questions.choices import choice_of
 from mha_core.heads.questions.syntax import Tree
 from mha_core.heads.survey import HasTokens, TextItem
-from mha_core.model import Model
+from mha_core.models.model import Model
 
 Items = Callable[[Lines, Reading, Model], Iterator[HasTokens]]
 

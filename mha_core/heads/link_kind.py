@@ -6,7 +6,7 @@ any head was looked at; a link between two open words is of no kind but its plac
 
 from collections.abc import Collection, Sequence
 
-from mha_core.grid import Unit
+from mha_core.record.grid import Unit
 from mha_core.wordlists import DETERMINERS, FUNCTION_WORDS, POSSESSIVES, PREPOSITIONS, PRONOUNS
 
 FAR = 4

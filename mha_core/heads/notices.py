@@ -5,11 +5,11 @@ In: a record and what is drawn. Out: sentences, each with its number.
 
 import numpy as np
 
-from mha_core.grid import Grid
+from mha_core.arrays import FloatArray
+from mha_core.display_names import Per, count_noun
 from mha_core.heads.measures import BY_KEY, RAW
-from mha_core.heads.word_weights import FloatArray
-from mha_core.record import AttentionRecord
-from mha_core.wording import Per, counted
+from mha_core.record.grid import Grid
+from mha_core.record.record import AttentionRecord
 
 RAW_WEIGHTS = {
     "head": "the raw weights",
@@ -23,10 +23,10 @@ def unread(record: AttentionRecord) -> tuple[str, ...]:
     said = []
     if cut := record.tokens.n_cut:
         most = record.model.max_tokens
-        left = counted(cut, "token", ("is", "are"))
+        left = count_noun(cut, "token", ("is", "are"))
         said.append(f"The text was cut: the model reads {most} tokens at most, so {left} left out.")
     if unknown := [piece.text for piece in record.tokens.pieces if piece.role == "unknown"]:
-        lacks = counted(len(unknown), "token", ("is", "are"))
+        lacks = count_noun(len(unknown), "token", ("is", "are"))
         said.append(f"{lacks} not in the model's vocabulary: the model sees only `{unknown[0]}` there.")
     return tuple(said)
 

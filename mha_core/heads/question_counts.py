@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from mha_core.arrays import FloatArray, IntArray
 from mha_core.heads.cases import ScoredCases
 from mha_core.heads.questions.base import POSITIONAL_KINDS, Question
-from mha_core.heads.word_weights import FloatArray, IntArray
 
 STEP = 1 << 24
 # A relation has eighty questions beside it, each with sums of every head for every document; pronouns have four.

@@ -7,6 +7,7 @@ looks.
 
 import numpy as np
 
+from mha_core.display_names import Head, count_noun
 from mha_core.heads.questions.base import POSITIONAL_KINDS
 from mha_core.heads.questions.places import PlaceQuestions
 from mha_core.heads.roles import Role, role_of
@@ -14,8 +15,7 @@ from mha_core.heads.survey import TextItem
 from mha_core.heads.table import RoleTable
 from mha_core.heads.verdict import BROAD, HALF
 from mha_core.heads.verdict_text import head_text
-from mha_core.record import AttentionRecord
-from mha_core.wording import Head, counted
+from mha_core.record.record import AttentionRecord
 
 
 def usually(
@@ -60,7 +60,7 @@ def in_this_sentence(record: AttentionRecord, head: Head, role: Role) -> str:
         return ""
     scores = columns["score"][rows, 0]
     if role.kind == "duplicate":
-        return f"Here in {round(scores.sum())} of {counted(len(rows), 'case')}."
+        return f"Here in {round(scores.sum())} of {count_noun(len(rows), 'case')}."
     if role.kind == "diffuse":
         return f"Here {_share(scores[0], BROAD)} of maximum entropy."
     share = _share(scores[0], HALF)

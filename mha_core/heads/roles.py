@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from mha_core.display_names import Head
 from mha_core.heads.questions.base import BACK, KIND_OF, Question
-from mha_core.wording import Head
 
 if TYPE_CHECKING:
     from mha_core.heads.conclude import QuestionResult

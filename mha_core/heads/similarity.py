@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mha_core.arrays import FloatArray
+from mha_core.display_names import head_name
+from mha_core.engine.visibility import EVERYTHING, Visibility
 from mha_core.heads.survey import HasTokens
-from mha_core.heads.word_weights import FloatArray
-from mha_core.visibility import EVERYTHING, Visibility
-from mha_core.wording import head_name
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,9 +8,10 @@ import re
 
 import numpy as np
 
+from mha_core.arrays import FloatArray, IntArray
 from mha_core.heads.cluster_stats import group_of
 from mha_core.heads.corpora import PronounCase, Span
-from mha_core.heads.word_weights import BoolArray, FloatArray, IntArray
+from mha_core.heads.word_weights import BoolArray
 
 SURFACE = "a logistic model of twelve surface features"
 FOLDS = 10

@@ -10,11 +10,11 @@ from typing import Any, Protocol
 
 import torch
 
+from mha_core.arrays import FloatArray
 from mha_core.errors import InputError
-from mha_core.heads.word_weights import FloatArray
-from mha_core.model import Model
-from mha_core.tokens import Tokens
-from mha_core.trace import trace_many
+from mha_core.models.model import Model
+from mha_core.models.trace import trace_many
+from mha_core.text.tokens import Tokens
 
 # What is sorted by length together, in pieces (some thousand sentences), and the weights of one batch (16
 # MiB).

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mha_core.display_names import Head, head_name
 from mha_core.errors import InputError
 from mha_core.heads.cluster_stats import Gap
 from mha_core.heads.conclude import BaselineScore, QuestionResult
@@ -21,7 +22,6 @@ from mha_core.heads.questions.base import KIND_OF, Question
 from mha_core.heads.verdict import WORDS
 from mha_core.heads.verdict_text import head_text, question_text
 from mha_core.resources import asset
-from mha_core.wording import Head, head_name
 
 if TYPE_CHECKING:
     import pandas as pd

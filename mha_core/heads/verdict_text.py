@@ -6,10 +6,10 @@ of the head; `head_text`, what all of them say. No sentence has more than 20 wor
 
 from typing import TYPE_CHECKING
 
+from mha_core.display_names import Head, count_noun, percent
 from mha_core.heads.questions.base import BY_WRITING, POSITIONAL_KINDS
 from mha_core.heads.roles import PART_OF, description_of, roles_held
 from mha_core.heads.verdict import MARGIN, MIN_CASES, THRESHOLDS, in_control
-from mha_core.wording import Head, counted, percent
 
 if TYPE_CHECKING:
     from mha_core.heads.conclude import QuestionResult
@@ -36,7 +36,7 @@ def question_text(answer: "QuestionResult", head: Head) -> str:
     )
     if word == "unclear":
         if found.n < MIN_CASES:
-            return f"Cannot tell: only {counted(found.n, 'case')}, and {MIN_CASES} are needed."
+            return f"Cannot tell: only {count_noun(found.n, 'case')}, and {MIN_CASES} are needed."
         if found.effective < MIN_CASES:
             return f"Cannot tell: effective sample size {found.effective:.0f}, and {MIN_CASES} are needed."
         gap = f"{100 * found.detectable:.0f} points"

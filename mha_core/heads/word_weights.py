@@ -6,16 +6,13 @@ and not renormalised, so that a row plus its shares of [CLS] and [SEP] still sum
 Source: Clark et al. 2019, section 4.1: to a split word the sum over its pieces, from it the mean over them.
 """
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
+from mha_core.arrays import FloatArray, IntArray
 from mha_core.errors import SizeError
-from mha_core.tokens import Tokens
+from mha_core.text.tokens import Tokens
 
-FloatArray = npt.NDArray[np.floating[Any]]
-IntArray = npt.NDArray[np.integer[Any]]
 BoolArray = npt.NDArray[np.bool_]
 SMOOTHING = 0.0001
 

@@ -22,9 +22,9 @@ from mha_core.heads.atlas.effects import Effect, effects
 from mha_core.heads.atlas.passages import own_digest, own_passages, read_passages
 from mha_core.heads.atlas.shipped import Control, Shipped, shipped_file
 from mha_core.heads.atlas.table import Atlas, HeadEntry, atlas
-from mha_core.load import load_model
-from mha_core.model import Model
-from mha_core.tokens import Tokens
+from mha_core.models.load import load_model
+from mha_core.models.model import Model
+from mha_core.text.tokens import Tokens
 
 DIGITS = 5
 WITH_EFFECTS = 6  # top examples of each head

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from mha_core.heads.build_role_table import find_roles, with_names
 from mha_core.heads.table import RoleTable, read_roles, roles_file, write_roles
-from mha_core.load import load_model
+from mha_core.models.load import load_model
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -4,10 +4,10 @@ import sys
 
 import numpy as np
 
-from mha_core.experiments import final_result, sweep_prompts, with_other_names
-from mha_core.experiments.shipped_sweep import FILE, METHOD, PROMPT
-from mha_core.load import load_model
-from mha_core.model_list import DECODER
+from mha_core.causal import final_result, sweep_prompts, with_other_names
+from mha_core.causal.shipped_sweep import FILE, METHOD, PROMPT
+from mha_core.models.load import load_model
+from mha_core.models.model_list import DECODER
 from mha_core.resources import asset
 
 

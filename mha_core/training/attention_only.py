@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from mha_core.display_names import Head, count_noun
+from mha_core.engine.multihead import MultiHeadAttention
+from mha_core.engine.rotary import Rotary
+from mha_core.engine.stack import PreNormBlock, Stack, StackConfig
 from mha_core.errors import InputError
-from mha_core.multihead import MultiHeadAttention
-from mha_core.rotary import Rotary
-from mha_core.stack import PreNormBlock, Stack, StackConfig
-from mha_core.wording import Head, counted
 
 HEADS = (1, 2, 4, 8, 16)
 MAX_LAYERS = 4
@@ -100,8 +100,8 @@ def gates_without(config: StackConfig, heads: Sequence[Head]) -> Tensor:
     for layer, head in heads:
         if not (0 <= layer < config.n_layers and 0 <= head < config.n_heads):
             raise InputError(
-                f"There is no head {layer + 1}-{head + 1} in a model of {counted(config.n_layers, 'layer')} "
-                f"with {counted(config.n_heads, 'head')}."
+                f"There is no head {layer + 1}-{head + 1} in a model of {count_noun(config.n_layers, 'layer')} "
+                f"with {count_noun(config.n_heads, 'head')}."
             )
         gates[layer, head] = 0
     return gates

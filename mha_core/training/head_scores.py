@@ -12,15 +12,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from mha_core.arrays import FloatArray, IntArray
+from mha_core.display_names import Head, head_name
 from mha_core.heads.questions.base import KIND_OF
 from mha_core.heads.questions.repeated import AFTER, peaks_at
 from mha_core.heads.verdict import Evidence, judge
-from mha_core.heads.word_weights import FloatArray, IntArray
 from mha_core.training.attention_only import AttentionOnlyModel, gates_without
 from mha_core.training.tasks import STRETCH, TEXT, Task
 from mha_core.training.train import evaluate_model, held_out
 from mha_core.training.trainer import random_for
-from mha_core.wording import Head, head_name
 
 TEXTS_PER_LENGTH = 4
 MEASURES = ("previous", "first", *AFTER)

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from mha_core.heads.word_weights import FloatArray
+from mha_core.arrays import FloatArray
+from mha_core.display_names import Head
 from mha_core.training.head_scores import ablated, ablation_rows, head_rows
 from mha_core.training.tasks import task_called
 from mha_core.training.train import Snapshot, Training, TrainingSetup, n_answers, trained_model
-from mha_core.wording import Head
 
 
 def report(training: Training, curve: Sequence[Snapshot]) -> dict[str, Any]:

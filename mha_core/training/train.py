@@ -14,13 +14,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from mha_core.arrays import FloatArray
+from mha_core.display_names import Head
 from mha_core.errors import InputError
-from mha_core.heads.word_weights import FloatArray
 from mha_core.seeds import check_seed
 from mha_core.training.attention_only import AttentionOnlyConfig, AttentionOnlyModel, gates_without
 from mha_core.training.tasks import Batch, Task, task_called
 from mha_core.training.trainer import Schedule, Trainer, random_for, seeded_module
-from mha_core.wording import Head
 
 EVERY = 50
 MAX_STEPS = 20_000

@@ -2,7 +2,7 @@
 
 In: a model, the loss of its next batch, and a schedule. Out: AdamW (Loshchilov & Hutter 2019), one step at a time.
 Nothing depends on the clock: the same seed gives the same numbers to the last digit on the same machine with as many
-threads (`mha_core.device.use_one_thread`).
+threads (`mha_core.engine.device.use_one_thread`).
 """
 
 import hashlib

@@ -19,9 +19,9 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from mha_core.device import use_one_thread
+from mha_core.engine.device import use_one_thread
 from mha_core.errors import HeadScopeError
-from mha_core.export import json_of
+from mha_core.record.export import json_of
 from mha_core.training.trainer import TrainingUpdate
 from mha_core.training.training_updates import start_training
 

@@ -61,12 +61,12 @@ def written(model: mha_core.Model, text: str) -> str:
     return said + (f", {tokens.n_cut} cut" if tokens.n_cut else "")
 
 
-def word_of(at: int, piece: mha_core.Piece) -> int:
+def word_of(at: int, piece: mha_core.Token) -> int:
     """The number of its word; a token outside all words is alone."""
     return -1 - at if piece.word is None else piece.word
 
 
-def placed(piece: mha_core.Piece) -> str:
+def placed(piece: mha_core.Token) -> str:
     if piece.special and not piece.end:
         return f":{piece.id}"
     place = f"{piece.start}-{piece.end}:{piece.id}"

@@ -17,8 +17,8 @@ import pytest
 import torch
 
 import mha_core
+from mha_core.causal import LogitDifference, ScaleHeads, heads_from, measure, sweep_heads
 from mha_core.cli import main
-from mha_core.experiments import LogitDifference, ScaleHeads, heads_from, measure, sweep_heads
 from mha_core.heads.measures import importance
 
 ROOT = Path(__file__).parents[2]

@@ -17,12 +17,12 @@ from axe import complaints
 from make_odd_texts import lines, typed
 
 from mha_core import HeadScopeError, load_model, static_site, trace
-from mha_core.compare import align
-from mha_core.picture.about import about
-from mha_core.picture.bundle import SCRIPTS
-from mha_core.picture.payload import record_payload
-from mha_core.picture.standalone import portable
-from mha_core.static_site.page import model_facts, run_of
+from mha_core.draw.about import about
+from mha_core.draw.bundle import SCRIPTS
+from mha_core.draw.payload import record_payload
+from mha_core.draw.standalone import portable
+from mha_core.draw.static_site.page import model_facts, run_of
+from mha_core.record.compare import align
 
 UNITS, SPECIALS = ("pieces", "words"), ("shown", "hidden", "renormalised")
 # Records from runs, as the page makes them, and which of their weights is furthest from the engine's.

@@ -8,12 +8,12 @@ from itertools import count
 import numpy as np
 import pytest
 from alone import new_tab
-from causal_runs import record_of
+from causal_runs import record_from_weights
 from drawn import SHADE, Picture, centres, page_of, shares
 
 from mha_core import AttentionRecord
-from mha_core.picture.payload import compare_payload
-from mha_core.picture.standalone import standalone_html
+from mha_core.draw.payload import compare_payload
+from mha_core.draw.standalone import standalone_html
 from pages.parts.frame.selection import Selection
 
 pytestmark = pytest.mark.browser
@@ -24,7 +24,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 @pytest.fixture(scope="module")
 def record() -> AttentionRecord:
-    return record_of()
+    return record_from_weights()
 
 
 @pytest.fixture
@@ -137,7 +137,7 @@ SAME = 6  # pieces before "slept"
 
 @pytest.fixture(scope="module")
 def runs():
-    return record_of(A, seed=1, same_up_to=SAME), record_of(B, seed=2, same_up_to=SAME)
+    return record_from_weights(A, seed=1, same_up_to=SAME), record_from_weights(B, seed=2, same_up_to=SAME)
 
 
 def compared(runs, **chosen) -> str:

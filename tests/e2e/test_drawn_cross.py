@@ -5,7 +5,7 @@ import pytest
 from alone import own_page
 from drawn import ATTRIBUTES, SHADE, Picture, centres, percent, shares, strokes
 
-from mha_core import record_of, show
+from mha_core import record_from_weights, show
 
 pytestmark = pytest.mark.browser
 TARGET, SOURCE = ["<pad>", "Die", "Katze", "schlief"], ["The", "cat", "was", "fast", "asleep", "."]
@@ -16,7 +16,7 @@ HEAD, KATZE, CAT = (1, 2), 2, 1
 @pytest.fixture(scope="module")
 def cross():
     weights = np.random.default_rng(5).dirichlet(np.full(N_KEYS, 0.3), (2, 3, N_QUERIES)).astype(np.float32)
-    return record_of(weights, TARGET, keys=SOURCE, title="small")
+    return record_from_weights(weights, TARGET, keys=SOURCE, title="small")
 
 
 @pytest.fixture

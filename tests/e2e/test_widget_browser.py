@@ -7,8 +7,8 @@ import pytest
 from alone import FRAME, own_page
 from drawn import Picture, percent
 
-from mha_core import record_of
-from mha_core.figures.colours import page as page_colours
+from mha_core import record_from_weights
+from mha_core.draw.figures.colours import page as page_colours
 
 pytestmark = pytest.mark.browser
 TOKENS = ["[CLS]", "The", "cat", "sat", "there", "[SEP]"]
@@ -60,7 +60,7 @@ def mounted(tab, widget):
 def random_record(queries=TOKENS, keys=None):
     n = len(keys or queries)
     weights = np.random.default_rng(1).dirichlet(np.ones(n), (2, 3, len(queries))).astype(np.float32)
-    return record_of(weights, queries, keys=keys)
+    return record_from_weights(weights, queries, keys=keys)
 
 
 @pytest.mark.parametrize("keys", [None, ["Die", "Katze", "sitzt", "da"]])

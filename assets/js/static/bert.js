@@ -1,7 +1,7 @@
 // BERT by ONNX Runtime, whose code and binary come with the page.
 const here = (path) => new URL(path, self.location.href).href;
 
-// graph: what mha_core/static_site/graph.py wrote; values: its numbers (float32); binary: the runtime's, gzipped.
+// graph: what mha_core/draw/static_site/graph.py wrote; values: its numbers (float32); binary: the runtime's, gzipped.
 // Returns (pieces) => promise of all weights (layers, heads, n, n).
 export async function bertOf(graph, values, binary) {
   const ort = await import(here("onnxruntime/ort.js")).catch(() => {

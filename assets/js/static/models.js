@@ -69,7 +69,7 @@ async function isWhole(bytes, { size, sha256 }) {
   return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("") === sha256;
 }
 
-// The stretches of one part as float32 numbers in `out`: mha_core/static_site/pack.py, backwards.
+// The stretches of one part as float32 numbers in `out`: mha_core/draw/static_site/pack.py, backwards.
 export function unpack(stretches, bytes, out) {
   const { buffer, byteOffset } = bytes;
   for (const { at, to, rows, columns, plain } of stretches) {

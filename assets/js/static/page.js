@@ -19,7 +19,7 @@ const button = (text, onclick) => make("button", { type: "button", text, onclick
 const alike = (a, b) => changeBetween(a.split(" "), b.split(" "))?.new === 1; // but for one word
 
 class Page {
-  // data: what mha_core/static_site/page.py wrote into the page.
+  // data: what mha_core/draw/static_site/page.py wrote into the page.
   constructor(data) {
     this.data = data;
     this.first = { model: data.first, unit: "pieces", specials: "shown", text: data.texts[0] };

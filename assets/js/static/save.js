@@ -65,7 +65,7 @@ async function pngOf(now) {
   return new Promise((done) => canvas.toBlob(done, "image/png"));
 }
 
-// ---- the numbers, under the names that mha_core/export.py gives them
+// ---- the numbers, under the names that mha_core/record/export.py gives them
 const headsOf = ({ layers, heads, n }, chosen) => (layers * heads * n * n > CELLS_AT_MOST ? [chosen] : Array.from({ length: layers * heads }, (_, i) => [Math.floor(i / heads), i % heads]));
 
 // A cell that a spreadsheet would run gets an apostrophe.

@@ -1,4 +1,4 @@
-// A text's own spelling, cut into units: the port of mha_core/picture/text.py, which says why.
+// A text's own spelling, cut into units: the port of mha_core/draw/text.py, which says why.
 const MARKS = { "\n": "↵", "\r": "↵", "\t": "⇥", "\x7f": "␡", "\u00ad": "‐", "\u200b": "◌", "\ufeff": "◌" };
 const EXTENDS = /^[\p{M}\u200c\u200d\u{1f3fb}-\u{1f3ff}\u{e0020}-\u{e007f}]/u;
 const FLAGS = /[\u{1f1e6}-\u{1f1ff}]+$/u;

@@ -1,8 +1,8 @@
-// A text as the model's tokens with their words and places: mha_core/tokens.py in JavaScript.
+// A text as the model's tokens with their words and places: mha_core/text/tokens.py in JavaScript.
 import { piecesOf } from "./wordpiece.js";
 import { findWords, reach } from "./words.js";
 
-// about: what mha_core/static_site/vocabulary.py wrote. Returns (text) => { text, pieces, spans, cut }: `spans` are the
+// about: what mha_core/draw/static_site/vocabulary.py wrote. Returns (text) => { text, pieces, spans, cut }: `spans` are the
 // places of the one or two texts that are read, in the text; `cut` is how many tokens the model's limit leaves out.
 export function tokenizerOf(about) {
   const { ids, is, rows } = piecesOf(about);

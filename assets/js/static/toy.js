@@ -1,4 +1,4 @@
-// The toy model (mha_core/families/classroom.py) in plain JavaScript: pre-LN, rotary positions, a window in some layers.
+// The toy model (mha_core/models/families/classroom.py) in plain JavaScript: pre-LN, rotary positions, a window in some layers.
 
 // about: its sizes; tensor(name): its numbers, matrices (out, in). Returns (pieces) => all weights (layers, heads, n, n).
 export function toyOf(about, tensor) {

@@ -2,7 +2,7 @@
 // In: a list of characters. Out: rows { text, id, start, end, run }; a run is what is not cut apart first.
 const LONGEST_WORD = 100;
 
-// about: what mha_core/static_site/vocabulary.py wrote. Returns (characters) => rows; `is.mark(c)` asks for a class.
+// about: what mha_core/draw/static_site/vocabulary.py wrote. Returns (characters) => rows; `is.mark(c)` asks for a class.
 export function piecesOf(about) {
   const ids = new Map(about.pieces.map((piece, id) => [piece, id]));
   const is = classes(about.classes);

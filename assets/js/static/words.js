@@ -1,4 +1,4 @@
-// Which pieces spell one word: mha_core/word_spans.py in JavaScript, for pieces whose runs are the tokenizer's own.
+// Which pieces spell one word: mha_core/text/word_spans.py in JavaScript, for pieces whose runs are the tokenizer's own.
 const APOSTROPHES_AND_HYPHENS = "'’‘ʼ`-‐‑_", DECIMAL_MARKS = ".,:";
 const JOINER = "\u200d", NON_JOINER = "\u200c";
 const EXTENDS = /^[\u200c\u200d\u{1f3fb}-\u{1f3ff}\u{e0020}-\u{e007f}]/u;

@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mha_core.heads.word_weights import BoolArray, FloatArray, IntArray
-from mha_core.tokens import Tokens
-from mha_core.visibility import Visibility, attention_sinks
+from mha_core.arrays import FloatArray, IntArray
+from mha_core.engine.visibility import Visibility, attention_sinks
+from mha_core.heads.word_weights import BoolArray
+from mha_core.text.tokens import Tokens
 
 A_PASSAGE = 2  # top examples of one passage at most, of one head
 KEPT = 40  # top examples of one head

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from mha_core.arrays import FloatArray
 from mha_core.heads.atlas.collect import Collection, Example
 from mha_core.heads.atlas.features import Feature, PairFeatures, features, pair_features
 from mha_core.heads.cluster_stats import wilson
-from mha_core.heads.word_weights import BoolArray, FloatArray
+from mha_core.heads.word_weights import BoolArray
 
 # Most of the examples have the feature; or a quarter at least, if that is the more often than elsewhere the fewer they
 # are (positions apart). The baseline is other pairs of the same distance; of a position, other keys of the same rows.

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from mha_core.errors import InputError
-from mha_core.model import Model
-from mha_core.tokens import Tokens
-from mha_core.trace import every_step
+from mha_core.models.model import Model
+from mha_core.models.trace import every_step
+from mha_core.text.tokens import Tokens
 
 Place = tuple[int, int, int]  # layer, head, query, all from 0
 

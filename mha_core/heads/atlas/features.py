@@ -12,10 +12,11 @@ from itertools import groupby
 
 import numpy as np
 
+from mha_core.arrays import FloatArray, IntArray
+from mha_core.engine.visibility import Visibility
 from mha_core.heads.atlas.collect import candidates
-from mha_core.heads.word_weights import BoolArray, FloatArray, IntArray
-from mha_core.tokens import Tokens
-from mha_core.visibility import Visibility
+from mha_core.heads.word_weights import BoolArray
+from mha_core.text.tokens import Tokens
 from mha_core.wordlists import AUXILIARIES, CLAUSE_OPENERS, DETERMINERS, POSSESSIVES, PREPOSITIONS, PRONOUNS
 
 # A form of the same word: so many letters at the beginning are the same, and so large a part of the longer one.

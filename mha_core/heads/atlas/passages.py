@@ -12,13 +12,13 @@ from itertools import islice
 import numpy as np
 import torch
 
+from mha_core.arrays import FloatArray
 from mha_core.errors import InputError
-from mha_core.heads.word_weights import FloatArray
-from mha_core.hf import TransformersModel
-from mha_core.model import Model
+from mha_core.models.hf import TransformersModel
+from mha_core.models.model import Model
+from mha_core.models.trace import every_step, trace_together
 from mha_core.resources import asset
-from mha_core.tokens import Tokens
-from mha_core.trace import every_step, trace_together
+from mha_core.text.tokens import Tokens
 
 # In the order in which passages are read.
 REGISTERS = (

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from mha_core.arrays import FloatArray
 from mha_core.errors import InputError
 from mha_core.heads.atlas.collect import Collection, Example
 from mha_core.heads.atlas.passages import LEAST_TOKENS, read_passages
 from mha_core.heads.atlas.table import Atlas, atlas
 from mha_core.heads.corpora import Reading, read_json_lines, refuse_table
+from mha_core.heads.part_files import PartFile, ShardStatistics, visibility_of
 from mha_core.heads.survey import Options, Progress
-from mha_core.heads.word_weights import FloatArray
-from mha_core.parts import PartFile, ShardStatistics, visibility_of
-from mha_core.tokens import Tokens
+from mha_core.text.tokens import Tokens
 
 SHARD = 1 << 32  # passages are numbered within their shard until all are known
 

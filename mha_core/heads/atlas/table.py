@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mha_core.display_names import Head
 from mha_core.heads.atlas.collect import Collection, Example
 from mha_core.heads.atlas.describe import FINDING, Description, describe
 from mha_core.heads.atlas.effects import Effect
-from mha_core.tokens import Tokens
-from mha_core.wording import Head
+from mha_core.text.tokens import Tokens
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from mha_core.display_names import count_noun
 from mha_core.heads.corpora.lines import MAX_LINE, Flaw, numbered
 from mha_core.heads.corpora.reading import Reading
-from mha_core.wording import counted
 
 MAX_WORDS = 5_000
 MAX_FORM = 1_000
@@ -99,7 +99,7 @@ def _sentence(block: list[tuple[int, str | Flaw]], reading: Reading, document: s
 def _flaw(columns: list[str], n_words: int) -> str | None:
     """What is wrong with one line of a sentence that has `n_words` words so far, or None."""
     if len(columns) != 10:
-        return f"{counted(len(columns), 'column')}, and CoNLL-U has 10."
+        return f"{count_noun(len(columns), 'column')}, and CoNLL-U has 10."
     identity, form, head, relation = columns[0], columns[1], columns[6], columns[7]
     if not identity.isdecimal() or not identity.isascii():
         first, _, second = identity.replace(".", "-", 1).partition("-")
@@ -123,7 +123,7 @@ def _no_tree(heads: Sequence[int], relations: Sequence[str]) -> tuple[int, str] 
     n = len(heads)
     for i, head in enumerate(heads):
         if head >= n or head == i:
-            return i, f"word {i + 1} has head {head + 1} in a sentence of {counted(n, 'word')}."
+            return i, f"word {i + 1} has head {head + 1} in a sentence of {count_noun(n, 'word')}."
         if (head == -1) != (relations[i].partition(":")[0].lower() == "root"):
             has = f"head {head + 1} and the relation {relations[i][:20]!r}"
             return i, f"word {i + 1} has {has}; the root alone has head 0, and is called root."

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Iterator
 
+from mha_core.display_names import count_noun
 from mha_core.errors import InputError
 from mha_core.heads.corpora.choices import PronounCase, Span, choice_flaw
 from mha_core.heads.corpora.lines import Flaw, numbered
 from mha_core.heads.corpora.reading import Reading
-from mha_core.wording import counted
 
 GAP_COLUMNS = (
     "ID",
@@ -37,7 +37,9 @@ def read_gap(lines: Iterable[str], reading: Reading | None = None) -> Iterator[P
             continue
         fields = line.split("\t")
         if len(fields) != len(header):
-            reading.broken(number, f"{counted(len(fields), 'column')}, and the first line has {len(header)}.")
+            reading.broken(
+                number, f"{count_noun(len(fields), 'column')}, and the first line has {len(header)}."
+            )
             continue
         choice = _choice(dict(zip(header, fields, strict=True)), number)
         if isinstance(choice, str):

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
+from mha_core.display_names import count_noun
 from mha_core.errors import InputError
-from mha_core.wording import counted
 
 OnError = Literal["refuse", "skip"]
 
@@ -46,12 +46,12 @@ class Reading:
             yield f"Skipped {self.n_skipped:,} in all."
         if self.n_unused:
             have = "has" if self.n_unused == 1 else "have"
-            yield f"Not used: {counted(self.n_unused, 'pronoun')} that {have} not exactly one right candidate."
+            yield f"Not used: {count_noun(self.n_unused, 'pronoun')} that {have} not exactly one right candidate."
         if self.n_multiword:
             have = "is" if self.n_multiword == 1 else "are"
             yield (
-                f"{counted(self.n_multiword, 'multiword token')} {have} read as the treebank's words, not as the text "
-                "of the file."
+                f"{count_noun(self.n_multiword, 'multiword token')} {have} read as the treebank's words, not as the "
+                "text of the file."
             )
 
     def _note(self, message: str) -> None:

@@ -7,6 +7,7 @@ line in MEASURES.
 
 from dataclasses import dataclass
 
+from mha_core.arrays import FloatArray
 from mha_core.errors import InputError
 from mha_core.heads.measures.base import Measure
 from mha_core.heads.measures.block import BLOCK
@@ -14,9 +15,8 @@ from mha_core.heads.measures.gradient import GRADIENT
 from mha_core.heads.measures.raw import RAW
 from mha_core.heads.measures.rollout import ROLLOUT
 from mha_core.heads.measures.value import VALUE
-from mha_core.heads.word_weights import FloatArray
-from mha_core.model import Model
-from mha_core.tokens import Tokens
+from mha_core.models.model import Model
+from mha_core.text.tokens import Tokens
 
 __all__ = ["BY_KEY", "MEASURES", "RAW", "VALUE", "Importance", "Measure", "available", "importance"]
 

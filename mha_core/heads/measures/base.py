@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mha_core.heads.word_weights import FloatArray
-from mha_core.hf import INSIDE, TransformersModel
-from mha_core.model import Model
-from mha_core.tokens import Tokens
-from mha_core.wording import Per
+from mha_core.arrays import FloatArray
+from mha_core.display_names import Per
+from mha_core.models.hf import INSIDE, TransformersModel
+from mha_core.models.model import Model
+from mha_core.text.tokens import Tokens
 
 
 def nothing(model: Model) -> str | None:

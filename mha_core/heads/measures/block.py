@@ -9,22 +9,22 @@ Source: Kobayashi et al. 2021, sections 2 and 3.
 
 import numpy as np
 
+from mha_core.arrays import FloatArray
+from mha_core.engine.layer_activations import LayerActivations
+from mha_core.engine.stack import Block, PreNormBlock
 from mha_core.heads.measures.base import Measure, shares
-from mha_core.heads.word_weights import FloatArray
 from mha_core.interrupt import check_interrupt
-from mha_core.layer_run import LayerRun
-from mha_core.model import Model
-from mha_core.stack import Block, PreNormBlock
-from mha_core.tokens import Tokens
-from mha_core.trace import every_layer_details, to_numpy
+from mha_core.models.model import Model
+from mha_core.models.trace import every_layer_details, to_numpy
+from mha_core.text.tokens import Tokens
 
 
-def block_parts(run: LayerRun, block: Block, query: int) -> FloatArray:
+def block_parts(run: LayerActivations, block: Block, query: int) -> FloatArray:
     """What each token gives one token of a layer, (key, d_model)."""
     return _parts(run, _values(run), block, query)
 
 
-def block_norms(run: LayerRun, block: Block) -> FloatArray:
+def block_norms(run: LayerActivations, block: Block) -> FloatArray:
     """The lengths of what every token gives every token in a layer, (query, key)."""
     values = _values(run)
     rows = []
@@ -34,13 +34,13 @@ def block_norms(run: LayerRun, block: Block) -> FloatArray:
     return np.stack(rows)
 
 
-def _values(run: LayerRun) -> FloatArray:
+def _values(run: LayerActivations) -> FloatArray:
     """f(x), (head, key, d_model)."""
     found: FloatArray = np.repeat(run.v, len(run.weights) // len(run.v), axis=0) @ run.projections.W_o
     return found
 
 
-def _parts(run: LayerRun, values: FloatArray, block: Block, query: int) -> FloatArray:
+def _parts(run: LayerActivations, values: FloatArray, block: Block, query: int) -> FloatArray:
     """One row at a time: all rows together would take n x n x d_model numbers."""
     parts: FloatArray = np.einsum("hk,hkd->kd", run.weights[:, query], values)
     own = run.x[query] if run.stream is None else run.stream[query]

@@ -8,12 +8,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from mha_core.arrays import FloatArray
 from mha_core.errors import InputError, SizeError
 from mha_core.heads.measures.base import Measure, shares
-from mha_core.heads.word_weights import FloatArray
-from mha_core.model import Model
-from mha_core.prediction import of_pieces
-from mha_core.tokens import Tokens
+from mha_core.models.model import Model
+from mha_core.models.prediction import of_pieces
+from mha_core.text.tokens import Tokens
 
 
 def gradient_weights(tokens: Tokens, model: Model) -> FloatArray:

@@ -1,10 +1,10 @@
 """The weights as the model computes them."""
 
+from mha_core.arrays import FloatArray
 from mha_core.heads.measures.base import Measure
-from mha_core.heads.word_weights import FloatArray
-from mha_core.model import Model
-from mha_core.tokens import Tokens
-from mha_core.trace import trace_tokens
+from mha_core.models.model import Model
+from mha_core.models.trace import trace_tokens
+from mha_core.text.tokens import Tokens
 
 
 def raw(tokens: Tokens, model: Model) -> FloatArray:

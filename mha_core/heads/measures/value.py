@@ -2,15 +2,15 @@
 
 import numpy as np
 
+from mha_core.arrays import FloatArray
+from mha_core.engine.layer_activations import LayerActivations
 from mha_core.heads.measures.base import Measure, shares
-from mha_core.heads.word_weights import FloatArray
-from mha_core.layer_run import LayerRun
-from mha_core.model import Model
-from mha_core.tokens import Tokens
-from mha_core.trace import every_layer_details
+from mha_core.models.model import Model
+from mha_core.models.trace import every_layer_details
+from mha_core.text.tokens import Tokens
 
 
-def value_norms(run: LayerRun) -> FloatArray:
+def value_norms(run: LayerActivations) -> FloatArray:
     """|a_ij f(x_j)|, (head, query, key): the length of what each key adds to each query through each head."""
     heads = len(run.weights)
     values = np.repeat(run.v, heads // len(run.v), axis=0)

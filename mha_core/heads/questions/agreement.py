@@ -28,7 +28,7 @@ from mha_core.heads.questions.choices import Choice, choice_of
 from mha_core.heads.questions.pronouns import CONTROL, ChoiceQuestions
 from mha_core.heads.questions.question_set import FrameCollector
 from mha_core.heads.survey import Options, stream_corpus
-from mha_core.model import Model
+from mha_core.models.model import Model
 
 # What stands in for a pronoun: masculine and feminine, or one and many. "{}" is where a possessive has its ending.
 GENDERED = {

@@ -16,11 +16,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mha_core.arrays import FloatArray, IntArray
+from mha_core.engine.visibility import Visibility
 from mha_core.errors import InputError
 from mha_core.heads.corpora import PronounCase, Span
-from mha_core.heads.word_weights import BoolArray, FloatArray, IntArray, tokens_in
-from mha_core.tokens import Tokenizer, Tokens, clean_text
-from mha_core.visibility import Visibility
+from mha_core.heads.word_weights import BoolArray, tokens_in
+from mha_core.text.tokens import Tokenizer, Tokens, clean_text
 
 SHRINK = 0.8
 LONGEST_PIECE = 16  # characters a token, in the most generous estimate of what a model can read

@@ -20,21 +20,22 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from mha_core.arrays import FloatArray
+from mha_core.causal.outcomes import token_of
+from mha_core.causal.prompts import prompts
+from mha_core.causal.residual_parts import next_matrix
+from mha_core.display_names import percent
 from mha_core.errors import InputError
-from mha_core.experiments.outcomes import token_of
-from mha_core.experiments.prompts import prompts
 from mha_core.heads.baselines import constant
 from mha_core.heads.cases import ScoredCases
 from mha_core.heads.cluster_stats import half_of
 from mha_core.heads.copying import FIRST, Weights, copies
 from mha_core.heads.questions.base import Question
 from mha_core.heads.survey import Options, stream_corpus
-from mha_core.heads.word_weights import FloatArray, tokens_in
-from mha_core.model import Model
-from mha_core.residual_parts import next_matrix
-from mha_core.tokens import Tokens
-from mha_core.trace import check_model
-from mha_core.wording import percent
+from mha_core.heads.word_weights import tokens_in
+from mha_core.models.model import Model
+from mha_core.models.trace import check_model
+from mha_core.text.tokens import Tokens
 
 N_NAMES, AT_LEAST = 40, 4
 RIVALS: dict[Weights, str] = {

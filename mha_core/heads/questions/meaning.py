@@ -20,6 +20,7 @@ from typing import cast
 
 import numpy as np
 
+from mha_core.arrays import FloatArray, IntArray
 from mha_core.errors import InputError
 from mha_core.heads import baselines
 from mha_core.heads.cases import Case, Columns, Frame, Units
@@ -27,17 +28,10 @@ from mha_core.heads.corpora import Sentence
 from mha_core.heads.questions.base import Question
 from mha_core.heads.questions.question_set import Controls, QuestionSet, mean_of_units
 from mha_core.heads.questions.syntax import Tree
-from mha_core.heads.word_weights import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    merge_words,
-    visible_words,
-    word_bounds,
-)
-from mha_core.load import load_model
-from mha_core.model_list import EMBEDDED
-from mha_core.tokens import Tokenizer
+from mha_core.heads.word_weights import BoolArray, merge_words, visible_words, word_bounds
+from mha_core.models.load import load_model
+from mha_core.models.model_list import EMBEDDED
+from mha_core.text.tokens import Tokenizer
 
 CONTENT = frozenset(("NOUN", "PROPN", "VERB", "ADJ"))
 MIN_CANDIDATES = 3

@@ -9,15 +9,16 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from mha_core.arrays import FloatArray, IntArray
+from mha_core.engine.visibility import EVERYTHING, Visibility
 from mha_core.heads.baselines import constant
 from mha_core.heads.cases import Baseline, Columns, Frame, ScoredCases
 from mha_core.heads.questions.base import Question
 from mha_core.heads.questions.question_set import QuestionSet
 from mha_core.heads.survey import HasTokens
-from mha_core.heads.word_weights import BoolArray, FloatArray, IntArray, entropy
-from mha_core.tokens import Piece, Tokens
-from mha_core.visibility import EVERYTHING, Visibility
-from mha_core.wordlists import is_content
+from mha_core.heads.word_weights import BoolArray, entropy
+from mha_core.text.tokens import Token, Tokens
+from mha_core.wordlists import FUNCTION_WORDS
 
 STEPS = {"previous": -1, "next": 1, "self": 0}
 MARKS = frozenset(".,;:?!")
@@ -172,7 +173,7 @@ def _copies(weights: FloatArray, visible: BoolArray, tokens: Tokens) -> Iterator
         yield "copy", score, mass, blind.max(keepdims=True), control
 
 
-def is_mark(piece: Piece) -> bool:
+def is_mark(piece: Token) -> bool:
     """Return whether a token is a punctuation mark of the text."""
     return piece.bare in MARKS and not piece.special
 
@@ -180,3 +181,9 @@ def is_mark(piece: Piece) -> bool:
 def special_names(tokens: Tokens) -> dict[str, str]:
     """Return what the tokenizer calls the special tokens before a text and between texts, by their role."""
     return {str(piece.role): piece.text for piece in tokens.pieces if piece.role in SPECIAL.values()}
+
+
+def is_content(piece: Token) -> bool:
+    """Return whether the token is a whole word of letters that is no function word."""
+    whole = not piece.special and not piece.continues and piece.bare.isalpha()
+    return whole and piece.bare.lower() not in FUNCTION_WORDS

@@ -14,6 +14,7 @@ from typing import cast
 
 import numpy as np
 
+from mha_core.arrays import FloatArray, IntArray
 from mha_core.heads.baselines import (
     Fit,
     fit_coin,
@@ -29,7 +30,6 @@ from mha_core.heads.questions.base import BACK, Question
 from mha_core.heads.questions.choices import Choice, mention_scores, other_rows, sees_both
 from mha_core.heads.questions.question_set import Controls, QuestionSet
 from mha_core.heads.surface import mentions
-from mha_core.heads.word_weights import FloatArray, IntArray
 
 CONTROL = "the text's other rows prefer the right name"
 ANTECEDENT, EVEN = "antecedent", "antecedent-even"

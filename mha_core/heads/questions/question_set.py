@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from mha_core.arrays import FloatArray, IntArray
+from mha_core.engine.visibility import EVERYTHING, Visibility
 from mha_core.heads.baselines import Fit, Fitted, answers_of, fit_on_halves
 from mha_core.heads.cases import Case, Columns, Frame, ScoredCases, agreement, frame_of
 from mha_core.heads.cluster_stats import digests_of
 from mha_core.heads.corpora import PronounCase, Sentence
 from mha_core.heads.questions.base import Question
-from mha_core.heads.word_weights import FloatArray, IntArray
-from mha_core.visibility import EVERYTHING, Visibility
 
 MAX_FITTED = 8192  # cases of a question that baselines are fitted on
 Controls = tuple[FloatArray | None, Mapping[str, FloatArray]]

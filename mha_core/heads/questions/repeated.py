@@ -23,15 +23,16 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from mha_core.arrays import FloatArray, IntArray
+from mha_core.engine.visibility import EVERYTHING, Visibility
 from mha_core.heads.baselines import constant
 from mha_core.heads.builtin import BuiltIn
 from mha_core.heads.cases import ScoredCases
 from mha_core.heads.cluster_stats import half_of
 from mha_core.heads.questions.base import Question
-from mha_core.heads.word_weights import FloatArray, IntArray, tokens_in
-from mha_core.model import Model
-from mha_core.tokens import Tokens
-from mha_core.visibility import EVERYTHING, Visibility
+from mha_core.heads.word_weights import tokens_in
+from mha_core.models.model import Model
+from mha_core.text.tokens import Tokens
 
 N_TEXTS, N_TOKENS, SEED = 8, 40, 0
 IN_ORDER, SHUFFLED = "repeated", "shuffled"

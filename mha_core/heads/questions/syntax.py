@@ -17,6 +17,7 @@ from typing import cast
 
 import numpy as np
 
+from mha_core.arrays import FloatArray, IntArray
 from mha_core.heads.baselines import (
     Fitted,
     FittedBaseline,
@@ -31,8 +32,8 @@ from mha_core.heads.corpora import Sentence
 from mha_core.heads.questions.base import BACK, Question
 from mha_core.heads.questions.question_set import Controls, QuestionSet, mean_of_units
 from mha_core.heads.questions.relation_names import named
-from mha_core.heads.word_weights import FloatArray, IntArray, merge_words, visible_words, word_bounds
-from mha_core.tokens import Tokens
+from mha_core.heads.word_weights import merge_words, visible_words, word_bounds
+from mha_core.text.tokens import Tokens
 
 NOT_ASKED = ("root", "punct", "_")  # the last: a word of which no gold is known
 CONTROL = "other words of the sentence look at the same word"

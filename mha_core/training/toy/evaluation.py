@@ -17,16 +17,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from mha_core.arrays import FloatArray
+from mha_core.display_names import Head, head_name
+from mha_core.engine.stack import Stack
 from mha_core.heads.cluster_stats import wilson
-from mha_core.heads.word_weights import FloatArray
-from mha_core.stack import Stack
 from mha_core.training.attention_only import gates_without
 from mha_core.training.toy.batches import padded
 from mha_core.training.toy.grammar import RATE, Grammar, Text
 from mha_core.training.toy.lexicon import MASK, token_ids, vocabulary
 from mha_core.training.toy.pairs import CHOICE_SEED, FAMOUS, N_PAIRS, TEST_SEED, Pair, pairs
 from mha_core.training.toy.recipe import word_logits
-from mha_core.wording import Head, head_name
 
 MIN_RIGHT, MAX_WRONG = 0.6, 0.15  # of a head's attention from "it"
 HALF = 0.5

@@ -8,10 +8,10 @@ import random
 from dataclasses import dataclass
 from typing import Literal
 
+from mha_core.display_names import count_noun
 from mha_core.errors import InputError
 from mha_core.training.toy.grammar import PLACES, PORTABLE
 from mha_core.training.toy.lexicon import APART, exclusive_predicates, lexicon
-from mha_core.wording import counted
 
 Kind = Literal["animate", "inanimate"]
 TEST_SEED, CHOICE_SEED = 1, 2
@@ -57,7 +57,7 @@ def pairs(seed: int, n: int = N_PAIRS, *, unseen: bool = True) -> tuple[Pair, ..
     """Return n different pairs, half of them with an animal. `unseen`: the predicate of either noun is held out; else
     none of them is. Raises InputError for fewer than two pairs, and for more than MAX_PAIRS."""
     if not 2 <= n <= MAX_PAIRS:
-        raise InputError(f"{counted(n, 'pair', ('was', 'were'))} asked for; give 2 to {MAX_PAIRS:,}.")
+        raise InputError(f"{count_noun(n, 'pair', ('was', 'were'))} asked for; give 2 to {MAX_PAIRS:,}.")
     rng, drawn = random.Random(seed), dict[tuple[str, str], Pair]()  # noqa: S311 - a sample, no secret
     while len(drawn) < n:
         pair = _draw(rng, "animate" if len(drawn) < n // 2 else "inanimate", unseen)

@@ -10,12 +10,12 @@ from typing import cast
 import torch.nn.functional as F
 from torch import Tensor
 
-from mha_core.families.classroom import ClassroomConfig
-from mha_core.stack import Stack
+from mha_core.engine.stack import Stack
+from mha_core.models.families.classroom import ClassroomConfig
+from mha_core.models.weights import untrained_encoder
 from mha_core.training.toy.batches import Batch, batches
 from mha_core.training.toy.lexicon import vocabulary
 from mha_core.training.trainer import Schedule, Trainer
-from mha_core.weights import untrained_encoder
 
 
 @dataclass(frozen=True)

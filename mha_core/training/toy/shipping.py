@@ -10,22 +10,43 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors.torch import save_file
 
-from mha_core.checkpoint import sha256
-from mha_core.stack import Stack
+from mha_core.engine.stack import Stack
+from mha_core.errors import ModelError
+from mha_core.models.checkpoint import SUMS, sha256
+from mha_core.models.families.classroom import ClassroomConfig
+from mha_core.models.toy_checkpoints import CHECKPOINT_STEPS, SEED, State, packed, unpacked
+from mha_core.models.weights import load_encoder, read_config, untrained_encoder
 from mha_core.training.toy.evaluation import evaluate, over_seeds
-from mha_core.training.toy.lexicon import lexicon
+from mha_core.training.toy.lexicon import lexicon, vocabulary
 from mha_core.training.toy.recipe import CLASSROOM, CONTROL_RECIPE, Recipe, toy_trainer
-from mha_core.training.toy.shipped import CHECKPOINT_STEPS, SEED, State, packed, save_model, unpacked
-from mha_core.weights import load_encoder, read_config, untrained_encoder
 
 # One seed is shipped; the others show how far its result is that of the recipe.
 SEEDS, SHIPPED = (1, 2, 3, 4, 5), (f"seed-{SEED}", "twin")
 # Seeds tried for a control model: a training without the window in which no head passes 5 % of the pairs. With seeds 2
 # and 6 one does, so 4 comes first. A training stops where a head does after a multiple of CHECKED_EVERY steps.
 CONTROL_SEEDS, MAX_PASSED, CHECKED_EVERY = (4, 1, 2, 3, 5, 6), 0.05, 1400
+SIZES = ("vocab_size", "d_model", "n_layers", "n_heads", "d_ff", "max_positions", "theta", "turning")
 COMMAND = "make train-classroom"
 Tell = Callable[[str], None]
+
+
+def save_model(stack: Stack, folder: Path) -> None:
+    """Write a model as a folder that the loader reads: sizes, words, and weights in half precision."""
+    config = stack.config
+    if not isinstance(config, ClassroomConfig):
+        raise ModelError(f"A {config.model_type} model is not one of the classroom's.")
+    folder.mkdir(parents=True, exist_ok=True)
+    tensors = {name: tensor.to(torch.float16).contiguous() for name, tensor in stack.state_dict().items()}
+    save_file(tensors, folder / "model.safetensors")
+    sizes = {"model_type": config.model_type, **{name: getattr(config, name) for name in SIZES}}
+    sizes["windows"] = list(config.windows)
+    (folder / "config.json").write_text(json.dumps(sizes, indent=1) + "\n", encoding="utf-8")
+    (folder / "vocab.txt").write_text("\n".join(vocabulary()) + "\n", encoding="utf-8")
+    files = ("config.json", "model.safetensors", "vocab.txt")
+    sums = "".join(f"{sha256(folder / name)}  {name}\n" for name in files)
+    (folder / SUMS).write_text(sums, encoding="utf-8")
 
 
 def trained(

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from mha_core.stack import Stack
+from mha_core.display_names import head_name
+from mha_core.engine.stack import Stack
+from mha_core.models.weights import untrained_encoder
 from mha_core.training.toy.evaluation import best_head, cached_pairs, evaluate, masses, pair_weights
 from mha_core.training.toy.pairs import CHOICE_SEED, FAMOUS, TEST_SEED
 from mha_core.training.toy.recipe import CLASSROOM, CONTROL_RECIPE, Recipe, toy_trainer
 from mha_core.training.trainer import TrainingUpdate
-from mha_core.weights import untrained_encoder
-from mha_core.wording import head_name
 
 WATCHED = 40  # pairs that score every update, and as many to choose the head on
 STEPS_FIRST, STEPS_EVERY = 8, 24  # under a second of one core; the first update comes at once

@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from mha_core import AttentionRecord, Model
-from mha_core.experiments import (
+from mha_core.causal import (
     METHODS,
     LogitDifference,
     Method,
@@ -24,8 +24,8 @@ from mha_core.experiments import (
     token_of,
     with_other_names,
 )
+from mha_core.display_names import Head, count_noun, head_name, number, signed
 from mha_core.heads.roles import Role
-from mha_core.wording import Head, counted, head_name, number, signed
 from pages.parts.experiment.attribution import agreement_text, attributed
 from pages.parts.experiment.effects import draw_effects
 from pages.parts.experiment.frame import about, explore_links, named, roles_of
@@ -104,7 +104,7 @@ def view(request: Request) -> None:
             ("every", *map(repr, (request.run, used.fingerprint, outcome, method))),
             begin,
             draw,
-            unit=f"of {counted(used.n_layers * used.n_heads, 'head')} tried",
+            unit=f"of {count_noun(used.n_layers * used.n_heads, 'head')} tried",
         )
 
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from mha_core import InputError
-from mha_core.experiments import Intervention, MeanAblation, ScaleHeads, heads_from
-from mha_core.wording import Head, head_name
+from mha_core.causal import Intervention, MeanAblation, ScaleHeads, heads_from
+from mha_core.display_names import Head, head_name
 from pages.parts.frame.page_text import quoted
 
 NAMED_AT_MOST = 3

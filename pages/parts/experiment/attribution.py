@@ -9,10 +9,10 @@ from typing import Literal
 import pandas as pd
 
 from mha_core import AttentionRecord, Model, logit_attribution
-from mha_core.experiments import LogitDifference, Outcome, Prompt
-from mha_core.figures import charts
-from mha_core.logit_attribution import mean_attribution
-from mha_core.wording import counted, number, signed
+from mha_core.causal import LogitDifference, Outcome, Prompt
+from mha_core.causal.logit_attribution import mean_attribution
+from mha_core.display_names import count_noun, number, signed
+from mha_core.draw.figures import charts
 from pages.parts.frame.charts import chart, is_dark
 
 MAP = "attribution"
@@ -38,7 +38,8 @@ def agreement_text(parts: pd.DataFrame, effects: pd.DataFrame) -> str:
     if heads["effect"].isna().any() or pd.isna(r):
         return ""
     return (
-        f"Attribution and ablation effect correlate at r = {number(r)} (Pearson, n = {counted(len(heads), 'head')}). "
+        f"Attribution and ablation effect correlate at r = {number(r)} "
+        f"(Pearson, n = {count_noun(len(heads), 'head')}). "
         "Ablation also changes what later heads write."
     )
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mha_core import AttentionRecord, Model, NextToken
-from mha_core.experiments import (
+from mha_core.arrays import FloatArray
+from mha_core.causal import (
     EmbeddingCosine,
     Intervention,
     attention_shift,
@@ -18,8 +19,7 @@ from mha_core.experiments import (
     state_cosines,
     trace_with_interventions,
 )
-from mha_core.heads.word_weights import FloatArray
-from mha_core.wording import Head
+from mha_core.display_names import Head
 from pages.parts.frame.request import Request
 from pages.parts.serve import cache
 from pages.parts.serve.jobs import MODEL

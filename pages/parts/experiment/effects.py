@@ -7,10 +7,10 @@ from typing import Any, Literal
 import pandas as pd
 import streamlit as st
 
-from mha_core.figures import charts
+from mha_core.display_names import Head, count_noun, head_name, number, signed
+from mha_core.draw.figures import charts
 from mha_core.heads.questions.base import KIND_OF
 from mha_core.heads.roles import Role
-from mha_core.wording import Head, counted, head_name, number, signed
 from pages.parts.experiment.asked import spelled
 from pages.parts.experiment.attribution import MAP, draw_attribution
 from pages.parts.experiment.frame import PARTS
@@ -63,7 +63,7 @@ def draw_effects(
             height="content" if chosen else HEIGHT,
             column_config=_columns(percent),
             key=f"{key}-listed",
-            alt=f"{title}: {counted(len(chosen), 'selected head') if chosen else 'all heads'}",
+            alt=f"{title}: {count_noun(len(chosen), 'selected head') if chosen else 'all heads'}",
         )
         if chosen:
             these = "these heads" if len(chosen) > 1 else "this head"

@@ -8,10 +8,10 @@ from dataclasses import replace
 import streamlit as st
 
 from mha_core import Model
+from mha_core.display_names import Head, head_name
 from mha_core.heads.questions.base import KIND_OF
 from mha_core.heads.roles import Role
-from mha_core.model_list import DECODER, EMBEDDED
-from mha_core.wording import Head, head_name
+from mha_core.models.model_list import DECODER, EMBEDDED
 from pages.parts.frame import examples, head_facts, presets, state
 from pages.parts.frame.links import link_to, with_params
 from pages.parts.frame.page_text import markup, say, visible

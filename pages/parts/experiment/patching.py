@@ -6,7 +6,8 @@ import numpy as np
 import streamlit as st
 
 from mha_core import AttentionRecord, InputError, Model
-from mha_core.experiments import (
+from mha_core.arrays import FloatArray
+from mha_core.causal import (
     LogitDifference,
     Outcome,
     SweepResult,
@@ -14,11 +15,10 @@ from mha_core.experiments import (
     sweep_head_patches,
     sweep_state_patches,
 )
-from mha_core.figures import charts
+from mha_core.display_names import Head, count_noun, head_name, number, percent
+from mha_core.draw.figures import charts
 from mha_core.heads.roles import Role
-from mha_core.heads.word_weights import FloatArray
-from mha_core.tokens import Tokens
-from mha_core.wording import Head, counted, head_name, number, percent
+from mha_core.text.tokens import Tokens
 from pages.parts.experiment.effects import draw_effects
 from pages.parts.experiment.frame import about, explore_links, roles_of
 from pages.parts.experiment.save import patch_lines, save_box
@@ -84,7 +84,7 @@ def view(request: Request) -> None:
         key,
         lambda: sweep(other, record.tokens, used, outcome),
         draw,
-        unit=f"of {counted(used.n_layers * used.n_heads, 'head')} tried"
+        unit=f"of {count_noun(used.n_layers * used.n_heads, 'head')} tried"
         if sweep is sweep_head_patches
         else "states tried",
         one="" if sweep is sweep_head_patches else "state tried",

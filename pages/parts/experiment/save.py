@@ -9,8 +9,8 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from mha_core import export
-from mha_core.experiments import Intervention, Outcome, Prompt
+from mha_core.causal import Intervention, Outcome, Prompt
+from mha_core.record import export
 from pages.parts.frame.charts import file_name
 from pages.parts.frame.page_text import say
 from pages.parts.frame.request import Request
@@ -48,7 +48,7 @@ def model_lines(request: Request, *names: str) -> list[str]:
     pair = f", {request.pair!r}" if request.pair else ""
     return [
         "from mha_core import load_model",
-        f"from mha_core.experiments import {', '.join(sorted(names))}",
+        f"from mha_core.causal import {', '.join(sorted(names))}",
         "",
         f"model = load_model({request.model!r}{trained})",
         f"tokens = model.tokenizer.encode({request.text!r}{pair})",

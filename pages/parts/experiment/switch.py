@@ -9,11 +9,11 @@ import pandas as pd
 import streamlit as st
 
 from mha_core import AttentionRecord, Model
-from mha_core.experiments import mean_steps
-from mha_core.figures import charts
+from mha_core.causal import mean_steps
+from mha_core.display_names import Head, head_name
+from mha_core.draw.figures import charts
+from mha_core.draw.payload import Payload, record_payload
 from mha_core.heads.roles import Role
-from mha_core.picture.payload import Payload, record_payload
-from mha_core.wording import Head, head_name
 from pages.parts.experiment.asked import BY_VALUE, SETTINGS, Asked, asked, spelled
 from pages.parts.experiment.changed import KNOWN, Changed, Guess, changed_by
 from pages.parts.experiment.frame import about, heads_by_role, roles_of

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from mha_core import AttentionRecord
+from mha_core.display_names import Head, percent
 from mha_core.heads.roles import Role
-from mha_core.wording import Head, percent
 from pages.parts.experiment.asked import Asked
 from pages.parts.experiment.changed import WORTH_SAYING, Changed, Guess, Moved
 from pages.parts.experiment.frame import named

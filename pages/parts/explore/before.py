@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from mha_core import AttentionRecord, Grid
-from mha_core.tokens import Tokens
+from mha_core.text.tokens import Tokens
 from pages.parts.explore import export
 from pages.parts.frame import presets
 from pages.parts.frame.carried_selection import Change, change_between, shown_before

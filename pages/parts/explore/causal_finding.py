@@ -9,8 +9,8 @@ from functools import partial
 import streamlit as st
 
 from mha_core import AttentionRecord, Grid
-from mha_core.first_difference import FirstChange, Mover, first_change
-from mha_core.wording import percent
+from mha_core.display_names import percent
+from mha_core.record.first_difference import FirstDivergence, ShiftedWord, first_change
 from pages.parts.frame import state
 from pages.parts.frame.page_text import say, visible
 
@@ -19,7 +19,7 @@ ROUNDING = 1e-4
 OFFERED = 6
 
 
-def found_in(records: Sequence[AttentionRecord], a: Grid, b: Grid) -> FirstChange | None:
+def found_in(records: Sequence[AttentionRecord], a: Grid, b: Grid) -> FirstDivergence | None:
     """Where the two texts part, if one decoder read both and what is drawn looks back only."""
     if records[0].model.digest != records[1].model.digest:
         return None
@@ -27,7 +27,7 @@ def found_in(records: Sequence[AttentionRecord], a: Grid, b: Grid) -> FirstChang
     return found if found and found.largest < ROUNDING else None
 
 
-def no_difference(found: FirstChange, a: Grid, b: Grid) -> None:
+def no_difference(found: FirstDivergence, a: Grid, b: Grid) -> None:
     """Say that this word's row is the same in both runs, and offer the later words whose rows moved most."""
     say(in_words(found, a), "finding")
     if not found.movers:
@@ -41,19 +41,19 @@ def no_difference(found: FirstChange, a: Grid, b: Grid) -> None:
             )
 
 
-def in_words(found: FirstChange, a: Grid) -> str:
+def in_words(found: FirstDivergence, a: Grid) -> str:
     """Return up to where both runs are the same, and why."""
     last = visible(a.units[found.place - 1].bare)
     later = "Look from a later word:" if found.movers else "Change an earlier word."
     return f"Up to `{last}` both runs are identical: a decoder cannot see ahead. {later}"
 
 
-def offers(found: FirstChange, a: Grid, b: Grid) -> tuple[tuple[int, str], ...]:
+def offers(found: FirstDivergence, a: Grid, b: Grid) -> tuple[tuple[int, str], ...]:
     """The words whose rows moved most: their positions in A, and what a button says of them."""
     return tuple((mover.places[0], _offer(mover, a, b)) for mover in found.movers[:OFFERED])
 
 
-def _offer(mover: Mover, a: Grid, b: Grid) -> str:
+def _offer(mover: ShiftedWord, a: Grid, b: Grid) -> str:
     there, here = (visible(g.units[q].bare) for g, q in zip((a, b), mover.places, strict=True))
     word = there if there == here else f"{there} / {here}"
     return f"{word} · {percent(mover.moved)} moved"

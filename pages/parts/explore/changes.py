@@ -1,7 +1,7 @@
 """Compare's result for one word: which heads switch from one candidate to another, and every head by how far it moved.
 
 In: two grids, and the word and its candidates as positions in both. Out: a table and a sentence; all numbers are
-mha_core.compare's.
+mha_core.record.compare's.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,9 +10,9 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from mha_core.compare import FLOOR, MARGIN, HeadChange
-from mha_core.picture.text import indexed
-from mha_core.wording import Head, Per, counted, percent, short_name
+from mha_core.display_names import Head, Per, count_noun, percent, short_name
+from mha_core.draw.text import indexed
+from mha_core.record.compare import FLOOR, MARGIN, HeadDifference
 from pages.parts.explore.tables import box, table
 from pages.parts.frame.links import link_to
 
@@ -26,9 +26,11 @@ MOVED_HELP = "Half the sum of the absolute differences of the row: the share of 
 SWING_HELP = "How far the difference between the first two candidates moved."
 
 
-def draw_heads(found: Sequence[HeadChange], labels: Sequence[str], per: Per, link: Mapping[str, str]) -> None:
+def draw_heads(
+    found: Sequence[HeadDifference], labels: Sequence[str], per: Per, link: Mapping[str, str]
+) -> None:
     """Draw the box of all heads, the largest change first."""
-    opened = box(f"All {counted(len(found), per)}" if per != "model" else "All layers", "changes-box")
+    opened = box(f"All {count_noun(len(found), per)}" if per != "model" else "All layers", "changes-box")
     if opened is None:
         return
     columns: dict[str, Any] = {
@@ -44,7 +46,7 @@ def draw_heads(found: Sequence[HeadChange], labels: Sequence[str], per: Per, lin
 
 
 def changes_of(
-    found: Sequence[HeadChange], labels: Sequence[str], per: Per, link: Mapping[str, str]
+    found: Sequence[HeadDifference], labels: Sequence[str], per: Per, link: Mapping[str, str]
 ) -> pd.DataFrame:
     """Return a row a head, in the order of `found`; `labels` are the candidates', `link` the view's parameters."""
     columns: dict[str, list[Any]] = {
@@ -77,10 +79,10 @@ def title(labels: Sequence[str], word: str, per: Per) -> str:
     return f"{who} that switch from “{labels[0]}” to “{labels[1]}”"
 
 
-def result(found: Sequence[HeadChange], labels: Sequence[str], per: Per) -> str:
+def result(found: Sequence[HeadDifference], labels: Sequence[str], per: Per) -> str:
     """Return which heads switch between the first two candidates, or which comes closest, in one sentence."""
     first = found[0]
-    name, total = short_name(first.head, per), counted(len(found), per)
+    name, total = short_name(first.head, per), count_noun(len(found), per)
     named = name[:1].upper() + name[1:]
     if len(labels) < 2:
         return f"{named} changes most: {percent(first.moved)} of its attention moves (n = {total})."
@@ -100,12 +102,12 @@ def result(found: Sequence[HeadChange], labels: Sequence[str], per: Per) -> str:
     return f"{switch}: {', '.join(parts)}. Most: {short_name(most.head, per)}, {_shift(most, labels)}."
 
 
-def _goes(one: HeadChange, start: int, end: int) -> bool:
+def _goes(one: HeadDifference, start: int, end: int) -> bool:
     """Whether a head leads with one candidate in A and with the other in B, clearly."""
     before, after = one.masses_a, one.masses_b
     return one.flips and before[start] == max(before) and after[end] == max(after)
 
 
-def _shift(one: HeadChange, labels: Sequence[str]) -> str:
+def _shift(one: HeadDifference, labels: Sequence[str]) -> str:
     sides = zip(labels[:2], one.masses_a, one.masses_b, strict=False)
     return ", ".join(f"`{label}` {percent(a)} → {percent(b)}" for label, a, b in sides)

@@ -1,6 +1,6 @@
 """Compare: two runs, word under word, and which heads switch from one candidate to another.
 
-In: two grids and what is chosen. Out: sentences and tables on the page, every number computed by mha_core.compare.
+In: two grids and what is chosen. Out: sentences and tables on the page, every number by mha_core.record.compare.
 """
 
 import html
@@ -11,10 +11,10 @@ from typing import Any
 import streamlit as st
 
 from mha_core import AttentionRecord, Grid, HeadScopeError
-from mha_core.compare import align, counterpart, head_changes
-from mha_core.first_difference import FirstChange
+from mha_core.display_names import count_noun, head_name
 from mha_core.heads import measures
-from mha_core.wording import counted, head_name
+from mha_core.record.compare import align, counterpart, head_changes
+from mha_core.record.first_difference import FirstDivergence
 from pages.parts.explore import (
     before,
     causal_finding,
@@ -136,7 +136,7 @@ def titles(a: AttentionRecord, b: AttentionRecord) -> tuple[str, str]:
     return a.model.title, b.model.title
 
 
-def below(runs: Comparison, parting: FirstChange | None = None) -> None:
+def below(runs: Comparison, parting: FirstDivergence | None = None) -> None:
     """Which heads switch between the candidates of the chosen word, and the boxes of numbers and files."""
     request, (a, b), selection = runs.sides[0], runs.grids, runs.selection
     with st.container(key="below"):
@@ -179,7 +179,7 @@ def _heads(runs: Comparison, query: tuple[int, int], keys: list[tuple[int, int]]
     if request.per == "head" and presets.minimal_pair(request.text, _text_b(request)):
         tested = link_to("Roles", {**state.carried(), "head": head_name(found[0].head)})
         markup(
-            f'<nav class="hs-examples"><span>With {counted(len(found), "head")}, one will fit by chance.</span> '
+            f'<nav class="hs-examples"><span>With {count_noun(len(found), "head")}, one will fit by chance.</span> '
             f'<a href="{html.escape(tested)}">See the test of {head_name(found[0].head)}</a></nav>'
         )
     changes.draw_heads(found, labels, request.per, runs.query | {"pin": str(query[0])})

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from mha_core import AttentionRecord, Grid
+from mha_core.display_names import Head, head_name, visible
+from mha_core.draw.text import indexed, spelled
 from mha_core.heads.conclude import QuestionResult
 from mha_core.heads.link_kind import link_kind
 from mha_core.heads.role_in_sentence import usually
 from mha_core.heads.table import RoleTable
 from mha_core.heads.verdict_text import question_text
-from mha_core.picture.text import indexed, spelled, visible
-from mha_core.wording import Head, head_name
 from pages.parts.frame import head_facts
 from pages.parts.frame.links import link_to, model_in_link
 from pages.parts.frame.request import Request

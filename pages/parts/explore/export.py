@@ -9,15 +9,15 @@ from hashlib import blake2b
 from typing import Any
 
 from mha_core import AttentionRecord, Grid
-from mha_core.export import weights_csv, weights_json
+from mha_core.display_names import Head, head_name, place_name, short_name
+from mha_core.draw import about as numbers
 from mha_core.heads import measures
-from mha_core.picture import about as numbers
-from mha_core.wording import Head, head_name, place_name, short_name
+from mha_core.record.export import weights_csv, weights_json
 from pages.parts.frame.links import with_params
 from pages.parts.frame.request import Request, title_of
 from pages.parts.frame.selection import Selection
 
-FIGURE = "from mha_core.figures.attention import figure"
+FIGURE = "from mha_core.draw.figures.attention import figure"
 SHOW = '# A notebook draws `picture`; picture.write_html("figure.html") saves it.'
 LINE = "\n"
 

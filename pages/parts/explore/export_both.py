@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from mha_core import AttentionRecord, Grid
-from mha_core.compare import align
-from mha_core.export import LONG_COLUMNS, described, json_of
-from mha_core.export import csv_of as csv_of_rows
-from mha_core.picture import about
-from mha_core.wording import place_name, short_name
+from mha_core.display_names import place_name, short_name
+from mha_core.draw import about
+from mha_core.record.compare import align
+from mha_core.record.export import LONG_COLUMNS, described, json_of
+from mha_core.record.export import csv_of as csv_of_rows
 from pages.parts.explore import export
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
@@ -147,7 +147,12 @@ def python_of(runs: Comparison, side: str, kind: str, width: float) -> str:
     grid = {"A": "a", "B": "b"}.get(side, "change")
     signed = ", signed=True" if grid == "change" else ""
     imports = sorted(
-        {*export.imports(a), *export.imports(b), "from mha_core.compare import difference", export.FIGURE}
+        {
+            *export.imports(a),
+            *export.imports(b),
+            "from mha_core.record.compare import difference",
+            export.FIGURE,
+        }
     )
     return "\n".join(
         [

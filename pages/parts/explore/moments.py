@@ -10,9 +10,9 @@ from typing import Any
 import streamlit as st
 
 from mha_core import HeadScopeError
-from mha_core.model_list import CLASSROOM
-from mha_core.training.toy.shipped import CHECKPOINT_STEPS, report
-from mha_core.wording import percent
+from mha_core.display_names import percent
+from mha_core.models.model_list import CLASSROOM
+from mha_core.models.toy_checkpoints import CHECKPOINT_STEPS, report
 from pages.parts.frame.page_text import say
 from pages.parts.frame.request import Request
 

@@ -12,9 +12,8 @@ from typing import NamedTuple
 import streamlit as st
 
 from mha_core import AttentionRecord, Grid, HeadScopeError, Model
-from mha_core.picture.text import visible
-from mha_core.tokens import Piece
-from mha_core.wording import counted, percent
+from mha_core.display_names import count_noun, percent, visible
+from mha_core.text.tokens import Token
 from pages.parts.explore import predictions
 from pages.parts.frame import loading, state
 from pages.parts.frame.page_text import heading, say
@@ -206,7 +205,7 @@ def _start(text: str) -> None:
 
 def _stop(_text: str) -> None:
     generation = st.session_state["generation"]
-    generation.stop(f"Stopped after {counted(MOST - generation.left, 'token')}.")
+    generation.stop(f"Stopped after {count_noun(MOST - generation.left, 'token')}.")
 
 
 def _advance(request: Request, used: Model, temperature: float, seed: int) -> None:
@@ -230,12 +229,14 @@ def one_more(request: Request, used: Model, generation: Generation, temperature:
     generation.text = request.text
     if used.tokenizer.is_special(identity):
         name = used.tokenizer.typed(identity)
-        generation.stop(f"The text ends here, with {name}, after {counted(MOST - generation.left, 'token')}.")
+        generation.stop(
+            f"The text ends here, with {name}, after {count_noun(MOST - generation.left, 'token')}."
+        )
         return request.text
     longer = predictions.append(request, used, identity)
     generation.text, generation.left = longer.text, generation.left - longer.n
     if generation.left <= 0:
-        generation.stop(f"Stopped after {counted(MOST - generation.left, 'token')}.")
+        generation.stop(f"Stopped after {count_noun(MOST - generation.left, 'token')}.")
     return longer.text
 
 
@@ -259,9 +260,9 @@ def _masked(request: Request, used: Model) -> None:
     )
 
 
-def with_word(request: Request, used: Model, piece: Piece, name: str) -> Request:
+def with_word(request: Request, used: Model, piece: Token, name: str) -> Request:
     """Return the request with a word in place of a masked piece."""
-    tokens = cache.record_of(request.run, used).tokens
+    tokens = cache.record_from_weights(request.run, used).tokens
     before, after = tokens.text_of(piece.segment)[: piece.start], tokens.text_of(piece.segment)[piece.end :]
     mark = used.tokenizer.continuation
     if mark and name.startswith(mark):

@@ -6,10 +6,10 @@ In: a grid and what is chosen in it. Out: that link, and the sentence that says 
 from typing import Any
 
 from mha_core import AttentionRecord, Grid
-from mha_core.compare import most_changed
-from mha_core.links import strongest_link
-from mha_core.picture.text import listed
-from mha_core.wording import Head, place_name
+from mha_core.display_names import Head, place_name
+from mha_core.draw.text import listed
+from mha_core.record.compare import most_changed
+from mha_core.record.links import strongest_link
 from pages.parts.frame import presets
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection

@@ -7,10 +7,10 @@ then: it cost one cached step. No Streamlit here; models are those that are load
 from dataclasses import dataclass, replace
 
 from mha_core import DecoderState, InputError, Model, NextToken, predict_masked, predict_next
-from mha_core.extended_record import begin, choose, extended, say
-from mha_core.prediction import likeliest
-from mha_core.run import Run
-from mha_core.tokens import Piece
+from mha_core.models.extended_record import append_token, begin, extended, sample_token
+from mha_core.models.prediction import likeliest
+from mha_core.record.run import RunSpec
+from mha_core.text.tokens import Token
 from pages.parts.frame.request import Request
 from pages.parts.serve import cache, store
 from pages.parts.serve.cache import MAX_CHARS
@@ -28,24 +28,24 @@ class Continuation:
     n: int
 
 
-def keep_state(run: Run, used: Model, state: DecoderState) -> None:
+def keep_state(run: RunSpec, used: Model, state: DecoderState) -> None:
     """Keep a state that has read the text of this run, until somebody takes it."""
     cache.of_run(run, used, "state", lambda: state)
 
 
-def take_state(run: Run, used: Model) -> DecoderState:
+def take_state(run: RunSpec, used: Model) -> DecoderState:
     """The state that has read the text of this run, for one alone: going on changes it. Made anew if it is gone."""
     kept: DecoderState | None = store.STORE.take((run, used.fingerprint, "state"))
     if kept is not None:
         return kept
-    record = cache.record_of(run, used)
+    record = cache.record_from_weights(run, used)
     with MODEL:
         return begin(record.tokens, used)[1]
 
 
 def following(request: Request, used: Model, position: int) -> tuple[NextToken, ...]:
     """The likeliest tokens after the one at `position` (from 0)."""
-    record = cache.record_of(request.run, used)
+    record = cache.record_from_weights(request.run, used)
 
     def make() -> tuple[NextToken, ...]:
         if position == len(record.tokens) - 1:
@@ -60,7 +60,7 @@ def following(request: Request, used: Model, position: int) -> tuple[NextToken, 
 
 def append(request: Request, used: Model, identity: int) -> Continuation:
     """The text with one token more. Raises InputError where there is no room, or no such token."""
-    record, run = cache.record_of(request.run, used), request.run
+    record, run = cache.record_from_weights(request.run, used), request.run
     if not used.tokenizer.has(identity):
         raise InputError(
             f"There is no token {identity}; {used.title} has {used.tokenizer.vocab_size}, from 0."
@@ -71,7 +71,7 @@ def append(request: Request, used: Model, identity: int) -> Continuation:
         raise InputError(f"The text is full: HeadScope takes {MAX_CHARS:,} characters at most.")
     state = take_state(run, used)
     with MODEL:
-        spelled, rows = say(state, identity, used)
+        spelled, rows = append_token(state, identity, used)
     longer = replace(run, text=run.text + spelled)
     tokens = used.tokenizer.encode(longer.text)
     # Read again, the text may be cut into other tokens than it was said in: then it is traced afresh when shown.
@@ -85,12 +85,12 @@ def chosen(request: Request, used: Model, temperature: float, seed: int) -> int:
     """The id of the token that comes next: the likeliest, or with a temperature one that the seed draws."""
     state = take_state(request.run, used)
     keep_state(request.run, used, state)
-    return choose(state.logits, used, temperature, seed, len(state.ids))
+    return sample_token(state.logits, used, temperature, seed, len(state.ids))
 
 
-def masks(request: Request, used: Model) -> tuple[Piece, ...]:
+def masks(request: Request, used: Model) -> tuple[Token, ...]:
     """The masked places of the text, in order."""
-    pieces = cache.record_of(request.run, used).tokens.pieces
+    pieces = cache.record_from_weights(request.run, used).tokens.pieces
     return tuple(piece for piece in pieces if piece.id == used.tokenizer.mask_id)
 
 

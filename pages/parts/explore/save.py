@@ -13,14 +13,14 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from mha_core import AttentionRecord, Grid, HeadScopeError
-from mha_core.compare import difference
-from mha_core.figures.attention import WIDTHS, captioned, figure
+from mha_core.display_names import Head, head_name, place_name
+from mha_core.draw.crossed import cross_payload
+from mha_core.draw.figures.attention import WIDTHS, captioned, figure
+from mha_core.draw.payload import compare_payload, explore_payload
+from mha_core.draw.standalone import standalone_html
+from mha_core.draw.static_site.build import toy_page
 from mha_core.heads import measures
-from mha_core.picture.crossed import cross_payload
-from mha_core.picture.payload import compare_payload, explore_payload
-from mha_core.picture.standalone import standalone_html
-from mha_core.static_site.build import toy_page
-from mha_core.wording import Head, head_name, place_name
+from mha_core.record.compare import difference
 from pages.parts.explore import export, export_both
 from pages.parts.explore.tables import box
 from pages.parts.frame import head_facts

@@ -12,12 +12,12 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from mha_core import Grid
-from mha_core.compare import align
-from mha_core.grid import SINK
-from mha_core.links import has_choice
-from mha_core.picture.text import indexed, spelled
-from mha_core.tokens import Tokens
-from mha_core.wording import Head, place_name
+from mha_core.display_names import Head, place_name
+from mha_core.draw.text import indexed, spelled
+from mha_core.record.compare import align
+from mha_core.record.grid import SINK
+from mha_core.record.links import has_choice
+from mha_core.text.tokens import Tokens
 from pages.parts.frame.page_text import say, visible
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mha_core import AttentionRecord, Grid, InputError
-from mha_core.mlp_sources import Side
-from mha_core.wording import Head, head_name, size_in_words
+from mha_core.causal.mlp_sources import Side
+from mha_core.display_names import Head, head_name, size_in_words
 from pages.parts.frame.page_text import quoted
 from pages.parts.frame.selection import Selection, parse_head
 

@@ -18,13 +18,13 @@ from mha_core import (
     Model,
     TransformersModel,
     mlp_sources,
-    weight_without,
-    why,
+    score_attribution,
+    weight_without_head,
 )
-from mha_core.experiments import mean_steps
-from mha_core.mlp_sources import Side
-from mha_core.picture.text import indexed, spelled
-from mha_core.wording import Head, head_name
+from mha_core.causal import mean_steps
+from mha_core.causal.mlp_sources import Side
+from mha_core.display_names import Head, head_name
+from mha_core.draw.text import indexed, spelled
 from pages.parts.explore import why_text
 from pages.parts.explore.walk import MOST, Step, params_of, steps_of, tokens_of, unit_of
 from pages.parts.frame import loading
@@ -143,7 +143,7 @@ def _parts(asked: Asked) -> list[Row]:
 
     def make() -> "pd.DataFrame":
         if step.mlp is None:
-            frame = why(tokens, asked.used, **asked.link)
+            frame = score_attribution(tokens, asked.used, **asked.link)
         else:
             frame = mlp_sources(tokens, asked.used, **asked.link, mlp=step.mlp, side=step.side)
             share = frame.fall / (frame.attrs["score"] or math.nan)
@@ -216,7 +216,7 @@ def _without(asked: Asked, head: str, side: Side, measured: str) -> dict[str, An
     means = means_known(asked.used)
     rows = asked.kept(
         ("without", head, means),
-        lambda: weight_without(asked.record.tokens, asked.used, **asked.link, without=head, means=means),
+        lambda: weight_without_head(asked.record.tokens, asked.used, **asked.link, without=head, means=means),
     )
     return {"said": why_text.without(rows, head, side, asked.names[asked.token(side)])}
 

@@ -10,11 +10,11 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from mha_core import AttentionRecord, why
-from mha_core.figures import charts
-from mha_core.grid import units_of
-from mha_core.picture.text import indexed, visible
-from mha_core.wording import Head, head_name, percent, signed
+from mha_core import AttentionRecord, score_attribution
+from mha_core.display_names import Head, head_name, percent, signed, visible
+from mha_core.draw.figures import charts
+from mha_core.draw.text import indexed
+from mha_core.record.grid import units_of
 from pages.parts.explore.export_both import Comparison
 from pages.parts.explore.tables import box
 from pages.parts.explore.walk import Step, tokens_of
@@ -102,7 +102,7 @@ def _parts(side: Request, record: AttentionRecord, link: Link, head: Head) -> pd
 
     def make() -> pd.DataFrame:
         with MODEL:
-            return why(record.tokens, used, head=head_name(head), query=query, key=key)
+            return score_attribution(record.tokens, used, head=head_name(head), query=query, key=key)
 
     return cache.of_run(side.run, used, ("why", head, link), make)
 

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mha_core import Grid
-from mha_core.mlp_sources import Side
-from mha_core.picture.text import listed
-from mha_core.wording import head_name, percent, signed
+from mha_core.causal.mlp_sources import Side
+from mha_core.display_names import head_name, percent, signed
+from mha_core.draw.text import listed
 from pages.parts.explore.walk import Step
 
 MOST, FEW = 0.5, 0.2  # of the score: a part that is most of it, and one that is one of many

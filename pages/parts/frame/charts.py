@@ -11,7 +11,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from mha_core.export import csv_of
+from mha_core.record.export import csv_of
 
 FORMATS = ("png", "svg")
 CAMERA = "camera"  # what every chart's camera saves in this session

@@ -10,11 +10,11 @@ from typing import Any, cast
 
 import streamlit as st
 
-from mha_core.grid import Specials
-from mha_core.hf import TransformersModel
-from mha_core.hf_layers import Part
-from mha_core.model import Model
-from mha_core.tokens import Tokenizer
+from mha_core.models.hf import TransformersModel
+from mha_core.models.hf_layers import Part
+from mha_core.models.model import Model
+from mha_core.record.grid import Specials
+from mha_core.text.tokens import Tokenizer
 from pages.parts.frame import examples, fetching, loading, presets, state
 from pages.parts.frame.links import NEW_LINE
 from pages.parts.frame.option_row import is_loose, loose, option_row

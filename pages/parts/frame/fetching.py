@@ -9,9 +9,9 @@ from math import ceil
 import streamlit as st
 
 from mha_core.errors import Unavailable
-from mha_core.hub import size_of
-from mha_core.load import must_be_fetched
-from mha_core.model_list import EMBEDDED, LIST
+from mha_core.models.hub import size_of
+from mha_core.models.load import must_be_fetched
+from mha_core.models.model_list import EMBEDDED, LIST
 from pages.parts.frame import state
 from pages.parts.frame.page_text import say
 from pages.parts.frame.request import allowed, model_allowed, title_of

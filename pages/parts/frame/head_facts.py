@@ -9,15 +9,15 @@ from collections.abc import Hashable, Mapping
 from functools import cache
 
 from mha_core import HeadScopeError, Model
-from mha_core.app_command import ROLES
-from mha_core.experiments import PartialResult
+from mha_core.causal import PartialResult
+from mha_core.cli.app import ROLES
+from mha_core.display_names import Head
 from mha_core.heads.atlas.shipped import Shipped, read_shipped
 from mha_core.heads.build_role_table import find_roles
 from mha_core.heads.roles import Role, roles
 from mha_core.heads.survey import Options
 from mha_core.heads.table import RoleTable, read_roles, read_table
-from mha_core.model_list import DECODER, DECODER_DIGEST, EMBEDDED, EMBEDDED_DIGESTS
-from mha_core.wording import Head
+from mha_core.models.model_list import DECODER, DECODER_DIGEST, EMBEDDED, EMBEDDED_DIGESTS
 from pages.parts.frame.loading import at_hand, end_if_left, named_model
 from pages.parts.serve import store
 from pages.parts.serve.jobs import FINDINGS, MODEL, Job, Parts, let_others

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from urllib.parse import urlencode
 
-from mha_core.model_list import EMBEDDED
+from mha_core.models.model_list import EMBEDDED
 from pages.parts.frame.pages import page_called
 
 NEW_LINE = "↵"  # as a box of one line shows it

@@ -11,8 +11,8 @@ import numpy as np
 import streamlit as st
 
 from mha_core import HeadScopeError, InputError, Model, ModelError, TransformersModel, load_model, trace
-from mha_core.hf import INSIDE
-from mha_core.model_list import DECODER, EMBEDDED
+from mha_core.models.hf import INSIDE
+from mha_core.models.model_list import DECODER, EMBEDDED
 from pages.parts.frame.fetching import refuse_unasked
 from pages.parts.frame.request import Request, allowed, model_allowed, refusal
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 
-from mha_core.model_list import DECODER, DECODER_PACKAGE
+from mha_core.models.model_list import DECODER, DECODER_PACKAGE
 from pages.parts.frame import presets
 from pages.parts.frame.request import models
 from pages.parts.frame.selection import PARAMS

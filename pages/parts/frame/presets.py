@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from mha_core.experiments.shipped_sweep import PROMPT
-from mha_core.model_list import CLASSROOM, EMBEDDED, OPENING_HEADS
-from mha_core.wording import Head
+from mha_core.causal.shipped_sweep import PROMPT
+from mha_core.display_names import Head
+from mha_core.models.model_list import CLASSROOM, EMBEDDED, OPENING_HEADS
 from mha_core.wordlists import PRONOUNS
 
 # The head a model opens with, where nothing says another: `it` looks at `animal` in both of these.

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
-from mha_core.experiments import PartialResult
-from mha_core.wording import counted
+from mha_core.causal import PartialResult
+from mha_core.display_names import count_noun
 from pages.parts.frame.page_text import say
 from pages.parts.serve.jobs import JOBS, Job, Line, Parts
 
@@ -116,6 +116,4 @@ def time_left(job: Job[Any]) -> str:
     left = job.remaining
     if left is None:
         return ""
-    return (
-        f", about {counted(round(left), 'second') if left < 90 else counted(round(left / 60), 'minute')} left"
-    )
+    return f", about {count_noun(round(left), 'second') if left < 90 else count_noun(round(left / 60), 'minute')} left"

@@ -11,13 +11,13 @@ from functools import cache, lru_cache
 from importlib.util import find_spec
 
 from mha_core import listed_models
-from mha_core.grid import Specials
+from mha_core.display_names import Per
 from mha_core.heads import measures
-from mha_core.hf_layers import Part
-from mha_core.load import is_local
-from mha_core.model_list import DECODER, DECODER_PACKAGE, EMBEDDED, step_of
-from mha_core.run import Run
-from mha_core.wording import Per
+from mha_core.models.hf_layers import Part
+from mha_core.models.load import is_local
+from mha_core.models.model_list import DECODER, DECODER_PACKAGE, EMBEDDED, step_of
+from mha_core.record.grid import Specials
+from mha_core.record.run import RunSpec
 from pages.parts.frame.page_text import quoted
 
 WEIGHTS = ("trained", "untrained")
@@ -53,9 +53,9 @@ class Request:
         return self.unit == "words"
 
     @property
-    def run(self) -> Run:
+    def run(self) -> RunSpec:
         """What has to be computed for it: everything else is how the result is shown."""
-        return Run(self.model, self.text, self.pair, self.trained, part=self.attention)
+        return RunSpec(self.model, self.text, self.pair, self.trained, part=self.attention)
 
     def measured(self, measure: str) -> "Request":
         """The same, and what it is compared with, drawn by another measure."""

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from mha_core.grid import Mask
-from mha_core.picture.selection import Selection
-from mha_core.wording import Head, counted, parse_head, short_name
+from mha_core.arrays import Mask
+from mha_core.display_names import Head, count_noun, parse_head, short_name
+from mha_core.draw.selection import Selection
 from pages.parts.frame import presets
 from pages.parts.frame.page_text import quoted
 from pages.parts.frame.request import Request
@@ -57,9 +57,9 @@ def from_params(
             head = _there(asked, shape, heads)
         else:
             given = quoted(params["head"])
-            layers = counted(shape[0], "layer")
+            layers = count_noun(shape[0], "layer")
             size = {
-                "head": f" ({layers} × {counted(shape[1], 'head')})",
+                "head": f" ({layers} × {count_noun(shape[1], 'head')})",
                 "layer": f" ({layers})",
                 "model": "",
             }[request.per]

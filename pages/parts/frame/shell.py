@@ -16,10 +16,10 @@ from typing import ParamSpec, TypeVar
 import streamlit as st
 
 from mha_core import AttentionRecord, Grid, HeadScopeError
-from mha_core.figures.colours import page as colours_of
+from mha_core.display_names import Head
+from mha_core.draw.bundle import ASSETS
+from mha_core.draw.figures.colours import page as colours_of
 from mha_core.heads.notices import unread
-from mha_core.picture.bundle import ASSETS
-from mha_core.wording import Head
 from pages.parts.frame import controls, loading, menu, state
 from pages.parts.frame.controls import Shown as Shown  # for pages
 from pages.parts.frame.links import link_to

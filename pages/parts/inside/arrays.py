@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mha_core import LayerRun
-from mha_core.inside import SUMS, table_of
+from mha_core import LayerActivations
+from mha_core.layer import SUMS, table_of
 from pages.parts.inside.changes import MATRICES
 from pages.parts.inside.scene import WalkState
 from pages.parts.inside.selectable import LABELS, TILE_LABELS, tokens_of
@@ -49,7 +49,7 @@ NAMES = (*SUMS, *MATRICES, "X", "Q-all", "scores", "weights", "Z", "parts")
 SQUARE = ("raw", "scores", "weights")  # tokens by tokens: a change stands beside them, else beneath
 
 
-def array_of(scene: WalkState, name: str, run: LayerRun | None = None) -> np.ndarray:
+def array_of(scene: WalkState, name: str, run: LayerActivations | None = None) -> np.ndarray:
     """Return one of `NAMES` of the scene's head (row, column), as the user changed the layer, or of `run`.
 
     NaN where a token may not look; Q and K before any rotation.

@@ -10,10 +10,10 @@ import pandas as pd
 import streamlit as st
 
 from mha_core import AttentionRecord, Model, Tokens
-from mha_core.figures.charts import curves
-from mha_core.grid import piece_units
-from mha_core.inside import Growth, growth, kv_cache_bytes
-from mha_core.wording import counted
+from mha_core.display_names import count_noun
+from mha_core.draw.figures.charts import curves
+from mha_core.layer import Growth, growth, kv_cache_bytes
+from mha_core.record.grid import piece_units
 from pages.parts.frame import loading
 from pages.parts.frame.charts import chart, is_dark
 from pages.parts.frame.mounts import heard_from
@@ -34,7 +34,7 @@ def cache_view(request: Request, record: AttentionRecord) -> None:
     if not model.is_causal or model.next_head is None:
         words.add(
             paragraph(
-                f"{model.title} reads all {counted(len(record.tokens), 'token')} at once, so it has no KV cache. "
+                f"{model.title} reads all {count_noun(len(record.tokens), 'token')} at once, so it has no KV cache. "
                 "Choose a decoder, such as SmolLM2, to see one."
             )
         )
@@ -46,7 +46,7 @@ def cache_view(request: Request, record: AttentionRecord) -> None:
     board.add(*(_cached_array(board, grown, name, labels, n, layer) for name in "KV"))
     words.add(
         paragraph(
-            f"Token {n}, {{new}}: every layer computes one new q, k and v, and compares q with {counted(n, 'key')}."
+            f"Token {n}, {{new}}: every layer computes one new q, k and v, and compares q with {count_noun(n, 'key')}."
             + ("" if n == 1 else f" The other {n - 1} keys and values come from the cache."),
             new=labels[n - 1],
         )
@@ -99,7 +99,7 @@ def _cached_array(board: Board, grown: Growth, name: str, labels: list[str], n: 
     heads, width = grown.k.shape[1], grown.k.shape[3]
     values = np.array(np.concatenate(list(cached[layer]), axis=-1))
     values[n:] = np.nan
-    note = f"layer {layer + 1}, {counted(heads, 'key head')}{' side by side' if heads > 1 else ''}"
+    note = f"layer {layer + 1}, {count_noun(heads, 'key head')}{' side by side' if heads > 1 else ''}"
     picture = board.matrix(
         name, values, id=f"cache-{name}", rows=labels, follow=True, note=note,
         cuts=[width * i for i in range(1, heads)], high=max(2.0, min(14.0, 140 / grown.n)),
@@ -120,13 +120,13 @@ def _bytes_table(model: Model, grown: Growth, n: int) -> None:
         f"full, {model.max_tokens:,} tokens": _cache_bytes(model, model.max_tokens, keys),
     }
     st.dataframe(
-        pd.DataFrame({f"after {counted(n, 'token')}": rows.keys(), "bytes": rows.values()}),
+        pd.DataFrame({f"after {count_noun(n, 'token')}": rows.keys(), "bytes": rows.values()}),
         hide_index=True,
         column_config={"bytes": st.column_config.NumberColumn(format="localized")},
         key="cache-bytes",
-        alt=f"Bytes of the cache after {counted(n, 'token')}",
+        alt=f"Bytes of the cache after {count_noun(n, 'token')}",
     )
-    sizes = f"{counted(model.n_layers, 'layer')} · {counted(keys, 'key head')} · {model.d_k}"
+    sizes = f"{count_noun(model.n_layers, 'layer')} · {count_noun(keys, 'key head')} · {model.d_k}"
     say(f"Formula (4 bytes per number): 2 · {sizes} · {n} · {EACH}", "label")
 
 
@@ -138,10 +138,10 @@ def _bytes_chart(model: Model, grown: Growth, n: int) -> None:
     """Draw the measured KiB over the tokens read, and those of a key head for each head where heads share."""
     tokens, keys, heads = range(1, grown.n + 1), model.n_kv_heads, model.n_heads
     measured = np.array(grown.n_bytes) / 1024
-    frame = pd.DataFrame({"kept": counted(keys, "key head"), "tokens": tokens, "KiB": measured})
+    frame = pd.DataFrame({"kept": count_noun(keys, "key head"), "tokens": tokens, "KiB": measured})
     if keys < heads:
         unshared = [_cache_bytes(model, i, heads) / 1024 for i in tokens]
-        frame = pd.concat([frame, frame.assign(kept=counted(heads, "key head"), KiB=unshared)])
+        frame = pd.concat([frame, frame.assign(kept=count_noun(heads, "key head"), KiB=unshared)])
     figure = curves(
         frame, "tokens", "KiB", "kept" if keys < heads else None, title="The KV cache grows with each token",
         x_title="tokens read", y_title="KiB", dark=is_dark(),

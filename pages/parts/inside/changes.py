@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from mha_core import LayerRun
-from mha_core.inside import CellEdit, Edits, ScoreEdit
-from mha_core.wording import Head, head_name
+from mha_core import LayerActivations
+from mha_core.display_names import Head, head_name
+from mha_core.layer import CellEdit, Edits, ScoreEdit
 from pages.parts.frame import state
 from pages.parts.frame.page_text import quoted
 
@@ -55,7 +55,7 @@ def read_changes(text: str) -> tuple[list[Change], list[str]]:
     return changes[:MAX_EDITS], problems[:3]
 
 
-def edits_of(query: Mapping[str, str], run: LayerRun, layer: int) -> tuple[Edits, list[str]]:
+def edits_of(query: Mapping[str, str], run: LayerActivations, layer: int) -> tuple[Edits, list[str]]:
     """Return the URL's changes of this layer (from 0), and a sentence about each that does not fit."""
     changes, problems = read_changes(query.get("edits", ""))
     changes = [change for change in changes if change.head[0] == layer]
@@ -85,7 +85,7 @@ def edits_of(query: Mapping[str, str], run: LayerRun, layer: int) -> tuple[Edits
     return edits, problems
 
 
-def _fits(change: Change, run: LayerRun) -> bool:
+def _fits(change: Change, run: LayerActivations) -> bool:
     if change.head[1] >= run.projections.n_heads:
         return False
     is_score = change.kind == "score"

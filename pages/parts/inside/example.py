@@ -13,8 +13,8 @@ import numpy as np
 import streamlit as st
 
 from mha_core import HeadScopeError
-from mha_core.inside import example, run_layer
-from mha_core.inside.worked import TOKENS, W1, W2, W_O_CHOICES, Example, X
+from mha_core.layer import example, run_layer
+from mha_core.layer.worked import TOKENS, W1, W2, W_O_CHOICES, Example, X
 from pages.parts.frame import state
 from pages.parts.frame.links import link_to
 from pages.parts.frame.mounts import heard_from

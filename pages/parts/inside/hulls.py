@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from mha_core.figures import charts
-from mha_core.inside import HullDistance, distance_to_hull, plane, sum_of_heads
-from mha_core.wording import counted, percent
+from mha_core.display_names import count_noun, percent
+from mha_core.draw.figures import charts
+from mha_core.layer import HullDistance, distance_to_hull, plane, sum_of_heads
 from pages.parts.frame.charts import chart, is_dark
 from pages.parts.frame.page_text import visible
 from pages.parts.inside.scene import WalkState, follow, format_error
@@ -68,7 +68,7 @@ def draw_hulls(scene: WalkState, columns: Sequence[Any] = (), height: int = 380)
     with all_heads:
         _word(
             "hull-of-all",
-            f"**Sum of all heads**: outside the hulls of {proven} of {counted(len(outside), 'head')}, "
+            f"**Sum of all heads**: outside the hulls of {proven} of {count_noun(len(outside), 'head')}, "
             f"{outside[h].distance:.2f} from this one's.",
         )
         _plane(scene, mapped[h], total, "all heads", "hull-of-all", height)
@@ -90,7 +90,7 @@ def _plane(scene: WalkState, points: np.ndarray, mark: np.ndarray, name: str, ke
     marks = pd.DataFrame({"x": flat.marks[:, 0], "y": flat.marks[:, 1], "label": [name]})
     figure = charts.plane(
         frame,
-        title=f"{counted(len(points), 'value')}, {percent(flat.kept)} kept",
+        title=f"{count_noun(len(points), 'value')}, {percent(flat.kept)} kept",
         hull=flat.hull,
         marks=marks,
         dark=is_dark(),

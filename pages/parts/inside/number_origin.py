@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from mha_core import Projections
-from mha_core.inside import SUMS, origin, table_of
-from mha_core.wording import counted, percent
+from mha_core.display_names import count_noun, percent
+from mha_core.layer import SUMS, origin, table_of
 from pages.parts.frame.page_text import visible
 from pages.parts.inside.arrays import NAMES, array_of
 from pages.parts.inside.changes import MATRICES
@@ -192,7 +192,7 @@ def fed_by(scene: WalkState, name: str, i: int, j: int) -> str:
     if name in MATRICES:
         source = "z" if name == "W_o" else "every token"
         target = "the output" if name == "W_o" else name[-1].upper()
-        numbers = counted(scene.now.n, "number")
+        numbers = count_noun(scene.now.n, "number")
         return f"It multiplies number {i + 1} of {source}. Next: column {j + 1} of {target} ({numbers})."
     if name == "scores" and not scene.now.allowed[i, j]:
         return ""

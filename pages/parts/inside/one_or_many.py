@@ -8,8 +8,9 @@ import pandas as pd
 import streamlit as st
 
 from mha_core import Projections
-from mha_core.figures.charts import curves
-from mha_core.inside import (
+from mha_core.display_names import count_noun, percent
+from mha_core.draw.figures.charts import curves
+from mha_core.layer import (
     Bilinear,
     as_one_head,
     bilinear,
@@ -18,7 +19,6 @@ from mha_core.inside import (
     parameters,
     unsplit,
 )
-from mha_core.wording import counted, percent
 from pages.parts.frame import loading
 from pages.parts.frame.charts import chart, is_dark
 from pages.parts.frame.request import Request
@@ -67,12 +67,12 @@ def _rows(scene: WalkState) -> None:
     words = column(
         paragraph(
             f"Unsplit, the layer is one head {h * scene.sizes.d_k} numbers wide: {{token}} has a single row that sums "
-            f"to 100%. Split into {counted(h, 'head')}, it has {counted(h, 'row')} of 100% each.",
+            f"to 100%. Split into {count_noun(h, 'head')}, it has {count_noun(h, 'row')} of 100% each.",
             token=scene.token,
         ),
         paragraph(
             f"As one head, {{token}} looks most at {{first}}: **{percent(rows[0].max())}**. Split, its "
-            f"{counted(h, 'head', ('looks', 'look'))} most at {aims}.",
+            f"{count_noun(h, 'head', ('looks', 'look'))} most at {aims}.",
             "verdict",
             token=scene.token,
             first=scene.labels[best[0]],
@@ -117,7 +117,7 @@ def _costs(scene: WalkState) -> None:
         else f"4 · {d} · {width} = {4 * d * width:,} [[parameter|parameters]] without biases"
     )
     shared = (
-        f" Here {h} query heads share {counted(sizes.n_kv_heads, 'key and value head')}, so W_k and W_v are smaller."
+        f" Here {h} query heads share {count_noun(sizes.n_kv_heads, 'key and value head')}, so W_k and W_v are smaller."
         if sizes.n_kv_heads < h
         else ""
     )
@@ -148,7 +148,7 @@ def cost_table(n: int, sizes: Projections) -> None:
 def costs(n: int, sizes: Projections) -> pd.DataFrame:
     """Return parameters and operations of one head and of h heads; and of heads that share keys."""
     d, h, kv, d_k = sizes.d_model, sizes.n_heads, sizes.n_kv_heads, sizes.d_k
-    shapes = {"1 head": (1, 1, h * d_k), counted(h, "head"): (h, h, d_k)}
+    shapes = {"1 head": (1, 1, h * d_k), count_noun(h, "head"): (h, h, d_k)}
     if kv < h:
         shapes[f"{h} on {kv}"] = (h, kv, d_k)
     parts = {
@@ -158,7 +158,7 @@ def costs(n: int, sizes: Projections) -> pd.DataFrame:
         "output": "W_o",
         "all": "all",
     }
-    table: dict[str, list[object]] = {f"{counted(n, 'token')}, d_model {d}": [
+    table: dict[str, list[object]] = {f"{count_noun(n, 'token')}, d_model {d}": [
         "parameters of W_q, W_k, W_v, W_o",
         *(f"operations: {name}" for name in parts.values()),
         "operations, counted by torch",

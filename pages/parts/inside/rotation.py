@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from mha_core.figures.charts import turned
-from mha_core.inside import Turn, product_at, turn
-from mha_core.rotary import Rotary
+from mha_core.draw.figures.charts import turned
+from mha_core.engine.rotary import Rotary
+from mha_core.layer import Turn, product_at, turn
 from pages.parts.frame.charts import chart, is_dark
 from pages.parts.inside.link_controls import Field
 from pages.parts.inside.scene import WalkState, format_error

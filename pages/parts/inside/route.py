@@ -7,8 +7,8 @@ is the event `station`; where stations have links, a click follows them.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mha_core import LayerRun
-from mha_core.wording import counted
+from mha_core import LayerActivations
+from mha_core.display_names import count_noun
 from pages.parts.picture.tiles import Block
 
 
@@ -34,12 +34,12 @@ STATIONS = (
 KEYS = tuple(station.key for station in STATIONS)
 
 
-def shapes(run: LayerRun) -> tuple[str, ...]:
+def shapes(run: LayerActivations) -> tuple[str, ...]:
     """Return the shape at each station, of one head from Q to Z."""
     sizes, n = run.projections, run.n
     values = f", {sizes.d_v}" if sizes.d_k != sizes.d_v else ""
     return (
-        counted(n, "token"),
+        count_noun(n, "token"),
         f"{n} × {sizes.d_model}",
         f"{n} × {sizes.d_k}{values}",
         f"{n} × {run.n_keys}",
@@ -51,7 +51,7 @@ def shapes(run: LayerRun) -> tuple[str, ...]:
 
 
 def route(
-    run: LayerRun, station: str | None, *, live: bool = False, links: Mapping[str, str] | None = None
+    run: LayerActivations, station: str | None, *, live: bool = False, links: Mapping[str, str] | None = None
 ) -> Block:
     """Draw the map with one station marked. `links`: a URL for some or all of the stations."""
     items = [

@@ -12,11 +12,20 @@ from typing import TypeVar
 
 import streamlit as st
 
-from mha_core import AttentionRecord, Grid, LayerRun, Projections, Tokens, Unit, layer_details, projections_of
-from mha_core.grid import piece_units
-from mha_core.inside import Edits, Parity, edited, equal_to_torch
-from mha_core.model_list import step_of
-from mha_core.wording import Head, head_name
+from mha_core import (
+    AttentionRecord,
+    Grid,
+    LayerActivations,
+    Projections,
+    Tokens,
+    Unit,
+    layer_details,
+    projections_of,
+)
+from mha_core.display_names import Head, head_name
+from mha_core.layer import Edits, Parity, edited, equal_to_torch
+from mha_core.models.model_list import step_of
+from mha_core.record.grid import piece_units
 from pages.parts.frame import carried_selection, loading, shell, state
 from pages.parts.frame.mounts import heard_from
 from pages.parts.frame.request import Request
@@ -50,8 +59,8 @@ class WalkState:
     special: tuple[bool, ...]
     head: Head
     query: int
-    plain: LayerRun
-    now: LayerRun
+    plain: LayerActivations
+    now: LayerActivations
     key: str
     request: Request
     small: bool = False
@@ -110,11 +119,11 @@ class WalkState:
         return cache.of_run(self.request.run, loading.model(self.request), (self.head[0], part), make)
 
 
-def layer_of(request: Request, tokens: Tokens, layer: int) -> LayerRun:
+def layer_of(request: Request, tokens: Tokens, layer: int) -> LayerActivations:
     """Return what one layer (from 0) computed for a text, cached; its weights are cached once for all texts."""
     model = loading.model(request)
 
-    def make() -> LayerRun:
+    def make() -> LayerActivations:
         weights = cache.of_model(model, ("projections", layer), lambda: projections_of(model, layer))
         return layer_details(tokens, model, layer, projections=weights)
 
@@ -122,7 +131,7 @@ def layer_of(request: Request, tokens: Tokens, layer: int) -> LayerRun:
     return cache.of_run(run, model, ("layer", layer), make)
 
 
-def run_of(request: Request, tokens: Tokens, layer: int, edits: Edits) -> LayerRun:
+def run_of(request: Request, tokens: Tokens, layer: int, edits: Edits) -> LayerActivations:
     """Run the layer on the user's sentence with these changes; without any, return the model's own run."""
     plain = layer_of(request, tokens, layer)
     if not edits.any:

@@ -6,7 +6,7 @@ In: a scene and a block. Out: the block, choosable, and the callbacks of a choic
 from collections.abc import Callable
 from functools import partial
 
-from mha_core.wording import head_name
+from mha_core.display_names import head_name
 from pages.parts.frame import state
 from pages.parts.frame.mounts import heard_from
 from pages.parts.frame.page_text import visible

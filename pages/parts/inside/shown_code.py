@@ -6,14 +6,14 @@ the layer's W_q, W_k, W_v, W_o as torch.nn.Linear, and cos and sin (n, d_k / 2) 
 
 import math
 
-from mha_core import LayerRun
-from mha_core.edits import CellEdit
+from mha_core import LayerActivations
+from mha_core.engine.edits import CellEdit
 
 Line = tuple[str, str]
 FILL = "masked_fill(~allowed, float('-inf'))"
 
 
-def projection_lines(run: LayerRun) -> list[Line]:
+def projection_lines(run: LayerActivations) -> list[Line]:
     """Project X three times, changed weights put in first."""
     sizes = run.projections
     edits = [
@@ -23,7 +23,7 @@ def projection_lines(run: LayerRun) -> list[Line]:
     return [*edits, ("q, k, v = W_q(x), W_k(x), W_v(x)", f"(1, {run.n}, {sizes.n_heads * sizes.d_k})")]
 
 
-def _place(run: LayerRun, cell: CellEdit) -> str:
+def _place(run: LayerActivations, cell: CellEdit) -> str:
     """Return a cell's place in torch's matrix (out, in), which holds all heads."""
     sizes, name = run.projections, cell.matrix
     head = cell.head if name in ("W_q", "W_o") else sizes.kv_head(cell.head)
@@ -31,7 +31,7 @@ def _place(run: LayerRun, cell: CellEdit) -> str:
     return f"{cell.column}, {start + cell.row}" if name == "W_o" else f"{start + cell.column}, {cell.row}"
 
 
-def head_lines(run: LayerRun) -> list[Line]:
+def head_lines(run: LayerActivations) -> list[Line]:
     """Cut into heads."""
     sizes, n, keys = run.projections, run.n, run.projections.n_kv_heads
     shapes = (("q", sizes.n_heads, sizes.d_k), ("k", keys, sizes.d_k), ("v", keys, sizes.d_v))
@@ -41,7 +41,7 @@ def head_lines(run: LayerRun) -> list[Line]:
     ]
 
 
-def rotation_lines(run: LayerRun) -> list[Line]:
+def rotation_lines(run: LayerActivations) -> list[Line]:
     """Rotate queries and keys by their positions; nothing where a model does not."""
     lines = list[Line]()
     for name in "qk" if run.rotary else "":
@@ -50,7 +50,7 @@ def rotation_lines(run: LayerRun) -> list[Line]:
     return lines
 
 
-def product_lines(run: LayerRun) -> list[Line]:
+def product_lines(run: LayerActivations) -> list[Line]:
     """Multiply every query with every key."""
     n_heads, shared = run.projections.n_heads, run.projections.n_heads // run.projections.n_kv_heads
     repeat = f"k, v = (part.repeat_interleave({shared}, dim=1) for part in (k, v))"
@@ -60,7 +60,7 @@ def product_lines(run: LayerRun) -> list[Line]:
     ]
 
 
-def score_lines(run: LayerRun) -> list[Line]:
+def score_lines(run: LayerActivations) -> list[Line]:
     """Divide, warm, replace and mask scores, as on the page."""
     edits, mask = run.edits, mask_lines(run)
     root, warm = f"{run.projections.d_k} ** 0.5", f"{edits.temperature:g}"
@@ -76,7 +76,7 @@ def score_lines(run: LayerRun) -> list[Line]:
     ]
 
 
-def mask_lines(run: LayerRun) -> list[Line]:
+def mask_lines(run: LayerActivations) -> list[Line]:
     """Say which token may look where; nothing where every token sees every other."""
     edits, lines = run.edits, list[Line]()
     if run.is_causal or edits.causal:
@@ -88,11 +88,11 @@ def mask_lines(run: LayerRun) -> list[Line]:
     return [_all_allowed(run), *lines] if lines else []
 
 
-def _all_allowed(run: LayerRun) -> Line:
+def _all_allowed(run: LayerActivations) -> Line:
     return f"allowed = torch.ones({run.n}, {run.n_keys}, dtype=torch.bool)", ""
 
 
-def weight_lines(run: LayerRun) -> list[Line]:
+def weight_lines(run: LayerActivations) -> list[Line]:
     """Take the softmax of every row."""
     empty = ("weights = weights.nan_to_num()", "a row that may look at nothing")
     return [
@@ -101,33 +101,33 @@ def weight_lines(run: LayerRun) -> list[Line]:
     ]
 
 
-def _has_empty_row(run: LayerRun) -> bool:
+def _has_empty_row(run: LayerActivations) -> bool:
     return not run.allowed.any(axis=1).all()
 
 
-def mixing_lines(run: LayerRun) -> list[Line]:
+def mixing_lines(run: LayerActivations) -> list[Line]:
     """Multiply weights and values."""
     return [("z = weights @ v", f"(1, {run.projections.n_heads}, {run.n}, {run.projections.d_v})")]
 
 
-def concatenation_lines(run: LayerRun) -> list[Line]:
+def concatenation_lines(run: LayerActivations) -> list[Line]:
     """Put all heads side by side."""
     width = run.projections.n_heads * run.projections.d_v
     return [(f"z = z.transpose(1, 2).reshape(1, {run.n}, {width})", "side by side")]
 
 
-def output_lines(run: LayerRun) -> list[Line]:
+def output_lines(run: LayerActivations) -> list[Line]:
     """Mix the heads."""
     return [("output = W_o(z)", f"(1, {run.n}, {run.projections.d_model})")]
 
 
-def residual_lines(run: LayerRun) -> list[Line]:
+def residual_lines(run: LayerActivations) -> list[Line]:
     """Mix the heads, and add the layer's input."""
     added = "x_before_the_norm + output" if run.is_pre_norm else "layer_norm(x + output)"
     return [*output_lines(run), (f"x = {added}", "the residual")]
 
 
-def program(run: LayerRun) -> list[Line]:
+def program(run: LayerActivations) -> list[Line]:
     """Return all of it, from x to the output."""
     steps = (
         projection_lines, head_lines, rotation_lines, product_lines, score_lines, weight_lines, mixing_lines,
@@ -136,7 +136,7 @@ def program(run: LayerRun) -> list[Line]:
     return [line for step in steps for line in step(run)]
 
 
-def comparison_lines(run: LayerRun) -> list[Line]:
+def comparison_lines(run: LayerActivations) -> list[Line]:
     """Compare with torch's own layer under the same changes; follows `program`, which sets `allowed`."""
     d, h, root = run.projections.d_model, run.projections.n_heads, math.sqrt(run.projections.d_k)
     layer = f"layer = torch.nn.MultiheadAttention({d}, {h}, batch_first=True)"
@@ -156,7 +156,7 @@ def comparison_lines(run: LayerRun) -> list[Line]:
     return [*lines, (f"theirs, their_weights = layer(x, x, x{mask}, average_attn_weights=False)", "")]
 
 
-def _typed_scores(run: LayerRun) -> list[Line]:
+def _typed_scores(run: LayerActivations) -> list[Line]:
     """Add to a mask what turns the layer's scores into those that were typed."""
     return [
         (
@@ -168,13 +168,13 @@ def _typed_scores(run: LayerRun) -> list[Line]:
     ]
 
 
-def difference_line(run: LayerRun) -> str:
+def difference_line(run: LayerActivations) -> str:
     """Return the difference of the two over the tokens that see any key: of the others torch gives NaN."""
     rows = "[:, allowed.any(dim=1)]" if _has_empty_row(run) else ""
     return f"(theirs - output){rows}.abs().max()"
 
 
-def function_lines(run: LayerRun) -> list[Line]:
+def function_lines(run: LayerActivations) -> list[Line]:
     """Compare with torch's attention function, for layers that torch's own layer cannot be; follows `program`."""
     sizes = run.projections
     grouped = ", enable_gqa=True" if sizes.n_kv_heads < sizes.n_heads else ""

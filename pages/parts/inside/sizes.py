@@ -8,8 +8,9 @@ import pandas as pd
 import streamlit as st
 
 from mha_core import HeadScopeError, Model
-from mha_core.figures.charts import curves
-from mha_core.inside import (
+from mha_core.display_names import count_noun
+from mha_core.draw.figures.charts import curves
+from mha_core.layer import (
     CONFIGURATIONS,
     Configuration,
     kv_cache_bytes,
@@ -17,7 +18,6 @@ from mha_core.inside import (
     parameters,
     weights_bytes,
 )
-from mha_core.wording import counted
 from pages.parts.frame import loading
 from pages.parts.frame.charts import chart, is_dark
 from pages.parts.frame.page_text import say
@@ -78,7 +78,7 @@ def _table(model: Model) -> None:
     board = Board()
     board.add(
         paragraph(
-            f"For {counted(n, 'token')} (or the model's limit): [[weight|attention weights]] in 32 bits, "
+            f"For {count_noun(n, 'token')} (or the model's limit): [[weight|attention weights]] in 32 bits, "
             f"[[KV-cache|KV cache]] in 16.{' Your sizes are in the last row.' if mine else ''}",
             "wide-words",
         )

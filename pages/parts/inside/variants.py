@@ -6,10 +6,10 @@ In: a request. Out: MHA, GQA, MQA, causal and cross-attention, a screen each.
 import numpy as np
 import streamlit as st
 
-from mha_core import LayerRun
-from mha_core.grid import piece_units
-from mha_core.inside import Variant, group_choices, kv_cache_bytes, middle_groups, parameters, variants
-from mha_core.wording import counted, percent
+from mha_core import LayerActivations
+from mha_core.display_names import count_noun, percent
+from mha_core.layer import Variant, group_choices, kv_cache_bytes, middle_groups, parameters, variants
+from mha_core.record.grid import piece_units
 from pages.parts.frame import loading, shell, state
 from pages.parts.frame.option_row import say_unknown
 from pages.parts.frame.request import Request
@@ -108,7 +108,7 @@ def _pooling(scene: WalkState) -> str:
     source = "trained heads, without further training." if scene.trained else "the heads of a group."
     text = f"Shared keys and values are averages of {source}"
     if sizes.n_kv_heads < sizes.n_heads:
-        return f"{scene.title} has {counted(sizes.n_kv_heads, 'key and value head')}. {text}"
+        return f"{scene.title} has {count_noun(sizes.n_kv_heads, 'key and value head')}. {text}"
     return text
 
 
@@ -134,7 +134,7 @@ def _draw_words(scene: WalkState, variant: Variant, keys: tuple[str, ...]) -> No
             best=keys[best],
         ),
         paragraph(
-            f"{n_parameters:,} parameters; K and V of {counted(run.n_keys, 'token')}: {cache_size} in 16 bits."
+            f"{n_parameters:,} parameters; K and V of {count_noun(run.n_keys, 'token')}: {cache_size} in 16 bits."
         ),
     )
     if variant.name in ("GQA", "MQA"):
@@ -157,7 +157,7 @@ def _draw_picture(scene: WalkState, variant: Variant, keys: tuple[str, ...]) -> 
     """Draw the variant's attention weights, and those of the layer as it is."""
     board, key, h = Board(), "inside-picture-variants", scene.h
 
-    def weights(name: str, run: LayerRun, ident: str, columns: tuple[str, ...]) -> Block:
+    def weights(name: str, run: LayerActivations, ident: str, columns: tuple[str, ...]) -> Block:
         values = np.where(run.allowed, run.weights[h], np.nan) if run.is_causal else run.weights[h]
         block = board.matrix(
             name, values, id=ident, rows=scene.labels, cols=columns, ramp="weight", follow=True,

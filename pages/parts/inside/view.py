@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from mha_core import AttentionRecord, HeadScopeError
-from mha_core.wording import percent
+from mha_core.display_names import percent
 from pages.parts.frame import state
 from pages.parts.frame.page_text import say, visible
 from pages.parts.frame.request import Request

@@ -10,7 +10,7 @@ from typing import Any
 
 import streamlit as st
 
-from mha_core import LayerRun
+from mha_core import LayerActivations
 from pages.parts.frame import state
 from pages.parts.frame.mounts import heard_from
 from pages.parts.inside import rotation, selectable, shown_code, walk_controls, walk_tables
@@ -41,7 +41,7 @@ class WalkScreen(Screen):
     array: str = ""
     picture: Callable[[Board, WalkState], list[Block]] | None = None
     formula: str | Callable[[WalkState], str] = ""
-    torch: Callable[[LayerRun], list[shown_code.Line]] = lambda _: []
+    torch: Callable[[LayerActivations], list[shown_code.Line]] = lambda _: []
     controls: Drawing | None = None
     below: Drawing | None = None
 

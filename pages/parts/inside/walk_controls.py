@@ -5,7 +5,7 @@ In: a scene. Out: controls on the page; their values are in the URL.
 
 import streamlit as st
 
-from mha_core.inside.worked import W_O_CHOICES
+from mha_core.layer.worked import W_O_CHOICES
 from pages.parts.frame.page_text import visible
 from pages.parts.inside import link_controls
 from pages.parts.inside.changes import change_link

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mha_core.inside import query_steps
-from mha_core.wording import head_name
+from mha_core.display_names import head_name
+from mha_core.layer import query_steps
 from pages.parts.frame.page_text import visible
 from pages.parts.inside.arrays import LOOKS, ROOM, array_of, drawn, with_change, with_height
 from pages.parts.inside.key_groups import groups_block

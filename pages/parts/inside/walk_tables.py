@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from mha_core.inside import ablate_in_layer, shares
-from mha_core.wording import head_name, percent
+from mha_core.display_names import head_name, percent
+from mha_core.layer import ablate_in_layer, shares
 from pages.parts.frame import state
 from pages.parts.frame.page_text import visible
 from pages.parts.inside.arrays import row_height

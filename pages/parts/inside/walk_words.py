@@ -6,8 +6,8 @@ In: a scene. Out: paragraphs; in one that is plain text, {token} is the followed
 import numpy as np
 
 from mha_core import Projections
-from mha_core.inside import shares, spread
-from mha_core.wording import counted, head_name, percent
+from mha_core.display_names import count_noun, head_name, percent
+from mha_core.layer import shares, spread
 from pages.parts.inside.key_groups import shared_keys_text
 from pages.parts.inside.scene import WalkState, format_error, parity_of
 from pages.parts.inside.written_sums import written_row
@@ -113,7 +113,7 @@ def scaled(scene: WalkState) -> Words:
     if plain.is_causal:
         mask += f" {scene.title} always masks the future (hatched)."
     if plain.window is not None:
-        mask += f" Layer {scene.head[0] + 1} of {scene.title} sees only {counted(plain.window, 'token')} each way."
+        mask += f" Layer {scene.head[0] + 1} of {scene.title} sees only {count_noun(plain.window, 'token')} each way."
     return [
         f"Divide by √{d_k} ([[scaling]]): the variance of these scores drops from **{before.variance:.1f}** to "
         f"**{after.variance:.1f}**. The mean largest weight of a row drops from **{percent(before.largest)}** to "
@@ -148,7 +148,7 @@ def concatenated(scene: WalkState) -> Words:
     """Say how wide all heads are side by side."""
     h, d_v, _ = scene.sizes.W_o.shape
     return [
-        f"[[concatenation|Concatenate]] the outputs of {counted(h, 'head')}: **{h} × {d_v} → {h * d_v}** numbers "
+        f"[[concatenation|Concatenate]] the outputs of {count_noun(h, 'head')}: **{h} × {d_v} → {h * d_v}** numbers "
         f"per token. Each head keeps its own columns; the frame marks head {scene.h + 1}."
     ]
 
@@ -178,7 +178,7 @@ def parity(scene: WalkState) -> Words:
         text = "Every token is masked, so there is nothing to compare: PyTorch gives NaN, this layer 0."
         return [paragraph(text, "verdict")]
     tokens = (
-        counted(run.n, "token")
+        count_noun(run.n, "token")
         if parity.rows == run.n
         else f"the {parity.rows} of {run.n} tokens that see any key"
     )
@@ -188,6 +188,6 @@ def parity(scene: WalkState) -> Words:
     text = f"Equal to `{parity.against}`{rotated} within **{error}** for {tokens}{changed}."
     words: Words = [paragraph(text, "verdict")]
     if parity.weights is not None:
-        n_heads, error = counted(scene.sizes.n_heads, "head"), format_error(parity.weights)
+        n_heads, error = count_noun(scene.sizes.n_heads, "head"), format_error(parity.weights)
         words.append(f"Attention weights of {n_heads}: equal within {error}.")
     return words

@@ -5,7 +5,7 @@ In: a scene and the place of a number. Out: text.
 
 from collections.abc import Iterable
 
-from mha_core.inside import origin
+from mha_core.layer import origin
 from pages.parts.inside.scene import WalkState
 
 

@@ -11,9 +11,9 @@ import numpy as np
 import streamlit as st
 
 from mha_core import AttentionRecord
-from mha_core.grid import piece_units
-from mha_core.model_list import EMBEDDED
-from mha_core.wording import head_name
+from mha_core.display_names import head_name
+from mha_core.models.model_list import EMBEDDED
+from mha_core.record.grid import piece_units
 from pages.parts.frame.page_text import lowered, markup, prose, visible
 from pages.parts.inside.scene import WalkState, sentence_key
 from pages.parts.inside.selectable import choosing

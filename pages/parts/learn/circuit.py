@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import pandas as pd
 import streamlit as st
 
-from mha_core import AttentionRecord, why
-from mha_core.figures.attention import figure
-from mha_core.figures.style import CLEAR
-from mha_core.grid import piece_units
+from mha_core import AttentionRecord, score_attribution
+from mha_core.display_names import Head, head_name
+from mha_core.draw.figures.attention import figure
+from mha_core.draw.figures.style import CLEAR
 from mha_core.heads.roles import role_of
-from mha_core.model_list import DECODER
-from mha_core.wording import Head, head_name
+from mha_core.models.model_list import DECODER
+from mha_core.record.grid import piece_units
 from pages.parts.frame import head_facts, loading
 from pages.parts.frame.charts import chart, is_dark
 from pages.parts.frame.links import link_to
@@ -91,7 +91,7 @@ def two_heads() -> Circuit:
 
     def asked() -> tuple[Head, float, float]:
         with MODEL:
-            parts = why(TEXT, used, head=head_name(INDUCTION), query=query, key=key)
+            parts = score_attribution(TEXT, used, head=head_name(INDUCTION), query=query, key=key)
         first = parts[(parts["side"] == "key") & (parts["part"] == "head")].iloc[0]
         return (
             (int(first["layer"]) - 1, int(first["head"]) - 1),

@@ -10,15 +10,15 @@ from itertools import product
 
 import pandas as pd
 
-from mha_core.grid import head_from_name, piece_units
+from mha_core.display_names import Head, head_name
 from mha_core.heads.conclude import QuestionResult
 from mha_core.heads.questions.base import KINDS
 from mha_core.heads.roles import answers_of
 from mha_core.heads.table import RoleTable
 from mha_core.heads.verdict_text import head_text, question_text
-from mha_core.model_list import CLASSROOM, EMBEDDED
-from mha_core.training.toy.shipped import report
-from mha_core.wording import Head, head_name
+from mha_core.models.model_list import CLASSROOM, EMBEDDED
+from mha_core.models.toy_checkpoints import report
+from mha_core.record.grid import head_from_name, piece_units
 from pages.parts.frame import head_facts
 from pages.parts.frame.glossary import LESSON
 from pages.parts.frame.presets import TIRED, WIDE

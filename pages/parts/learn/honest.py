@@ -10,12 +10,12 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from mha_core.grid import piece_units
+from mha_core.display_names import Head, head_name
 from mha_core.heads.conclude import QuestionResult
 from mha_core.heads.questions.base import KIND_OF
 from mha_core.heads.verdict_text import outcome
-from mha_core.model_list import EMBEDDED
-from mha_core.wording import Head, head_name
+from mha_core.models.model_list import EMBEDDED
+from mha_core.record.grid import piece_units
 from pages.parts.frame import head_facts
 from pages.parts.frame.glossary import LESSON
 from pages.parts.frame.links import link_to

@@ -9,8 +9,8 @@ from functools import partial
 import streamlit as st
 
 from mha_core import AttentionRecord
-from mha_core.grid import piece_units
-from mha_core.wording import head_name
+from mha_core.display_names import head_name
+from mha_core.record.grid import piece_units
 from pages.parts.frame import carried_selection, shell, state
 from pages.parts.frame.glossary import LESSON
 from pages.parts.frame.links import link_to

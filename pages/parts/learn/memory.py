@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from mha_core.picture.bundle import bundle
+from mha_core.draw.bundle import bundle
 from pages.parts.frame.mounts import heard_from
 from pages.parts.learn.exercises import controls, exercises, parts
 from pages.parts.learn.progress import forget, here, known_answers, known_marks, take

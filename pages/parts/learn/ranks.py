@@ -5,7 +5,7 @@ In: a scene. Out: words and a chart on the page.
 
 import numpy as np
 
-from mha_core.wording import head_name
+from mha_core.display_names import head_name
 from pages.parts.frame import loading
 from pages.parts.inside.one_or_many import forms, spectrum
 from pages.parts.inside.scene import WalkState

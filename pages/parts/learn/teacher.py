@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from mha_core import AttentionRecord, HeadScopeError
-from mha_core.grid import Specials
+from mha_core.record.grid import Specials
 from pages.parts.frame.links import with_params
 from pages.parts.frame.page_text import heading, lowered, markup, prose, quoted, say
 from pages.parts.frame.pages import PAGES, page_called

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from mha_core.figures.charts import bars
-from mha_core.inside import example, kv_cache_bytes, middle_groups, run_layer
-from mha_core.inside.costs import CONFIGURATIONS
-from mha_core.inside.worked import TOKENS
-from mha_core.wording import head_name
+from mha_core.display_names import head_name
+from mha_core.draw.figures.charts import bars
+from mha_core.layer import example, kv_cache_bytes, middle_groups, run_layer
+from mha_core.layer.costs import CONFIGURATIONS
+from mha_core.layer.worked import TOKENS
 from mha_core.wordlists import FUNCTION_WORDS
 from pages.parts.frame import state
 from pages.parts.frame.charts import chart, is_dark

@@ -17,10 +17,9 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 import streamlit as st
 
-from mha_core.grid import Grid
-from mha_core.heads.roles import Role
-from mha_core.picture.bundle import style
-from mha_core.picture.payload import (
+from mha_core.display_names import Head
+from mha_core.draw.bundle import style
+from mha_core.draw.payload import (
     Keep,
     Payload,
     compare_records,
@@ -29,8 +28,9 @@ from mha_core.picture.payload import (
     made_now,
     record_payload,
 )
-from mha_core.tokens import Tokens
-from mha_core.wording import Head
+from mha_core.heads.roles import Role
+from mha_core.record.grid import Grid
+from mha_core.text.tokens import Tokens
 from pages.parts.frame import state
 from pages.parts.frame.selection import PARAMS, Selection
 from pages.parts.picture.sealed import sealed

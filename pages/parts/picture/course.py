@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
-from mha_core.figures.charts import curves
+from mha_core.draw.figures.charts import curves
 from pages.parts.frame.charts import chart, is_dark
 
 Points = Iterable[tuple[int, float]]  # (step, value)

@@ -1,6 +1,6 @@
 """The typeface: its files, and the characters that each of them holds."""
 
-from mha_core.picture.standalone import FACES, FOLDER
+from mha_core.draw.standalone import FACES, FOLDER
 
 FONTS = FACES
 

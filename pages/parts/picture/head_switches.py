@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from mha_core.picture.payload import Payload
+from mha_core.draw.payload import Payload
 from pages.parts.picture.attention_view import KEEP, MOUNT, bring_library, component, packed
 from pages.parts.picture.sealed import sealed
 

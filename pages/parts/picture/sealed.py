@@ -10,7 +10,7 @@ import zlib
 
 import numpy as np
 
-from mha_core.picture.payload import Payload
+from mha_core.draw.payload import Payload
 
 
 def sealed(payload: Payload) -> bytes:

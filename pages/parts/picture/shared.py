@@ -9,7 +9,7 @@ import json
 from functools import cache
 from typing import NamedTuple
 
-from mha_core.picture.bundle import bundle, style
+from mha_core.draw.bundle import bundle, style
 from pages.parts.picture.fonts import FONTS, font_bytes
 
 FOLDER = "shared"

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from mha_core.export import csv_of
-from mha_core.picture.bundle import bundle, style
+from mha_core.draw.bundle import bundle, style
+from mha_core.record.export import csv_of
 from pages.parts.frame import state
 from pages.parts.frame.glossary import spans
 from pages.parts.frame.page_text import visible

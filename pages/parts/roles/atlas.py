@@ -13,16 +13,16 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from mha_core import export
-from mha_core.families.bert import SPECIALS
+from mha_core.display_names import Head, count_noun, head_name, size_in_words
 from mha_core.heads.atlas.collect import Example
 from mha_core.heads.atlas.describe import label, sentences
 from mha_core.heads.atlas.effects import Effect
 from mha_core.heads.atlas.features import features
 from mha_core.heads.atlas.shipped import Shipped
 from mha_core.heads.atlas.table import Atlas, HeadEntry, Passage
-from mha_core.model_list import EMBEDDED
-from mha_core.wording import Head, counted, head_name, size_in_words
+from mha_core.models.families.bert import SPECIALS
+from mha_core.models.model_list import EMBEDDED
+from mha_core.record import export
 from pages.parts.frame import head_facts, state
 from pages.parts.frame.links import link_to, model_in_link, with_params
 from pages.parts.frame.option_row import say_unknown
@@ -99,7 +99,7 @@ def _summary(there: Shipped) -> None:
     """How many heads have a description, and how many of the controls."""
     found, controls = there.atlas, there.controls
     say(
-        f"{found.n_described} of {counted(len(found.heads), 'head')} show a pattern. {found.n_by_content} are more "
+        f"{found.n_described} of {count_noun(len(found.heads), 'head')} show a pattern. {found.n_by_content} are more "
         f"than a distance (random weights: {controls['untrained'].by_content}).",
         "why",
     )
@@ -176,8 +176,8 @@ def _card(found: Atlas, entry: HeadEntry, request: Request) -> None:
             tenths = [entry.typical[tenth - 1][:1] for tenth in TYPICAL]
             say("Random rows, from the largest output norm to the smallest.")
             say(
-                f"{counted(found.n_passages, 'passage')}, {counted(found.n_tokens, 'token')}. Shares: held-out top "
-                "examples, 95% intervals. Baseline: pairs equally far apart."
+                f"{count_noun(found.n_passages, 'passage')}, {count_noun(found.n_tokens, 'token')}. Shares: held-out "
+                "top examples, 95% intervals. Baseline: pairs equally far apart."
             )
             markup(listed(one for tenth in tenths for one in tenth))
 

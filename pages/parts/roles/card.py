@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from mha_core.figures import charts
+from mha_core.display_names import Head, head_name
+from mha_core.draw.figures import charts
 from mha_core.heads.conclude import QuestionResult
 from mha_core.heads.questions.base import KIND_OF
 from mha_core.heads.roles import description_of, roles_held
 from mha_core.heads.table import RoleTable
 from mha_core.heads.verdict_text import head_text, question_text
-from mha_core.wording import Head, head_name
 from pages.parts.frame import state
 from pages.parts.frame.charts import chart, is_dark
 from pages.parts.frame.links import link_to, with_params

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from mha_core.display_names import Head, head_name, size_in_words
 from mha_core.heads.conclude import QuestionResult
 from mha_core.heads.questions.base import BY_WRITING, KIND_OF, KINDS, RoleKind
 from mha_core.heads.roles import PART_OF, description_of, heads_with, role_by, role_of
 from mha_core.heads.table import RoleTable
 from mha_core.heads.verdict import WORDS
-from mha_core.wording import Head, head_name, size_in_words
 from pages.parts.frame.page_text import quoted
 from pages.parts.frame.selection import parse_head
 

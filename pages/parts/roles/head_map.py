@@ -11,10 +11,10 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from mha_core.figures import charts
+from mha_core.display_names import Head, head_name
+from mha_core.draw.figures import charts
 from mha_core.heads.conclude import QuestionResult
 from mha_core.heads.questions.base import KIND_OF
-from mha_core.wording import Head, head_name
 from pages.parts.frame import state
 from pages.parts.frame.charts import chart, is_dark, selected_heads
 from pages.parts.frame.links import with_params

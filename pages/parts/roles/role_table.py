@@ -5,9 +5,9 @@ from typing import Any
 
 import streamlit as st
 
-from mha_core import export
+from mha_core.display_names import Head, count_noun, head_name
 from mha_core.heads.table import Corpus, RoleTable
-from mha_core.wording import Head, counted, head_name
+from mha_core.record import export
 from pages.parts.frame import state
 from pages.parts.frame.links import link_to, with_params
 from pages.parts.frame.page_text import heading, say
@@ -139,6 +139,6 @@ def _source(table: RoleTable) -> str:
 
 def _corpus_text(corpus: Corpus) -> str:
     """What was read, and how much of it was left out."""
-    said = [counted(corpus.n_texts, "text")]
+    said = [count_noun(corpus.n_texts, "text")]
     said += [f"{corpus.n_left_out:,} left out"] if corpus.n_left_out else []
     return f"{corpus.title} ({', '.join([*said, *filter(None, [corpus.licence])])})"

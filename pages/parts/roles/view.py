@@ -3,12 +3,12 @@
 import streamlit as st
 
 from mha_core import InputError
+from mha_core.display_names import Head, count_noun, head_name
 from mha_core.heads.questions.base import BY_WRITING
 from mha_core.heads.questions.copying import names_of
 from mha_core.heads.roles import PART_OF
 from mha_core.heads.table import RoleTable
-from mha_core.model_list import CLASSROOM_FOLDERS
-from mha_core.wording import Head, counted, head_name
+from mha_core.models.model_list import CLASSROOM_FOLDERS
 from pages.parts.frame import head_facts, loading, presets, state
 from pages.parts.frame.charts import selected_heads
 from pages.parts.frame.page_text import markup, say
@@ -109,7 +109,7 @@ def _table(request: Request) -> RoleTable:
     used = loading.model(request)
     n, long = used.n_layers * used.n_heads, used.n_parameters > SMALL
     with st.spinner(
-        f"Analysing {counted(n, 'head')} ({'some minutes' if long else 'up to a minute'}, first visit only)",
+        f"Analysing {count_noun(n, 'head')} ({'some minutes' if long else 'up to a minute'}, first visit only)",
         show_time=True,
     ):
         return head_facts.table(request.model, request.trained)

@@ -19,12 +19,12 @@ from mha_core import (
     grid_of,
     trace_tokens,
 )
-from mha_core.extended_record import begin
+from mha_core.arrays import FloatArray
+from mha_core.draw.payload import Keep, Payload
 from mha_core.heads.measures import importance
-from mha_core.heads.word_weights import FloatArray
 from mha_core.interrupt import breaking_off
-from mha_core.picture.payload import Keep, Payload
-from mha_core.run import Run
+from mha_core.models.extended_record import begin
+from mha_core.record.run import RunSpec
 from pages.parts.frame.loading import end_if_left, model
 from pages.parts.frame.request import Request
 from pages.parts.serve import store
@@ -35,7 +35,7 @@ T = TypeVar("T")
 MAX_CHARS = 4_000
 
 
-def of_run(run: Run, used: Model, part: Hashable, make: Callable[[], T]) -> T:
+def of_run(run: RunSpec, used: Model, part: Hashable, make: Callable[[], T]) -> T:
     """Something computed of a run, made once for all readers; `part` says what it is. It ends between two layers when
     the reader who makes it has left, or has typed something else; another who waits for it makes it then."""
 
@@ -53,10 +53,10 @@ def of_model(used: Model, part: Hashable, make: Callable[[], T]) -> T:
 
 def record(request: Request) -> AttentionRecord:
     """What every head does with the reader's text. Raises InputError for a text that cannot be taken."""
-    return record_of(request.run, model(request))
+    return record_from_weights(request.run, model(request))
 
 
-def record_of(run: Run, used: Model) -> AttentionRecord:
+def record_from_weights(run: RunSpec, used: Model) -> AttentionRecord:
     """The same for a run of a model that is there. A decoder's state, too, is kept, for whoever lets it go on."""
     for text in (run.text, run.pair or ""):
         if len(text) > MAX_CHARS:

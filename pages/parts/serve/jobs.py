@@ -14,7 +14,7 @@ from threading import BoundedSemaphore, Event, Lock, RLock, Thread
 from typing import Any, Generic, TypeVar
 
 from mha_core import HeadScopeError
-from mha_core.experiments import PartialResult
+from mha_core.causal import PartialResult
 
 T = TypeVar("T")
 R = TypeVar("R")

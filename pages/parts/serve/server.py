@@ -23,9 +23,9 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 import mha_core
-from mha_core.app_command import HUB, is_loopback_only
-from mha_core.device import use_one_thread
-from mha_core.model_list import EMBEDDED
+from mha_core.cli.app import HUB, is_loopback_only
+from mha_core.engine.device import use_one_thread
+from mha_core.models.model_list import EMBEDDED
 from pages.parts.frame import head_facts
 from pages.parts.frame.loading import self_test
 from pages.parts.frame.pages import PAGES

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
+from mha_core.display_names import Head, head_name, percent
 from mha_core.heads.questions.base import KIND_OF
-from mha_core.model_list import DECODER
+from mha_core.models.model_list import DECODER
 from mha_core.training.report import ablation_report
-from mha_core.wording import Head, head_name, percent
 from pages.parts.frame import state
 from pages.parts.frame.links import link_to
 from pages.parts.frame.page_text import heading, markup, say

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from mha_core.heads.word_weights import FloatArray
+from mha_core.arrays import FloatArray
+from mha_core.display_names import head_name
 from mha_core.training.tasks import JOBS, TEXT
-from mha_core.wording import head_name
 from pages.parts.picture.course import course
 from pages.parts.picture.tiles import Block, Board, column, paragraph
 from pages.parts.training.live import Course

@@ -6,7 +6,7 @@ In: the choice, its rows and its reports. Out: text.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mha_core.export import csv_of, json_of
+from mha_core.record.export import csv_of, json_of
 from mha_core.training.report import flatten
 from pages.parts.frame.links import with_params
 from pages.parts.training.parts import Choice
@@ -38,7 +38,7 @@ def python_of(choice: Choice) -> str:
         f'    TrainingSetup("{s.task}", layers={s.layers}, heads={s.heads}, seed={s.seed}, steps={s.steps}),'
         for s in choice.setups
     )
-    return f"""from mha_core.device import use_one_thread
+    return f"""from mha_core.engine.device import use_one_thread
 from mha_core.training.report import trained
 from mha_core.training.train import TrainingSetup
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from mha_core import HeadScopeError
-from mha_core.experiments import PartialResult
+from mha_core.causal import PartialResult
 from mha_core.training.worker import unpacked
 from pages.parts.serve.jobs import Job, Line, Parts
 

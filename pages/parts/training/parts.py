@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from mha_core.display_names import count_noun, percent
 from mha_core.heads.questions.base import KIND_OF
 from mha_core.training.head_scores import NAMED_BY
 from mha_core.training.tasks import JOBS
 from mha_core.training.train import TrainingSetup
-from mha_core.wording import counted, percent
 
 Report = Mapping[str, Any]
 # The parts of the page by what is trained there.
@@ -64,7 +64,7 @@ class Choice:
     def names(self) -> tuple[str, str]:
         """Return the names of the two models: their heads or layers, whichever the page varies."""
         size = "head" if self.task == "jobs" else "layer"
-        left, right = (counted(getattr(setup, f"{size}s"), size) for setup in self.setups)
+        left, right = (count_noun(getattr(setup, f"{size}s"), size) for setup in self.setups)
         return (left, right) if left != right else (f"{left} (A)", f"{right} (B)")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from mha_core.model_list import CLASSROOM, TWIN
+from mha_core.models.model_list import CLASSROOM, TWIN
 from pages.parts.frame.links import link_to
 from pages.parts.frame.page_text import heading, markup, say
 from pages.parts.frame.request import models

@@ -9,12 +9,12 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from mha_core.heads.word_weights import FloatArray
-from mha_core.picture.text import listed
+from mha_core.arrays import FloatArray
+from mha_core.display_names import head_name, percent
+from mha_core.draw.text import listed
 from mha_core.training.toy.evaluation import TASKS
 from mha_core.training.toy.pairs import FAMOUS
 from mha_core.training.toy.toy_updates import WATCHED
-from mha_core.wording import head_name, percent
 from pages.parts.frame.selection import parse_head
 from pages.parts.picture.course import course
 from pages.parts.picture.tiles import Block, Board, column, paragraph, row

@@ -10,10 +10,10 @@ from typing import Any
 
 import streamlit as st
 
-from mha_core.picture.bundle import ASSETS
+from mha_core.display_names import count_noun
+from mha_core.draw.bundle import ASSETS
 from mha_core.seeds import LAST
 from mha_core.training.tasks import TEXT
-from mha_core.wording import counted
 from pages.parts.frame import state
 from pages.parts.frame.option_row import is_loose, loose, option_row, say_unknown
 from pages.parts.frame.page_text import heading, quoted, say
@@ -206,7 +206,7 @@ def _how_far(job: Job[Course]) -> str:
         return "Stopped."
     ahead = TRAININGS.line.ahead(job)
     if ahead:
-        return f"{counted(ahead, 'training')} ahead of you …"
+        return f"{count_noun(ahead, 'training')} ahead of you …"
     return "Training …" if job.step else "Starting …"
 
 

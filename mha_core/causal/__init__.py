@@ -1,0 +1,91 @@
+"""Ablate heads, patch their outputs or states, and measure the effect on the model."""
+
+from mha_core.causal.activation_cache import mean_steps
+from mha_core.causal.changes import intervention_hooks
+from mha_core.causal.interventions import (
+    Intervention,
+    MeanAblation,
+    PatchHeads,
+    PatchStates,
+    ReplaceAttention,
+    ScaleHeads,
+    check,
+    heads_from,
+)
+from mha_core.causal.outcomes import (
+    EmbeddingCosine,
+    LogitDifference,
+    Loss,
+    Outcome,
+    State,
+    bind,
+    default_outcome,
+    spaced,
+    token_of,
+)
+from mha_core.causal.partial_results import PartialResult, final_result
+from mha_core.causal.prompt_sweep import METHODS, Method, PromptEffects, sweep_prompts
+from mha_core.causal.prompts import Prompt, Prompts, prompts, read_prompts, with_other_names
+from mha_core.causal.shipped_sweep import read_sweep
+from mha_core.causal.single_run import (
+    ablate,
+    attention_shift,
+    measure,
+    next_words,
+    patch,
+    state_cosines,
+    trace_with_interventions,
+)
+from mha_core.causal.sweep import (
+    Place,
+    SweepResult,
+    sweep_head_patches,
+    sweep_heads,
+    sweep_state_patches,
+)
+
+__all__ = [
+    "METHODS",
+    "EmbeddingCosine",
+    "Intervention",
+    "LogitDifference",
+    "Loss",
+    "MeanAblation",
+    "Method",
+    "Outcome",
+    "PartialResult",
+    "PatchHeads",
+    "PatchStates",
+    "Place",
+    "Prompt",
+    "PromptEffects",
+    "Prompts",
+    "ReplaceAttention",
+    "ScaleHeads",
+    "State",
+    "SweepResult",
+    "ablate",
+    "attention_shift",
+    "bind",
+    "check",
+    "default_outcome",
+    "final_result",
+    "heads_from",
+    "intervention_hooks",
+    "mean_steps",
+    "measure",
+    "next_words",
+    "patch",
+    "prompts",
+    "read_prompts",
+    "read_sweep",
+    "spaced",
+    "state_cosines",
+    "sweep_head_patches",
+    "sweep_heads",
+    "sweep_prompts",
+    "sweep_state_patches",
+    "token_of",
+    "trace_with_interventions",
+    "with_other_names",
+]

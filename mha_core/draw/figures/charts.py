@@ -1,0 +1,382 @@
+"""Charts of numbers: a table in, a Plotly figure out. Nothing is computed here.
+
+In: a pandas DataFrame, a row a point, and the names of its columns. Out: `plotly.graph_objects.Figure`; hover text says
+the numbers, a dash or a symbol tells apart what a colour tells apart.
+"""
+
+import html
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from mha_core.display_names import head_name
+from mha_core.draw.figures.colours import page
+from mha_core.draw.figures.style import CLEAR, DASHES, SYMBOLS, differences_scale, template, weights_scale
+
+ROW = 26  # pixels of a bar or a head, with the space around it
+FAINT, CROWDED = 0.04, 10  # a weight, and points in a plane
+DARK = 0.5  # of the largest value: from here on a mark in a cell is written in the page's own colour
+LOW_ROW, MANY = 18, 16  # of a head where there are more layers than these
+ABOVE, BELOW = 66, 44  # the margins of the template
+
+
+def curves(
+    frame: pd.DataFrame,
+    x: str,
+    y: str,
+    by: str | None = None,
+    *,
+    title: str,
+    x_title: str,
+    y_title: str,
+    percent: bool = False,
+    dark: bool = False,
+) -> go.Figure:
+    """Draw lines of `y` over `x`, one for each value of `by`.
+
+    `percent`: `y` holds shares from 0 to 1.
+    """
+    figure = _figure(title, dark=dark)
+    groups = [("", frame)] if by is None else list(frame.groupby(by, sort=False))
+    number = "%{y:.1%}" if percent else "%{y:.3g}"
+    for i, (name, rows) in enumerate(groups):
+        figure.add_scatter(
+            x=rows[x],
+            y=rows[y],
+            name=_plain(name),
+            mode="lines" if len(rows) > 1 else "markers",
+            line={"dash": DASHES[i % len(DASHES)], "width": 2},
+            hovertemplate=f"{_plain(name)} {number} at %{{x:,}}<extra></extra>",
+            showlegend=by is not None,
+        )
+    figure.update_xaxes(title_text=x_title, rangemode="tozero")
+    figure.update_yaxes(title_text=y_title, **({"tickformat": ".0%", "range": (0, 1.02)} if percent else {}))
+    return figure.update_layout(height=340)
+
+
+def head_map(
+    frame: pd.DataFrame,
+    value: str,
+    *,
+    title: str,
+    name: str,
+    text: str | None = None,
+    mark: str | None = None,
+    chosen: tuple[int, int] | None = None,
+    signed: bool = False,
+    percent: bool = False,
+    dark: bool = False,
+) -> go.Figure:
+    """Draw every head as a cell, layer down and head across; each is a point to select with `customdata` (layer, head).
+
+    `frame` has a row a head with `layer` and `head` from 1 (a row without a head is the layer's MLP, in a column of its
+    own and with 0 as its head), its `value` (shares where `percent`; nan is drawn empty), its hover text in the column
+    `text`, and a letter or sign to draw in the cell in the column `mark`. `chosen` (layer, head from 0) is framed, and
+    so are selected heads. `signed`: values below zero have a colour of their own. `name` titles the colours.
+    """
+    layers, heads = int(frame["layer"].max()), int(frame["head"].max())
+    row = ROW if layers <= MANY else LOW_ROW
+    mlp = heads + 2  # a column is empty between
+    width = mlp if frame["head"].isna().any() else heads
+    columns = frame["head"].fillna(mlp).astype(int)
+    values = np.full((layers, width), np.nan)
+    values[frame["layer"] - 1, columns - 1] = frame[value]
+    top, number = _largest(values), ".1%" if percent else ".2f"
+    figure = _figure(title, dark=dark)
+    figure.add_heatmap(
+        x=np.arange(1, width + 1),
+        y=np.arange(1, layers + 1),
+        xgap=2,
+        ygap=2,
+        hoverinfo="skip",
+        **_shaded(values, name, number, signed=signed, dark=dark),
+    )
+    names = [
+        f"MLP {la}" if h == mlp else head_name((la - 1, h - 1))
+        for la, h in zip(frame["layer"], columns, strict=True)
+    ]
+    ground = np.where(frame[value].abs() > DARK * top, "paper", "ink")
+    said = [f"{head}: {v:{number}}" for head, v in zip(names, frame[value], strict=True)]
+    figure.add_scatter(
+        x=columns,
+        y=frame["layer"],
+        mode="markers+text" if mark else "markers",
+        marker={
+            "size": row,
+            "symbol": "square",
+            "color": CLEAR,
+            "opacity": 0,
+            "line": {"width": 3, "color": page(dark=dark)["accent"]},
+        },
+        selected={"marker": {"opacity": 1}, "textfont": {"color": page(dark=dark)["accent"]}},
+        unselected={"marker": {"opacity": 0}},
+        textfont={"color": [page(dark=dark)[on] for on in ground]},
+        text=None if mark is None else [_plain(each) for each in frame[mark]],
+        customdata=frame[["layer", "head"]].fillna(0),
+        hovertext=said if text is None else [_plain(each) for each in frame[text]],
+        hovertemplate="%{hovertext}<extra></extra>",
+        showlegend=False,
+    )
+    if chosen is not None:
+        y, x = chosen
+        figure.add_shape(
+            type="rect",
+            x0=x + 0.5,
+            x1=x + 1.5,
+            y0=y + 0.5,
+            y1=y + 1.5,
+            line={"color": page(dark=dark)["accent"], "width": 3},
+        )
+    ticks = {"showgrid": False, "zeroline": False, "constrain": "domain"}
+    figure.update_xaxes(title_text="head", side="top", range=(0.5, width + 0.5), **ticks, **_every(heads))
+    if width == mlp:
+        numbers = [*figure.layout.xaxis.tickvals]
+        figure.update_xaxes(tickvals=[*numbers, mlp], ticktext=[*map(str, numbers), "MLP"])
+    figure.update_yaxes(title_text="layer", range=(layers + 0.5, 0.5), **ticks, **_every(layers))
+    # A click selects a head, Shift adds one; the box is a tool of the bar. Dragging would eat a finger's scrolling.
+    return figure.update_layout(
+        height=row * layers + ABOVE + 34,
+        margin={"t": ABOVE + 24, "b": 10},
+        dragmode=False,
+        clickmode="event+select",
+        hoverdistance=-1,  # a press anywhere in a cell is its head
+    )
+
+
+def bars(
+    frame: pd.DataFrame,
+    label: str,
+    values: Sequence[str],
+    *,
+    title: str,
+    x_title: str,
+    percent: bool = False,
+    dark: bool = False,
+) -> go.Figure:
+    """Draw bars across, the first row on top: one for each column of `values`, side by side."""
+    figure = _figure(title, dark=dark)
+    number = ":.1%" if percent else ":.3~g"
+    shades = ("", "/", "x")
+    at = np.arange(len(frame))
+    for i, name in enumerate(values):
+        figure.add_bar(
+            y=at,
+            x=frame[name],
+            orientation="h",
+            name=_plain(name),
+            marker={"pattern": {"shape": shades[i % len(shades)]}},
+            customdata=[_plain(each) for each in frame[label]],
+            texttemplate=f"%{{x{number}}}",
+            textposition="outside",
+            textfont={"size": 12},
+            constraintext="none",
+            cliponaxis=False,
+            hovertemplate=f"%{{customdata}}, {_plain(name)}: %{{x{number}}}<extra></extra>",
+            showlegend=len(values) > 1,
+        )
+    figure.update_yaxes(
+        tickvals=at, ticktext=[_plain(each) for each in frame[label]], autorange="reversed", showgrid=False
+    )
+    figure.update_xaxes(title_text=x_title, **({"tickformat": ".0%"} if percent else {}))
+    numbers = frame[list(values)].to_numpy(dtype=float)
+    if np.isfinite(numbers).any():  # room for the number after the longest bar, to either side
+        low, high = min(float(np.nanmin(numbers)), 0.0), max(float(np.nanmax(numbers)), 0.0)
+        pad = 0.18 * (high - low) or 1.0
+        figure.update_xaxes(
+            range=(low - 1.6 * pad if low < 0 else 0, high + pad if high > 0 or not low else 0)
+        )
+    height = ROW * len(frame) * max(1, len(values)) + ABOVE + BELOW
+    return figure.update_layout(height=height, barmode="group", bargap=0.25)
+
+
+def intervals(
+    frame: pd.DataFrame, label: str, value: str, low: str, high: str, *, title: str, dark: bool = False
+) -> go.Figure:
+    """Draw shares as points on one axis from 0 to 100%, a row each, with their interval where they have one."""
+    figure = _figure(title, dark=dark)
+    for i, (name, point, start, stop) in enumerate(
+        frame[[label, value, low, high]].itertuples(index=False, name=None)
+    ):
+        known = bool(np.isfinite([start, stop]).all())
+        told = f", 95% interval {start:.0%} to {stop:.0%}" if known else ""
+        figure.add_scatter(
+            x=[point],
+            y=[i],
+            mode="markers",
+            marker={"size": 12, "symbol": SYMBOLS[i % len(SYMBOLS)]},
+            error_x={"array": [stop - point], "arrayminus": [point - start], "thickness": 2}
+            if known
+            else None,
+            hovertemplate=f"{_plain(name)}: %{{x:.1%}}{told}<extra></extra>",
+            showlegend=False,
+        )
+    figure.update_yaxes(
+        tickvals=list(range(len(frame))),
+        ticktext=[_plain(each) for each in frame[label]],
+        range=(len(frame) - 0.5, -0.5),
+        showgrid=False,
+        zeroline=False,
+    )
+    figure.update_xaxes(tickformat=".0%", range=(0, 1.02))
+    return figure.update_layout(height=34 * len(frame) + ABOVE + 10, margin={"t": 40})
+
+
+def plane(
+    frame: pd.DataFrame,
+    *,
+    title: str,
+    hull: np.ndarray | None = None,
+    marks: pd.DataFrame | None = None,
+    dark: bool = False,
+) -> go.Figure:
+    """Draw points `x`, `y` with their `label`, sized by `weight` (0 to 1) where there is one; both axes have one scale.
+
+    Where there are many, points of little weight have their name under the pointer only. `hull` (point, 2): corners of
+    an area to shade. `marks`: points `x`, `y`, `label` that stand out.
+    """
+    figure = _figure(title, dark=dark)
+    if hull is not None and len(hull) > 1:
+        corners = np.concatenate([hull, hull[:1]])
+        figure.add_scatter(
+            x=corners[:, 0],
+            y=corners[:, 1],
+            mode="lines",
+            fill="toself",
+            line={"width": 1},
+            opacity=0.5,
+            hoverinfo="skip",
+            showlegend=False,
+        )
+    weights = frame["weight"] if "weight" in frame else pd.Series(1.0, index=frame.index)
+    labels = np.array([_plain(each) for each in frame["label"]], object)
+    figure.add_scatter(
+        x=frame["x"],
+        y=frame["y"],
+        mode="markers+text",
+        cliponaxis=False,
+        text=np.where((weights >= FAINT) | (len(frame) < CROWDED), labels, ""),
+        textposition="top center",
+        marker={"size": 8 + 18 * np.sqrt(weights) if "weight" in frame else 8},
+        customdata=np.arange(len(frame)),
+        hovertext=labels,
+        hovertemplate="%{hovertext}<extra></extra>",
+        showlegend=False,
+    )
+    if marks is not None:
+        figure.add_scatter(
+            x=marks["x"],
+            y=marks["y"],
+            mode="markers+text",
+            cliponaxis=False,
+            text=[_plain(each) for each in marks["label"]],
+            textposition="bottom center",
+            marker={"size": 14, "symbol": "cross", "color": page(dark=dark)["accent"]},
+            hovertemplate="%{text}<extra></extra>",
+            showlegend=False,
+        )
+    points = pd.concat([frame, *([] if marks is None else [marks])])
+    for axis, update in (("x", figure.update_xaxes), ("y", figure.update_yaxes)):  # room for the names
+        low, high = float(points[axis].min()), float(points[axis].max())
+        pad = 0.12 * (high - low) or 1.0
+        update(range=(low - pad, high + pad))
+    figure.update_xaxes(showticklabels=False, showgrid=False, zeroline=False)
+    figure.update_yaxes(showticklabels=False, showgrid=False, zeroline=False, scaleanchor="x")
+    return figure.update_layout(height=380, margin={"l": 10, "r": 10, "t": 40, "b": 10})
+
+
+def turned(
+    before: tuple[float, float], after: tuple[float, float], *, title: str, dark: bool = False
+) -> go.Figure:
+    """Draw a pair of numbers as an arrow in a plane, before and after a turn."""
+    figure = _figure(title, dark=dark)
+    for name, (x, y), dash in (("before", before, "dash"), ("after", after, "solid")):
+        figure.add_scatter(
+            x=[0, x],
+            y=[0, y],
+            name=name,
+            mode="lines+markers",
+            line={"dash": dash, "width": 3},
+            marker={"symbol": "arrow", "size": [0, 14], "angleref": "previous"},
+            hovertemplate=f"{name} %{{x:.3f}}, %{{y:.3f}}<extra></extra>",
+        )
+    reach = 1.15 * max(map(abs, (*before, *after))) or 1.0
+    figure.update_xaxes(range=(-reach, reach))
+    figure.update_yaxes(range=(-reach, reach), scaleanchor="x")
+    return figure.update_layout(height=280)
+
+
+def cells(
+    values: np.ndarray,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    *,
+    title: str,
+    name: str,
+    row_title: str = "",
+    column_title: str = "",
+    signed: bool = False,
+    percent: bool = False,
+    dark: bool = False,
+) -> go.Figure:
+    """Draw a matrix (row, column) with its names; nan is drawn empty. Names may repeat."""
+    figure = _figure(title, dark=dark)
+    number = ".1%" if percent else ".2f"
+    named = [[[_plain(row), _plain(column)] for column in columns] for row in rows]
+    figure.add_heatmap(
+        customdata=named,
+        hovertemplate=f"%{{customdata[0]}}, {_plain(column_title)} %{{customdata[1]}}: %{{z:{number}}}<extra></extra>",
+        hoverongaps=False,
+        xgap=1,
+        ygap=1,
+        **_shaded(values, name, number, signed=signed, dark=dark),
+    )
+    figure.update_xaxes(
+        tickvals=list(range(len(columns))),
+        ticktext=list(map(_plain, columns)),
+        title_text=column_title,
+        showgrid=False,
+        zeroline=False,
+    )
+    figure.update_yaxes(
+        tickvals=list(range(len(rows))),
+        ticktext=list(map(_plain, rows)),
+        title_text=row_title,
+        autorange="reversed",
+        showgrid=False,
+        zeroline=False,
+    )
+    return figure.update_layout(height=ROW * len(rows) + ABOVE + 30, margin={"t": 40})
+
+
+def _largest(values: np.ndarray) -> float:
+    """The largest size of a value, at which the colours end; 1 where there is none."""
+    return float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
+
+
+def _shaded(values: np.ndarray, name: str, number: str, *, signed: bool, dark: bool) -> dict[str, Any]:
+    """A heatmap's values with their colours, from 0 or to both sides of it, and the bar that says what these mean."""
+    top = _largest(values)
+    return {
+        "z": values,
+        "zmin": -top if signed else 0,
+        "zmax": top,
+        "colorscale": differences_scale(dark=dark) if signed else weights_scale(dark=dark),
+        "colorbar": {"title": {"text": name}, "thickness": 10, "outlinewidth": 0, "tickformat": number},
+    }
+
+
+def _figure(title: str, *, dark: bool) -> go.Figure:
+    return go.Figure(layout={"template": template(dark=dark), "title": {"text": _plain(title)}})
+
+
+def _plain(text: object) -> str:
+    """A text that Plotly, which reads its texts as markup, shows as it stands."""
+    return html.escape(str(text), quote=False)
+
+
+def _every(n: int) -> dict[str, object]:
+    """Ticks at every number up to n, or at every other where there are many."""
+    return {"tickvals": list(range(1, n + 1, 1 if n <= 16 else 2))}

@@ -1,0 +1,134 @@
+"""A decoder that reads on, one token at a time: keys and values of what came before are kept, not computed again.
+
+In: the tokens to begin with, then token ids. Out: for every new token the row of weights of every head, and the
+scores of what could come next. A state belongs to one reader; the model is shared and never changed.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from mha_core.arrays import Array, freeze
+from mha_core.engine.stack import Stack
+from mha_core.engine.torch_modes import plain_numbers
+from mha_core.errors import InputError, SizeError
+
+SPARE = 64  # tokens of room that a new state has beyond its text; then the room doubles
+
+
+@dataclass(frozen=True)
+class DecodingStep:
+    """What one more token brought: `weights` (layer, head, key), its row in every head; `logits` (vocabulary,),
+    the scores of the token after it; `n`, how many tokens have been read."""
+
+    weights: Array
+    logits: Array
+    n: int
+
+
+class LayerKVCache:
+    """The keys and values of one layer for one text, (1, n_kv_heads, n, d_k), in room that doubles when full."""
+
+    def __init__(self, room: int) -> None:
+        self.room, self.n = room, 0
+        self.k: Tensor | None = None
+        self.v: Tensor | None = None
+
+    def __len__(self) -> int:
+        return self.n
+
+    @property
+    def n_bytes(self) -> int:
+        """The bytes of the keys and values that are there, without the spare room."""
+        return sum(x.numel() * x.element_size() for x in self.there())
+
+    def there(self) -> tuple[Tensor, ...]:
+        """Keys and values, (1, n_kv_heads, n, d_k) each, without the spare room; none before the first token."""
+        return tuple(x[:, :, : self.n] for x in (self.k, self.v) if x is not None)
+
+    @property
+    def held_bytes(self) -> int:
+        """The bytes that they take, with the spare room."""
+        return sum(x.numel() * x.element_size() for x in (self.k, self.v) if x is not None)
+
+    def extend(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """Add those of new tokens; all keys and values so far."""
+        end = self.n + k.shape[2]
+        while end > self.room:
+            self.room *= 2
+        self.k, self.v = self._with(self.k, k, end), self._with(self.v, v, end)
+        self.n = end
+        return self.k[:, :, :end], self.v[:, :, :end]
+
+    def _with(self, kept: Tensor | None, new: Tensor, end: int) -> Tensor:
+        if kept is None or kept.shape[2] < self.room:
+            larger = new.new_empty(*new.shape[:2], self.room, new.shape[3])
+            if kept is not None:
+                larger[:, :, : self.n] = kept[:, :, : self.n]
+            kept = larger
+        kept[:, :, self.n : end] = new
+        return kept
+
+
+class DecoderState:
+    """One reader's place in a text. `ids`: what was read so far; `logits` (vocabulary,): what could come next;
+    `weights` (layer, head, query, key) of the tokens it began with."""
+
+    def __init__(
+        self, stack: Stack, head: nn.Module, ids: tuple[int, ...], title: str, max_tokens: int
+    ) -> None:
+        self._stack, self._head, self._title, self.max_tokens = stack, head, title, max_tokens
+        room = min(max_tokens, len(ids) + SPARE)
+        self._stores = [LayerKVCache(room) for _ in range(stack.config.n_layers)]
+        self.ids: tuple[int, ...] = ()
+        weights, self.logits = self._read(ids)
+        self.weights = weights
+
+    @property
+    def n_bytes(self) -> int:
+        """The size of the cache: 2 x layers x key heads x tokens x width, times the bytes of a number."""
+        return sum(store.n_bytes for store in self._stores)
+
+    @property
+    def held_bytes(self) -> int:
+        """What it takes in memory: the cache with its spare room, and the weights of the start."""
+        return self.weights.nbytes + sum(store.held_bytes for store in self._stores)
+
+    def kept(self) -> tuple[Array, Array]:
+        """The keys and the values in the cache, (layer, kv head, token, width) each, as they are now."""
+        k, v = zip(*(store.there() for store in self._stores), strict=True)
+        return freeze(torch.cat(k).float().cpu().numpy()), freeze(torch.cat(v).float().cpu().numpy())
+
+    def step(self, token_id: int) -> DecodingStep:
+        """Read one more token. Raises InputError for an id that is not in the vocabulary, or a full text."""
+        if not 0 <= token_id < self._stack.config.vocab_size:
+            raise InputError(
+                f"Unknown token {token_id}. {self._title} has {self._stack.config.vocab_size} tokens, counted from 0."
+            )
+        if len(self.ids) >= self.max_tokens:
+            raise InputError(f"The text is full: {self._title} takes {self.max_tokens} tokens at most.")
+        weights, self.logits = self._read((token_id,))
+        return DecodingStep(weights[:, :, 0], self.logits, len(self.ids))
+
+    def _read(self, ids: tuple[int, ...]) -> tuple[Array, Array]:
+        with torch.inference_mode(), plain_numbers():
+            device = next(self._stack.parameters()).device
+            output = self._stack(torch.tensor([ids], device=device), stores=self._stores)
+            logits = self._head(output.hidden[0, -1])
+        self.ids += ids
+        return (
+            freeze(output.weights[:, 0].float().cpu().numpy()),
+            freeze(logits.float().cpu().numpy()),
+        )
+
+
+def start(
+    stack: Stack, head: nn.Module | None, ids: tuple[int, ...], title: str, max_tokens: int
+) -> DecoderState:
+    """A new state that has read `ids`. Raises InputError for a model that predicts no next token."""
+    if head is None or not stack.config.is_causal:
+        raise InputError(f"{title} predicts no next token. Choose a decoder such as SmolLM2.")
+    if len(ids) > max_tokens:
+        raise SizeError(f"The text has {len(ids)} tokens; {title} takes {max_tokens} at most.")
+    return DecoderState(stack, head, ids, title, max_tokens)

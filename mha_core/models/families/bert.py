@@ -1,0 +1,315 @@
+"""BERT and its kin: encoders that see both sides, with learned positions, and norms after each part (post-LN).
+
+Five kinds share the layers and differ in the names of their tensors and in their embeddings: DistilBERT has no
+segments; ELECTRA's embeddings have a width of their own, which a linear layer makes as wide as the layers, and its
+discriminator predicts no [MASK]; RoBERTa and XLM-R count positions from behind the padding's number, and tell a pair's
+texts apart by two separators alone.
+
+Sources: Devlin et al. 2019 (BERT), Sanh et al. 2019 (DistilBERT), Clark et al. 2020 (ELECTRA), Liu et al. 2019
+(RoBERTa), Conneau et al. 2020 (XLM-R); the layer as in Vaswani et al. 2017.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar, cast
+
+import torch
+from torch import Tensor, nn
+
+from mha_core.engine.multihead import MultiHeadAttention
+from mha_core.engine.stack import ACTIVATIONS, MAX_SIZES, Block, Stack, StackConfig, table
+from mha_core.errors import SizeError
+from mha_core.models.families.family import Family, Rules, Tensors, refuse_unless
+from mha_core.models.tokenizer_files import tokenizer_of, wordpiece_of
+from mha_core.settings import real, whole, word
+from mha_core.text.tokens import Specials, Tokenizer
+
+SPECIALS = Specials("[CLS]", "[SEP]", padding="[PAD]", unknown="[UNK]", mask="[MASK]")
+FRAMED = Specials("<s>", "</s>", padding="<pad>", unknown="<unk>", mask="<mask>", between=2)
+NAMES = (
+    (r"embeddings\.word_embeddings\.", "embeddings.word."),
+    (r"embeddings\.position_embeddings\.", "embeddings.position."),
+    (r"embeddings\.token_type_embeddings\.", "embeddings.segment."),
+    (r"embeddings\.LayerNorm\.", "embeddings.norm."),
+    (r"encoder\.layer\.(\d+)\.attention\.self\.query\.", r"layers.\1.attention.W_q."),
+    (r"encoder\.layer\.(\d+)\.attention\.self\.key\.", r"layers.\1.attention.W_k."),
+    (r"encoder\.layer\.(\d+)\.attention\.self\.value\.", r"layers.\1.attention.W_v."),
+    (r"encoder\.layer\.(\d+)\.attention\.output\.dense\.", r"layers.\1.attention.W_o."),
+    (r"encoder\.layer\.(\d+)\.attention\.output\.LayerNorm\.", r"layers.\1.attention_norm."),
+    (r"encoder\.layer\.(\d+)\.intermediate\.dense\.", r"layers.\1.up."),
+    (r"encoder\.layer\.(\d+)\.output\.dense\.", r"layers.\1.down."),
+    (r"encoder\.layer\.(\d+)\.output\.LayerNorm\.", r"layers.\1.output_norm."),
+)
+DISTILBERT_NAMES = (
+    *NAMES[:2],
+    NAMES[3],
+    (r"transformer\.layer\.(\d+)\.attention\.([qkv])_lin\.", r"layers.\1.attention.W_\2."),
+    (r"transformer\.layer\.(\d+)\.attention\.out_lin\.", r"layers.\1.attention.W_o."),
+    (r"transformer\.layer\.(\d+)\.sa_layer_norm\.", r"layers.\1.attention_norm."),
+    (r"transformer\.layer\.(\d+)\.ffn\.lin1\.", r"layers.\1.up."),
+    (r"transformer\.layer\.(\d+)\.ffn\.lin2\.", r"layers.\1.down."),
+    (r"transformer\.layer\.(\d+)\.output_layer_norm\.", r"layers.\1.output_norm."),
+)
+ELECTRA_NAMES = (*NAMES, (r"embeddings_project\.", "embeddings.project."))
+HEAD_NAMES = (
+    (r"cls\.predictions\.transform\.dense\.", "transform."),
+    (r"cls\.predictions\.transform\.LayerNorm\.", "norm."),
+    (r"cls\.predictions\.decoder\.", "decoder."),
+    (r"cls\.predictions\.bias$", "decoder.bias"),
+)
+DISTILBERT_HEAD_NAMES = (
+    (r"vocab_transform\.", "transform."),
+    (r"vocab_layer_norm\.", "norm."),
+    (r"vocab_projector\.", "decoder."),
+)
+ELECTRA_HEAD_NAMES = (
+    (r"generator_predictions\.dense\.", "transform."),
+    (r"generator_predictions\.LayerNorm\.", "norm."),
+    (r"generator_lm_head\.", "decoder."),
+)
+ROBERTA_HEAD_NAMES = (
+    (r"lm_head\.dense\.", "transform."),
+    (r"lm_head\.layer_norm\.", "norm."),
+    (r"lm_head\.decoder\.", "decoder."),
+    (r"lm_head\.bias$", "decoder.bias"),
+)
+# Parts of other heads; no attention depends on them.
+OTHER_HEADS = r"pooler\.|(pre_)?classifier\.|qa_outputs\.|.*position_ids$"
+
+
+@dataclass(frozen=True)
+class EncoderConfig(StackConfig):
+    """The sizes of an encoder of BERT's kind. `d_embedding`: the width of its embeddings, d_model unless it is given;
+    `padding`: the number of the padding token where positions begin behind it, and those up to it are not counted in
+    `max_positions`. Raises SizeError if they cannot be."""
+
+    model_type = "bert"
+    has_segments: ClassVar[bool] = True
+    head_activation: ClassVar[str | None] = None  # that of the layers
+    n_segments: int = 2
+    d_embedding: int = 0
+    padding: int | None = None
+
+    def __post_init__(self) -> None:
+        if not self.d_embedding:
+            object.__setattr__(self, "d_embedding", self.d_model)
+        super().__post_init__()
+        if not 1 <= self.d_embedding <= MAX_SIZES["d_model"]:
+            raise SizeError(
+                f"d_embedding is {self.d_embedding}; it must be from 1 to {MAX_SIZES['d_model']:,}."
+            )
+
+
+class DistilBertConfig(EncoderConfig):
+    """The sizes of a DistilBERT."""
+
+    model_type, reads_segments, has_segments = "distilbert", False, False
+
+
+class ElectraConfig(EncoderConfig):
+    """The sizes of an ELECTRA."""
+
+    model_type, head_activation = "electra", "gelu"
+
+
+class RobertaConfig(EncoderConfig):
+    """The sizes of a RoBERTa."""
+
+    model_type, reads_segments, head_activation = "roberta", False, "gelu"
+
+
+class XlmRobertaConfig(RobertaConfig):
+    """The sizes of an XLM-R."""
+
+    model_type = "xlm-roberta"
+
+
+class Embeddings(nn.Module):
+    """Word, segment and position embeddings, summed and normalised: (batch, n) to (batch, n, d_model)."""
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__()
+        self.padding, self.reads_segments, width = config.padding, config.reads_segments, config.d_embedding
+        self.word = table(config.vocab_size, width)
+        behind = 0 if config.padding is None else config.padding + 1
+        self.position = table(config.max_positions + behind, width)
+        self.segment = table(config.n_segments, width) if config.has_segments else None
+        self.norm = nn.LayerNorm(width, eps=config.norm_eps)
+        self.project = nn.Identity() if width == config.d_model else nn.Linear(width, config.d_model)
+
+    def forward(self, ids: Tensor, segments: Tensor, first: int = 0) -> Tensor:
+        x: Tensor = self.word(ids)
+        if self.segment is not None:
+            x = x + (self.segment(segments) if self.reads_segments else self.segment.weight[0])
+        projected: Tensor = self.project(self.norm(x + self._positions(ids, first)))
+        return projected
+
+    def _positions(self, ids: Tensor, first: int) -> Tensor:
+        if self.padding is None:
+            return self.position.weight[first : first + ids.shape[1]]
+        counted = (
+            ids != self.padding
+        )  # the padding token stands on its own position, and none is counted for it
+        found: Tensor = self.position(counted.cumsum(dim=1) * counted + self.padding)
+        return found
+
+
+class EncoderLayer(Block):
+    """Attention and a feed-forward net, each added to its input and normalised after (post-LN)."""
+
+    def __init__(self, config: StackConfig) -> None:
+        super().__init__()
+        self.attention = MultiHeadAttention(config.d_model, config.n_heads)
+        self.attention_norm = nn.LayerNorm(config.d_model, eps=config.norm_eps)
+        self.up = nn.Linear(config.d_model, config.d_ff)
+        self.down = nn.Linear(config.d_ff, config.d_model)
+        self.output_norm = nn.LayerNorm(config.d_model, eps=config.norm_eps)
+        self.activation = ACTIVATIONS[config.activation]
+
+    def residual(self, x: Tensor, attended: Tensor) -> Tensor:
+        """LayerNorm(x + attended)."""
+        normed: Tensor = self.attention_norm(x + attended)
+        return normed
+
+    def mlp(self, residual: Tensor) -> Tensor:
+        """What the feed-forward net writes."""
+        written: Tensor = self.down(self.activation(self.up(residual)))
+        return written
+
+    def output(self, residual: Tensor, written: Tensor) -> Tensor:
+        """LayerNorm(residual + written)."""
+        normed: Tensor = self.output_norm(residual + written)
+        return normed
+
+
+class Encoder(Stack):
+    """The whole stack of an encoder of BERT's kind."""
+
+    def __init__(self, config: EncoderConfig) -> None:
+        layers = [EncoderLayer(config) for _ in range(config.n_layers)]
+        super().__init__(config, Embeddings(config), layers)
+
+
+class MaskedHead(nn.Module):
+    """The masked-language-model head: hidden states (..., d_model) to a score for every piece."""
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__()
+        self.transform = nn.Linear(config.d_model, config.d_embedding)
+        self.norm = nn.LayerNorm(config.d_embedding, eps=config.norm_eps)
+        self.decoder = nn.Linear(config.d_embedding, config.vocab_size)
+        self.activation = ACTIVATIONS[config.head_activation or config.activation]
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        scores: Tensor = self.decoder(self.norm(self.activation(self.transform(hidden))))
+        return scores
+
+
+def masked_head(stack: Stack, tensors: Tensors) -> nn.Module | None:
+    """The head for [MASK] where the checkpoint has one; its last matrix is that of the embeddings if it has none."""
+    if "transform.weight" not in tensors:
+        return None
+    tensors.setdefault("decoder.weight", stack.get_submodule("embeddings.word").weight.detach())  # type: ignore[operator]
+    with torch.device("meta"):
+        return MaskedHead(cast(EncoderConfig, stack.config))
+
+
+def read_config(raw: Mapping[str, Any], name: str) -> EncoderConfig:
+    """BERT's config.json as ours."""
+    return EncoderConfig(**sizes(raw, name, "a BERT"))
+
+
+def read_distilbert_config(raw: Mapping[str, Any], name: str) -> EncoderConfig:
+    """DistilBERT's config.json as ours."""
+    return DistilBertConfig(
+        vocab_size=whole(raw, "vocab_size"),
+        d_model=whole(raw, "dim"),
+        n_layers=whole(raw, "n_layers"),
+        n_heads=whole(raw, "n_heads"),
+        d_ff=whole(raw, "hidden_dim", 3072),
+        max_positions=whole(raw, "max_position_embeddings", 512),
+        n_segments=1,
+        activation=word(raw, "activation", "gelu"),
+    )
+
+
+def read_electra_config(raw: Mapping[str, Any], name: str) -> EncoderConfig:
+    """ELECTRA's config.json as ours."""
+    return ElectraConfig(**sizes(raw, name, "an ELECTRA"), d_embedding=whole(raw, "embedding_size", 128))
+
+
+def read_roberta_config(
+    raw: Mapping[str, Any], name: str, kind: type[RobertaConfig] = RobertaConfig
+) -> EncoderConfig:
+    """RoBERTa's config.json, or XLM-R's, as ours."""
+    found = sizes(raw, name, "a RoBERTa")
+    padding = whole(raw, "pad_token_id", 1)
+    refuse_unless(padding >= 0, name, "has no padding token", "those with one")
+    found["max_positions"] -= padding + 1
+    return kind(**found, padding=padding)
+
+
+def sizes(raw: Mapping[str, Any], name: str, kind: str) -> dict[str, Any]:
+    """What BERT and its kin call alike in config.json; `kind`: "a BERT". Refuses decoders and other positions."""
+    positions = raw.get("position_embedding_type", "absolute")
+    refuse_unless(positions == "absolute", name, f"has {positions} positions", "absolute ones")
+    decoder = raw.get("is_decoder") or raw.get("add_cross_attention")
+    refuse_unless(not decoder, name, f"is {kind} decoder", f"{kind.split()[1]} encoders")
+    return {
+        "vocab_size": whole(raw, "vocab_size"),
+        "d_model": whole(raw, "hidden_size"),
+        "n_layers": whole(raw, "num_hidden_layers"),
+        "n_heads": whole(raw, "num_attention_heads"),
+        "d_ff": whole(raw, "intermediate_size"),
+        "max_positions": whole(raw, "max_position_embeddings", 512),
+        "n_segments": whole(raw, "type_vocab_size", 2),
+        "norm_eps": real(raw, "layer_norm_eps", 1e-12),
+        "activation": word(raw, "hidden_act", "gelu"),
+    }
+
+
+def tokenizer(folder: Path, max_tokens: int) -> Tokenizer:
+    """WordPiece with BERT's special tokens."""
+    return wordpiece_of(folder, max_tokens, SPECIALS)
+
+
+def framed_tokenizer(folder: Path, max_tokens: int) -> Tokenizer:
+    """By tokenizer.json, with <s> and </s>."""
+    return tokenizer_of(folder, max_tokens, FRAMED)
+
+
+def _family(
+    model_type: str,
+    reader: Callable[[Mapping[str, Any], str], EncoderConfig],
+    *,
+    names: Rules = NAMES,
+    head_names: Rules = HEAD_NAMES,
+    other_heads: str = OTHER_HEADS,
+    tokenizer: Callable[[Path, int], Tokenizer] = tokenizer,
+    prefix: str = "",
+) -> Family:
+    """One kind, by what it has otherwise than BERT."""
+    not_needed = re.compile(f"({other_heads})")
+    prefix = prefix or f"{model_type}."
+    return Family(
+        model_type, reader, names, head_names, not_needed, Encoder, masked_head, tokenizer, "mask", prefix
+    )
+
+
+BERT = _family("bert", read_config, other_heads=rf"cls\.seq_relationship\.|{OTHER_HEADS}")
+DISTILBERT = _family(
+    "distilbert", read_distilbert_config, names=DISTILBERT_NAMES, head_names=DISTILBERT_HEAD_NAMES
+)
+ELECTRA = _family(
+    "electra", read_electra_config, names=ELECTRA_NAMES, head_names=ELECTRA_HEAD_NAMES,
+    other_heads=rf"discriminator_predictions\.|{OTHER_HEADS}",
+)  # fmt: skip
+ROBERTA = _family("roberta", read_roberta_config, head_names=ROBERTA_HEAD_NAMES, tokenizer=framed_tokenizer)
+XLM_ROBERTA = _family(
+    "xlm-roberta", partial(read_roberta_config, kind=XlmRobertaConfig), head_names=ROBERTA_HEAD_NAMES,
+    tokenizer=framed_tokenizer, prefix="roberta.",
+)  # fmt: skip
+BERT_KIN = (BERT, DISTILBERT, ELECTRA, ROBERTA, XLM_ROBERTA)

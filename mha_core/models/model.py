@@ -1,0 +1,152 @@
+"""A model ready to trace: frozen, shared by all readers."""
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import cast
+
+import torch
+from torch import nn
+
+from mha_core.engine.device import choose_device, choose_precision
+from mha_core.engine.kv_cache import DecoderState, start
+from mha_core.engine.stack import Stack, StackConfig
+from mha_core.models.checkpoint import joint_digest
+from mha_core.record.record import ModelInfo
+from mha_core.text.tokens import Tokenizer, Tokens
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A model ready to trace. Its weights are frozen; whatever varies between calls is an argument of the call.
+
+    `files`, `pinned`: as in ModelInfo.
+    """
+
+    name: str
+    title: str
+    trained: bool
+    tokenizer: Tokenizer
+    encoder: Stack
+    masked_head: nn.Module | None
+    device: torch.device
+    dtype: torch.dtype
+    digest: str
+    config: StackConfig = field(repr=False)
+    next_head: nn.Module | None = None
+    files: tuple[tuple[str, str], ...] = ()
+    pinned: bool = False
+
+    @property
+    def n_layers(self) -> int:
+        """How many layers there are."""
+        return self.info.n_layers
+
+    @property
+    def n_heads(self) -> int:
+        """How many heads a layer has."""
+        return self.info.n_heads
+
+    @property
+    def n_kv_heads(self) -> int:
+        """How many key and value heads a layer has; its query heads share them in groups."""
+        return self.info.n_kv_heads or self.info.n_heads
+
+    @property
+    def is_causal(self) -> bool:
+        """Whether a token sees only what comes before it: a decoder."""
+        return self.info.is_causal
+
+    @property
+    def d_model(self) -> int:
+        """How wide a token's vector is."""
+        return self.info.d_model
+
+    @property
+    def d_k(self) -> int:
+        """How wide a head is."""
+        return self.info.d_k
+
+    @property
+    def max_tokens(self) -> int:
+        """How many tokens fit, the special ones counted."""
+        return self.tokenizer.max_tokens
+
+    @cached_property
+    def n_parameters(self) -> int:
+        """Numbers in the encoder, counted."""
+        return sum(parameter.numel() for parameter in self.encoder.parameters())
+
+    @cached_property
+    def info(self) -> ModelInfo:
+        """What a record keeps of the model."""
+        config = self.config
+        return ModelInfo(
+            name=self.name,
+            title=self.title,
+            trained=self.trained,
+            n_layers=config.n_layers,
+            n_heads=config.n_heads,
+            d_model=config.d_model,
+            d_k=config.d_k,
+            n_parameters=self.n_parameters,
+            max_tokens=self.max_tokens,
+            digest=self.digest,
+            n_kv_heads=config.n_kv_heads,
+            is_causal=config.is_causal,
+            files=self.files,
+            pinned=self.pinned,
+            windows=getattr(config, "windows", ()),
+        )
+
+    def to(self, device: str, dtype: str | None = None) -> "Model":
+        """The same model on another device, or computing in another type (a name such as "bfloat16"); this one stays
+        as it is. Raises InputError for a device that is not here."""
+        where = choose_device(device)
+        precision = self.dtype if dtype is None else choose_precision(dtype, where)
+        if where == self.device and precision == self.dtype:
+            return self
+        # Together: what is tied stays so.
+        modules = copy.deepcopy((self.encoder, self.masked_head, self.next_head))
+        moved = [None if each is None else each.to(device=where, dtype=precision) for each in modules]
+        return replace(
+            self,
+            encoder=cast(Stack, moved[0]),
+            masked_head=moved[1],
+            next_head=moved[2],
+            device=where,
+            dtype=precision,
+        )
+
+    @property
+    def files_digest(self) -> str:
+        """One digest for all its files, with which they can be pinned."""
+        return joint_digest(dict(self.files))
+
+    @property
+    def fingerprint(self) -> str:
+        """What everything that is computed with it depends on: its weights, or the seed that random ones are drawn
+        with, and its other files (configuration, tokens), which `digest` says nothing of."""
+        return fingerprint_of(self.digest, dict(self.files))
+
+    @cached_property
+    def n_bytes(self) -> int:
+        """How much memory its weights take."""
+        modules = [
+            module for module in (self.encoder, self.masked_head, self.next_head) if module is not None
+        ]
+        parameters = {id(p): p for module in modules for p in module.parameters()}
+        return sum(p.numel() * p.element_size() for p in parameters.values())
+
+    def start(self, tokens: Tokens) -> DecoderState:
+        """A state of one reader's own that reads `tokens` and is then given one token at a time.
+
+        Raises InputError for a model that predicts no next token.
+        """
+        return start(self.encoder, self.next_head, tokens.ids, self.title, self.max_tokens)
+
+
+def fingerprint_of(digest: str, files: Mapping[str, str]) -> str:
+    """The fingerprint of a model whose weights have that digest, made from files with those."""
+    return f"{digest}/{joint_digest(files)}"

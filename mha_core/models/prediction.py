@@ -1,0 +1,109 @@
+"""What a model would say: the likeliest pieces for a masked place (an encoder), or for the next token (a decoder).
+
+In: a text or its tokens. Out: token ids with their probabilities, best first.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from mha_core.arrays import Array
+from mha_core.display_names import count_noun
+from mha_core.engine.torch_modes import plain_numbers
+from mha_core.errors import InputError
+from mha_core.models.model import Model
+from mha_core.models.trace import as_tokens, gate_tensor, run, to_numpy
+from mha_core.text.tokens import Tokens
+
+
+@dataclass(frozen=True)
+class NextToken:
+    """One token that could come next: `text` as a reader would type it, the space before it included."""
+
+    id: int
+    text: str
+    probability: float
+    logit: float
+
+
+def predict_next(
+    tokens: Tokens | str, model: Model, position: int = -1, k: int = 10, *, gates: ArrayLike | None = None
+) -> tuple[NextToken, ...]:
+    """The k likeliest tokens after the one at `position` (from 0; negative from the end), best first.
+
+    Raises InputError for a model that predicts no next token, or a position or number that cannot be.
+    """
+    tokens = as_tokens(tokens, model)
+    if not -len(tokens) <= position < len(tokens):
+        raise InputError(
+            f"Unknown position {position}. The text has {count_noun(len(tokens), 'token')}, counted from 0."
+        )
+    return likeliest(next_logits(tokens, model, gates=gates, position=position), model, k)
+
+
+def likeliest(logits: Array, model: Model, k: int = 10) -> tuple[NextToken, ...]:
+    """The k likeliest tokens by their scores (vocabulary,), a cached step's for example."""
+    _check_k(k, model)
+    scores = of_pieces(torch.from_numpy(np.array(logits, dtype=np.float32)), model)
+    best = scores.softmax(dim=-1).topk(k)
+    return tuple(
+        NextToken(i, model.tokenizer.typed(i), p, float(scores[i]))
+        for i, p in zip(best.indices.tolist(), best.values.tolist(), strict=True)
+    )
+
+
+def of_pieces(scores: Tensor, model: Model) -> Tensor:
+    """The scores (..., rows of the head) of the tokens that there are, (..., largest number + 1): makers pad the matrix
+    to a round number, and what no piece has as its number cannot be said: it scores -inf."""
+    found = scores[..., : model.tokenizer.largest_id + 1]
+    if not model.tokenizer.left_out:
+        return found
+    found = found.clone()
+    found[..., list(model.tokenizer.left_out)] = -torch.inf
+    return found
+
+
+def next_logits(
+    tokens: Tokens, model: Model, *, gates: ArrayLike | None = None, position: int | None = None
+) -> Array:
+    """The scores of every token of the vocabulary after every token of the text, (n, vocabulary), or after one
+    `position`, (vocabulary,): only that is computed. Raises InputError for a model that predicts no next token.
+    """
+    if model.next_head is None:
+        raise InputError(f"{model.title} predicts no next word; a decoder such as SmolLM2 does.")
+    hidden = run([tokens], model, gates=gate_tensor(gates, model), need_weights=False).hidden[0]
+    with torch.inference_mode(), plain_numbers():
+        return to_numpy(model.next_head(hidden if position is None else hidden[position]))
+
+
+def predict_masked(
+    text: str, model: Model, k: int = 5, *, pair: str | None = None
+) -> list[list[tuple[str, float]]]:
+    """For every masked place in the text (or pair), the k likeliest pieces with their probabilities, best first.
+
+    Raises InputError for a model without a masked head, or a text in which nothing is masked.
+    """
+    _check_k(k, model)
+    mask = model.tokenizer.mask_name
+    if model.masked_head is None or mask is None:
+        raise InputError(f"{model.title} has no head for predicting {mask or 'a mask'}; BERT base has one.")
+    tokens = model.tokenizer.encode(text, pair)
+    places = [i for i, piece in enumerate(tokens.pieces) if piece.id == model.tokenizer.mask_id]
+    if not places:
+        raise InputError(f"The sentence has no {mask}. Put it where the word to predict stands.")
+    with torch.inference_mode(), plain_numbers():
+        hidden = run([tokens], model, need_weights=False).hidden[0, places]
+        scores = of_pieces(model.masked_head(hidden), model)
+        best = scores.float().softmax(dim=-1).topk(k)
+    return [
+        [(model.tokenizer.piece_name(i), p) for i, p in zip(ids, probabilities, strict=True)]
+        for ids, probabilities in zip(best.indices.tolist(), best.values.tolist(), strict=True)
+    ]
+
+
+def _check_k(k: int, model: Model) -> None:
+    if not 1 <= k <= model.tokenizer.vocab_size:
+        raise InputError(f"k must be from 1 to {model.tokenizer.vocab_size}, not {k}.")

@@ -1,0 +1,352 @@
+"""The record of one run: what every head of a model did with one text. Frozen, on the CPU, in NumPy.
+
+Everything above (analysis, figures, pages) reads this and knows no model; everything below makes it and knows
+no screen. Axes of the weights: (layer, head, query, key), all from 0; layers and heads have the model's own numbers.
+"""
+
+import re
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from mha_core.arrays import Array, Mask, ReadOnlyArrays, freeze
+from mha_core.display_names import Head, head_name
+from mha_core.engine.visibility import Visibility
+from mha_core.errors import HeadScopeError, InputError, SizeError
+from mha_core.record.grid import (
+    Grid,
+    HeadWeights,
+    Specials,
+    check_between,
+    check_specials,
+    distinct,
+    head_from_name,
+    pool_to_units,
+    pool_visibility,
+    units_of,
+)
+from mha_core.record.links import find_unit
+from mha_core.record.summary import quoted, summary, summary_html
+from mha_core.text.tokens import Tokens
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from mha_core.draw.widget import Widget
+
+ENGINE = "mha_core"
+LARGEST_ERROR = 1e-2  # of the sum of a row
+ROUNDED = 5e-2  # so far rounding can take it
+
+
+@dataclass(frozen=True)
+class ModelInfo:
+    """What a reader must know of the model: sizes, whether it is trained, and the digest of its weights.
+
+    `files`: name and SHA-256 of every file it was made from; `pinned`: whether they were compared with digests that
+    were known before. `computed_by`: what computed the numbers, ENGINE or another library or the caller. Of a model
+    that another one computed `trained` can be None (unknown), and sizes that it does not say are 0. `n_heads` is the
+    most that a layer has. `windows`: how many tokens to each side a layer sees, one a layer, 0 for all; empty: every
+    layer sees all. `layer_kinds`: what a layer does instead of attention, one a layer, empty where it attends.
+    """
+
+    name: str
+    title: str
+    trained: bool | None
+    n_layers: int
+    n_heads: int
+    d_model: int
+    d_k: int
+    n_parameters: int
+    max_tokens: int
+    digest: str
+    n_kv_heads: int | None = None  # None: as many as query heads
+    is_causal: bool = False
+    files: tuple[tuple[str, str], ...] = ()
+    pinned: bool = False
+    computed_by: str = ENGINE
+    windows: tuple[int, ...] = ()
+    layer_kinds: tuple[str, ...] = ()
+
+    @property
+    def short_digest(self) -> str:
+        """The first letters of the digest, for people; "untrained, seed 0" is none, and stays whole."""
+        return self.digest[:12] if re.match("[0-9a-f]{12}", self.digest) else self.digest
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether this engine computed the numbers."""
+        return self.computed_by == ENGINE
+
+    @property
+    def visibility(self) -> Visibility:
+        """Who sees whom in each layer."""
+        return Visibility(self.is_causal, self.windows)
+
+    def visible(self, n: int) -> Mask | None:
+        """(layer, query, key): which of n tokens each can see; None where all see all."""
+        if not self.is_causal and not any(self.windows):
+            return None
+        return np.broadcast_to(self.visibility.mask(n), (self.n_layers, n, n))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AttentionRecord(ReadOnlyArrays):
+    """One text through one model, looking at itself, or at another text (`keys`): an encoder's, a decoder's or
+    cross-attention. Raises SizeError for weights of another shape, HeadScopeError for rows that do not sum to one.
+
+    `tokens`: those that look, the rows. `gates`, `interventions`: what was done to its heads on the way; the weights
+    are those after it. `visible`, `heads`, `sink`: as in `Grid`, between pieces; without `visible` the model says it.
+    """
+
+    model: ModelInfo
+    tokens: Tokens
+    weights: Array
+    versions: Mapping[str, str] = field(default_factory=dict)
+    gates: Array | None = None
+    interventions: tuple[Hashable, ...] = ()
+    keys: Tokens | None = None
+    visible: Mask | None = None
+    heads: Mask | None = None
+    sink: Array | None = None
+
+    def __post_init__(self) -> None:
+        columns = self.tokens if self.keys is None else self.keys
+        expected = (self.model.n_layers, self.model.n_heads, len(self.tokens), len(columns))
+        if self.weights.shape != expected or self.weights.dtype != np.float32:
+            raise SizeError(
+                f"A record of {len(self.tokens)} tokens needs float32 weights of shape {expected}; given are "
+                f"{self.weights.dtype} of {self.weights.shape}."
+            )
+        if fault := fault_in_rows(self.weights, self.heads, self.sink, self.tokens):
+            raise HeadScopeError(fault)
+        if self.keys is None and self.visible is None:
+            object.__setattr__(self, "visible", self.model.visible(len(self.tokens)))
+        if self.visible is not None and any(
+            bool(layer[:, ~seen].any()) for layer, seen in zip(self.weights, self.visible, strict=True)
+        ):
+            raise HeadScopeError(
+                "The model gave attention to tokens that cannot be seen, such as later ones in a decoder."
+            )
+        for array in (self.weights, self.gates, self.visible, self.heads, self.sink):
+            if array is not None:
+                freeze(array)
+        object.__setattr__(self, "versions", MappingProxyType(dict(self.versions)))
+
+    @property
+    def key_tokens(self) -> Tokens:
+        """The tokens of the columns."""
+        return self.tokens if self.keys is None else self.keys
+
+    @property
+    def is_cross(self) -> bool:
+        """Whether its rows look at another text."""
+        return self.keys is not None
+
+    @property
+    def said(self) -> str:
+        """What it is of, in a line."""
+        if self.keys is not None:
+            rows, columns = (_said(part) for part in (self.tokens, self.keys))
+            return f"cross-attention, rows {rows}; columns {columns}"
+        return _said(self.tokens)
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """What was done to its heads: with it, and by the gates."""
+        gates = {} if self.gates is None else dict(np.ndenumerate(self.gates))
+        gated = (
+            f"{head_name((layer, head))} times {gate:g}" for (layer, head), gate in gates.items() if gate != 1
+        )
+        return (*map(str, self.interventions), *gated)
+
+    @property
+    def n_layers(self) -> int:
+        """How many layers there are."""
+        return self.model.n_layers
+
+    @property
+    def n_heads(self) -> int:
+        """How many heads a layer has at most."""
+        return self.model.n_heads
+
+    @property
+    def without_attention(self) -> tuple[int, ...]:
+        """The layers (from 0) that have no attention weights."""
+        return () if self.heads is None else tuple(np.flatnonzero(~self.heads.any(axis=1)).tolist())
+
+    def grid(self, words: bool = False, specials: Specials = "shown") -> Grid:
+        """The weights between pieces or words.
+
+        Words by Clark et al. 2019, section 4.1: attention to a split word is the sum over its pieces, from it
+        the mean. `specials`: "shown"; "hidden" (their rows and columns removed, the rest as it is, so rows sum
+        to less than one); "renormalised" (removed, and every row divided by its sum).
+        """
+        return _grid(self, self.weights, words, specials, self.visible, self.sink)
+
+    def __getitem__(self, name: str) -> HeadWeights:
+        """One head between pieces, by its name with layer and head from 1: record["4-2"]; between words it is
+        record.grid(words=True)["4-2"]. Raises InputError for another name."""
+        return self.grid()[name]
+
+    def rank(self, source: str, target: str | None = None, words: bool = True) -> "pd.DataFrame":
+        """All heads by their weight from one word to another, strongest first: record.rank("it", "animal").
+
+        Without a target, by the largest weight in the row of `source`. Columns and errors: see `Grid.rank`.
+        """
+        return self.grid(words).rank(source, target)
+
+    def plot(
+        self,
+        kind: str = "matrix",
+        heads: str | Sequence[str | Head] = "4-2",
+        words: str | Sequence[str] = (),
+        *,
+        width_cm: float | None = None,
+        unit: Literal["pieces", "words"] = "pieces",
+        specials: Specials = "shown",
+        dark: bool = False,
+    ) -> Any:
+        """Draw its heads as a Plotly figure, which Jupyter shows: record.plot("arcs", "4-2", "it").
+
+        `kind`: "matrix", "heads" (all of them), "arcs", "lines" or "bars". `heads`: names with layer and head from 1,
+        or (layer, head) from 0; a panel each. `words` are looked from; "it#2" is the second. `width_cm`: its width on
+        paper, for `.write_image` with kaleido; `.write_html` and `.to_json` need nothing else.
+
+        Raises InputError for a kind, head or word that is not there, and for a text that has no room.
+        """
+        from mha_core.draw.figures.attention import captioned, figure
+
+        if unit not in ("pieces", "words"):
+            raise InputError(f"Unknown unit “{unit}”. Choose one of: pieces, words.")
+        grid = self.grid(unit == "words", specials)
+        chosen = [heads] if isinstance(heads, str) else heads
+        pairs = [
+            head_from_name(head, self.n_layers, self.n_heads) if isinstance(head, str) else head
+            for head in chosen
+        ]
+        queries = [find_unit(grid, word) for word in ([words] if isinstance(words, str) else words)]
+        title = captioned(self, kind, pairs)
+        return figure(grid, kind, heads=pairs, queries=queries, width_cm=width_cm, title=title, dark=dark)
+
+    def to_frame(self, words: bool = False, specials: Specials = "shown") -> "pd.DataFrame":
+        """All heads as a tidy pandas DataFrame, a row a weight; see `Grid.to_frame`."""
+        return self.grid(words, specials).to_frame()
+
+    def widget(self, **options: Any) -> "Widget":
+        """The picture for a notebook that tells Python what was pressed; options and errors as of `Widget`.
+
+        Raises Unavailable without anywidget.
+        """
+        from mha_core.draw.widget import Widget
+
+        return Widget(self, **options)
+
+    def __repr__(self) -> str:
+        return summary(self)
+
+    def _repr_html_(self) -> str:
+        return summary_html(self)
+
+
+def grid_of(
+    record: AttentionRecord, weights: Array, words: bool = False, specials: Specials = "shown"
+) -> Grid:
+    """Any numbers between the pieces of a record's text, (layer, head, query, key), as a grid; see
+    `AttentionRecord.grid`. Numbers of another count of heads or layers (mixed ones) have all of them.
+
+    Raises SizeError if the numbers are not between these pieces.
+    """
+    same = weights.shape[:2] == record.weights.shape[:2]
+    visible = record.visible
+    if visible is not None and len(visible) != len(weights):
+        seen_by_any = visible.any(axis=0)
+        visible = np.broadcast_to(seen_by_any, (len(weights), *seen_by_any.shape))
+    return _grid(record, weights, words, specials, visible, None, mixed=not same)
+
+
+def _grid(
+    record: AttentionRecord, weights: Array, words: bool, specials: Specials, visible: Mask | None,
+    sink: Array | None, *, mixed: bool = False,
+) -> Grid:  # fmt: skip
+    check_specials(specials)
+    rows, columns = record.tokens, record.key_tokens
+    check_between(weights, rows, columns)
+    units = units_of(rows, words)
+    keys = units if record.keys is None else units_of(columns, words)
+    weights = pool_to_units(weights, units, keys, (len(rows), len(columns)))
+    masks = None if visible is None else pool_visibility(distinct(visible), units, keys)
+    if sink is not None and len(units) < len(rows):
+        counts = np.array([len(unit.pieces) for unit in units], dtype=np.float32)
+        sums = np.add.reduceat(sink, [unit.pieces[0] for unit in units], axis=-1)
+        sink = (sums / counts).astype(np.float32)
+    if specials != "shown":
+        at, of = ([i for i, unit in enumerate(side) if not unit.special] for side in (units, keys))
+        units, keys = tuple(units[i] for i in at), tuple(keys[i] for i in of)
+        weights = weights[:, :, at][:, :, :, of]
+        masks = None if masks is None else masks[:, at][:, :, of]
+        sink = None if sink is None else sink[:, :, at]
+        if specials == "renormalised":
+            sums, sink = weights.sum(axis=-1, keepdims=True), None
+            weights = np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
+    if masks is not None:
+        visible = np.broadcast_to(masks, (len(weights), *masks.shape[1:]))
+    for array in (weights, visible, sink):
+        if array is not None:
+            freeze(array)
+    key_units = None if record.keys is None else keys
+    heads = None if mixed else record.heads
+    return Grid(
+        units,
+        weights,
+        words,
+        specials,
+        visible,
+        1 if mixed else sharing(record.model),
+        key_units,
+        heads,
+        sink,
+    )
+
+
+def sharing(model: ModelInfo) -> int:
+    """How many neighbouring heads read one key head."""
+    return model.n_heads // model.n_kv_heads if model.n_kv_heads else 1
+
+
+def fault_in_rows(weights: Array, heads: Mask | None, sink: Array | None, rows: Tokens) -> str:
+    """Return which row of weights (layer, head, query, key) is no attention, what it sums to and the likely reason; ""
+    where all rows are finite numbers from 0 that sum to one, together with what a learned sink took."""
+    sums = weights.sum(axis=-1) if sink is None else weights.sum(axis=-1) + sink
+    off = np.abs(sums - (1 if heads is None else heads[..., None]))
+    if np.isfinite(sums).all() and off.max(initial=0) <= LARGEST_ERROR and (weights >= 0).all():
+        return ""
+    lowest = weights.min(axis=-1)
+    wrong = ~(off <= LARGEST_ERROR) | (lowest < 0)
+    is_rounded = np.full_like(wrong, (sums > 1 - ROUNDED)[wrong].all())
+    reasons = (
+        (~np.isfinite(sums), "half precision overflowed, or every key was masked; compute attention in float32"),
+        (lowest < 0, "these are scores; take the weights after the softmax"),
+        (sums > 1 + LARGEST_ERROR, "dropout was on (call model.eval() before the run), or these are scores"),
+        (sums < LARGEST_ERROR, "every key was masked, as for padding; give mask=attention_mask"),
+        (is_rounded, "rounding, as half precision or few decimals do; compute attention in float32"),
+        (wrong, "keys were cut off or dropout was on (call model.eval()); if the model has learned sinks (GPT-OSS), "
+         "give sinks=True"),
+    )  # fmt: skip
+    which, reason = next((wrong & each, reason) for each, reason in reasons if (wrong & each).any())
+    layer, head, query = (int(place) for place in np.argwhere(which)[0])
+    value, low = float(sums[layer, head, query]), float(lowest[layer, head, query])
+    what = f"has a weight of {low:.3g}" if low < 0 else f"sums to {value:.3f}".replace("nan", "NaN")
+    others = f"; wrong are {int(wrong.sum()):,} of {wrong.size:,} rows" if wrong.sum() > 1 else ""
+    return (
+        f"Every row of attention sums to 1; row {query + 1} ({rows.label(rows.pieces[query])!r:.40}) of head "
+        f"{head_name((layer, head))} {what}{others}. Likely cause: {reason}."
+    )
+
+
+def _said(tokens: Tokens) -> str:
+    text = tokens.text if tokens.pair is None else f"{tokens.text} | {tokens.pair}"
+    return quoted(text, len(tokens), len(tokens.words), tokens.cut_text)
