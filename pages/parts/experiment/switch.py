@@ -162,9 +162,8 @@ def _picture(
 ) -> None:
     shown = replace(request, measure=MEASURES[0], unit=UNITS[0], specials=SPECIALS[0])
     grid = cache.grid(shown, record)
-    payload = record_payload(
-        grid, record.tokens, record.model.title if record.model else "", roles, cache.keeper(shown)
-    )
+    keep = cache.picture_parts((shown.run, record.model.digest, *cache.drawn(shown)))
+    payload = record_payload(grid, record.tokens, record.model.title, roles, keep)
     view: Payload = {
         "off": [head_name(head) for head in wanted.heads],
         "heard": st.session_state.get(f"{PICTURE}-heard", 0),

@@ -15,7 +15,7 @@ from mha_core.display_names import Head, head_name, percent, signed, visible
 from mha_core.draw.figures import charts
 from mha_core.draw.text import indexed
 from mha_core.record.grid import units_of
-from pages.parts.explore.export_both import Comparison
+from pages.parts.explore.comparison import Comparison
 from pages.parts.explore.tables import box
 from pages.parts.explore.walk import Step, tokens_of
 from pages.parts.frame import loading, shell

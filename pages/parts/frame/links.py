@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 
 from mha_core.models.model_list import EMBEDDED
 from pages.parts.frame.pages import page_called
+from pages.parts.frame.request import Request
 
 NEW_LINE = "↵"  # as a box of one line shows it
 
@@ -23,3 +24,23 @@ def with_params(address: str, params: Mapping[str, str]) -> str:
     """An address with its parameters; those without a value are left out."""
     query = urlencode({key: value.replace("\n", NEW_LINE) for key, value in params.items() if value})
     return f"{address}?{query}" if query else address
+
+
+def params_of(request: Request) -> dict[str, str]:
+    """Return all parameters of a link to a request, also those that are the default today."""
+    return {
+        "text": request.text,
+        "pair": request.pair or "",
+        "model": request.model,
+        "weights": "trained" if request.trained else "untrained",
+        "unit": request.unit,
+        "specials": request.specials,
+        "measure": request.measure,
+        **({} if request.attention == "encoder" else {"attention": request.attention}),
+    }
+
+
+def params_of_both(a: Request, b: Request, against: str) -> dict[str, str]:
+    """Return those of a link to a comparison; `against` as the URL has it, for B may be what A is."""
+    other = {"model": {"model2": b.model}, "sentence": {"text2": b.text}}.get(against, {})
+    return {**params_of(a), "against": against, **other}

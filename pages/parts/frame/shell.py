@@ -10,13 +10,12 @@ said in one sentence.
 
 import functools
 import html
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import ParamSpec, TypeVar
 
 import streamlit as st
 
-from mha_core import AttentionRecord, Grid, HeadScopeError
-from mha_core.display_names import Head
+from mha_core import AttentionRecord, HeadScopeError
 from mha_core.draw.bundle import ASSETS
 from mha_core.draw.figures.colours import page as colours_of
 from mha_core.heads.notices import unread
@@ -27,7 +26,6 @@ from pages.parts.frame.option_row import option_row
 from pages.parts.frame.page_text import markup, prose, say, whole
 from pages.parts.frame.pages import page_called
 from pages.parts.frame.request import Request
-from pages.parts.frame.selection import Selection, from_params
 from pages.parts.picture.attention_view import bring_library
 from pages.parts.picture.fonts import FONTS
 from pages.parts.picture.shared import font_addresses
@@ -112,47 +110,6 @@ def or_show_error(make: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T 
     except HeadScopeError as error:
         say(str(error), "problem")
         return None
-
-
-def selection(
-    request: Request,
-    grid: Grid,
-    strongest: Callable[[Head], tuple[int, int | None] | None] | None = None,
-    asked: Mapping[str, str] | None = None,
-) -> Selection:
-    """The head and the words that the address asks for, checked against this picture; what was refused is said.
-
-    `strongest`: see `from_params`. `asked`: the parameters, where a changed text has moved the words.
-    """
-    params = state.params() if asked is None else asked
-    found, said = from_params(params, request, grid.weights.shape, grid.labels, strongest, grid.heads)
-    for sentence in said:
-        say(sentence, "notice")
-    return found
-
-
-def selection_across(
-    request: Request, grid: Grid, strongest: Callable[[Head], tuple[int, int | None] | None]
-) -> Selection:
-    """The same where one text looks at another: units are those of the source and then those of the target, and only
-    the target's look."""
-    first = len(grid.key_labels)
-
-    def link(head: Head) -> tuple[int, int | None] | None:
-        found = strongest(head)
-        return None if found is None else (found[0] + first, found[1])
-
-    params = state.params()
-    pins = [pin for pin in params.get("pin", "").split(",") if pin.isdecimal() and int(pin) >= first]
-    if "pin" in params and params["pin"] != "none":
-        params = (
-            {**params, "pin": ",".join(pins)} if pins else {k: v for k, v in params.items() if k != "pin"}
-        )
-    unknown = ("",) * (first + len(grid))  # what known sentences open with is of one text
-    found, said = from_params(params, request, grid.weights.shape, unknown, link, grid.heads)
-    for sentence in said:
-        say(sentence, "notice")
-    return found
 
 
 def read(request: Request) -> AttentionRecord | None:

@@ -26,7 +26,8 @@ from mha_core.display_names import Head, head_name
 from mha_core.layer import Edits, Parity, edited, equal_to_torch
 from mha_core.models.model_list import step_of
 from mha_core.record.grid import piece_units
-from pages.parts.frame import carried_selection, loading, shell, state
+from pages.parts.frame import loading, shell, state
+from pages.parts.frame.context import Context, followed_context
 from pages.parts.frame.mounts import heard_from
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
@@ -160,9 +161,7 @@ def pick(request: Request, record: AttentionRecord) -> HeadToken:
     """Draw the choice of layer, head and token, and return what the URL has of it."""
     units, grid = piece_units(record.tokens), cache.grid(request, record)
     key = sentence_key(units)
-    params, _ = carried_selection.settle(request, grid)
-    carried_selection.keep(request, grid, params)
-    selection = shell.selection(request, grid, asked=params)
+    selection = followed_context(Context(request, loading.model(request), record, grid)).selection
     st.session_state[PLACES] = key, places_of(units, grid)
     with st.container(key="inside-bar", horizontal=True, gap="small", vertical_alignment="center"):
         query = choose_token(units, followed(grid, selection, key), key)

@@ -11,7 +11,8 @@ import streamlit as st
 from mha_core import AttentionRecord
 from mha_core.display_names import head_name
 from mha_core.record.grid import piece_units
-from pages.parts.frame import carried_selection, shell, state
+from pages.parts.frame import loading, state
+from pages.parts.frame.context import Context, followed_context
 from pages.parts.frame.glossary import LESSON
 from pages.parts.frame.links import link_to
 from pages.parts.frame.mounts import heard_from
@@ -73,9 +74,7 @@ def _picked(request: Request, record: AttentionRecord) -> HeadToken:
     """The head and the token that the address asks for."""
     units = piece_units(record.tokens)
     grid = cache.grid(request, record)
-    meant, _ = carried_selection.settle(request, grid)
-    carried_selection.keep(request, grid, meant)
-    asked = shell.selection(request, grid, asked=meant)
+    asked = followed_context(Context(request, loading.model(request), record, grid)).selection
     sentence = sentence_key(units)
     st.session_state[PLACES] = sentence, places_of(units, grid)
     query = followed(grid, asked, sentence) if asked.pins else min(1, len(units) - 1)

@@ -13,6 +13,7 @@ from pages.parts.frame import head_facts, loading, presets, state
 from pages.parts.frame.charts import selected_heads
 from pages.parts.frame.page_text import markup, say
 from pages.parts.frame.request import Request
+from pages.parts.frame.selection import opening_head
 from pages.parts.frame.shell import CSS, or_show_error
 from pages.parts.roles.atlas import example_line
 from pages.parts.roles.card import about_file, draw_card
@@ -72,7 +73,7 @@ def opening(request: Request) -> dict[str, str]:
     """Return the head that Explore opens this sentence with, where the model is known to have one."""
     if request.model not in presets.OPENING or not request.trained:
         return {}
-    return {"head": head_name(presets.opening_head(request.text, request.pair or "", request.model))}
+    return {"head": head_name(opening_head(request.text, request.pair, request.model))}
 
 
 def unasked(request: Request, table: RoleTable) -> str:

@@ -3,9 +3,8 @@
 import itertools
 
 from mha_core import Unit, trace
-from pages.parts.explore.before import spots
-from pages.parts.frame import carried_selection
-from pages.parts.frame.carried_selection import Change, change_between
+from pages.parts.explore.changed_word import spots
+from pages.parts.frame.selection import Change, change_between, recut
 
 TIRED = "The animal didn't cross the street because it was too tired."
 WIDE = "The animal didn't cross the street because it was too wide."
@@ -38,14 +37,14 @@ def test_a_word_is_found_again_in_its_own_text():
         Unit("ran", 3, 6, 1, False, (2,)),
     ]
     words = [Unit("I", 0, 1, 0, False, (0,)), Unit("We ran", 0, 6, 1, False, (1, 2))]
-    assert [carried_selection.cut_anew(pieces, words, place) for place in range(4)] == [0, 1, 1, None]
-    assert [carried_selection.cut_anew(words, pieces, place) for place in range(2)] == [0, 1]
+    assert [recut(pieces, words, place) for place in range(4)] == [0, 1, 1, None]
+    assert [recut(words, pieces, place) for place in range(2)] == [0, 1]
 
 
 def test_units_are_found_again_after_the_change():
     change = Change(start=2, old=2, new=1)
-    assert [change.now(unit) for unit in range(6)] == [0, 1, 2, None, 3, 4]
-    assert Change(2, 1, 0).now(2) is None
+    assert [change.moved(unit) for unit in range(6)] == [0, 1, 2, None, 3, 4]
+    assert Change(2, 1, 0).moved(2) is None
 
 
 def units(*labels):

@@ -1,6 +1,6 @@
-"""The classroom's model at every moment of its training: a slider, and play.
+"""The toy model at every checkpoint of its training: a slider, and play.
 
-In: what the reader asks for. Out: the same with the model as it was at the step that the slider says.
+In: a request. Out: the request with the model as it was at the slider's step.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,12 +17,12 @@ from pages.parts.frame.page_text import say
 from pages.parts.frame.request import Request
 
 PLAYING, NEXT = "moment-playing", "moment-next"
-TICK = 1.5  # seconds a moment
+TICK = 1.5  # seconds a checkpoint
 
 
-def asked(request: Request) -> Request:
-    """The request at the moment that is chosen, and what it is compared with; as it is for any other model."""
-    if not any(side and moves(side) for side in (request, request.other)):
+def at_checkpoint(request: Request) -> Request:
+    """Draw the slider; return the request, and what it is compared with, at its step. Other models have no slider."""
+    if not any(side and has_checkpoints(side) for side in (request, request.other)):
         st.session_state.pop(PLAYING, None)
         return request
     if NEXT in st.session_state:
@@ -38,28 +38,28 @@ def asked(request: Request) -> Request:
             key="moment",
             bind="query-params",
         )
-    say(said(next((one for one in _moments() if one["step"] == step), None)), "note")
+    say(checkpoint_text(next((card for card in _cards() if card["step"] == step), None)), "note")
     if playing:
         st.fragment(_advance, run_every=TICK)(step)
-    return at(request, step)
+    return at_step(request, step)
 
 
-def moves(request: Request) -> bool:
-    """Whether the request is for the model that the slider moves."""
+def has_checkpoints(request: Request) -> bool:
+    """Return whether the request is for the model that the slider moves."""
     return request.model == CLASSROOM and request.trained
 
 
-def at(request: Request, step: int) -> Request:
-    """The request, and what it is compared with, at a step; the last one is the model itself."""
+def at_step(request: Request, step: int) -> Request:
+    """Return the request, and what it is compared with, at a step; the last one is the model itself."""
     if step == CHECKPOINT_STEPS[-1]:
         return request
-    other = at(request.other, step) if request.other else None
-    model = f"{CLASSROOM}@{step}" if moves(request) else request.model
+    other = at_step(request.other, step) if request.other else None
+    model = f"{CLASSROOM}@{step}" if has_checkpoints(request) else request.model
     return replace(request, model=model, other=other)
 
 
-def said(card: Mapping[str, Any] | None) -> str:
-    """How far the model has come at a moment, in one sentence."""
+def checkpoint_text(card: Mapping[str, Any] | None) -> str:
+    """Return the model's score at a checkpoint, in words; "" where the report has none."""
     if card is None:
         return ""
     share = percent(card["pass"])
@@ -70,13 +70,13 @@ def said(card: Mapping[str, Any] | None) -> str:
     )
 
 
-def _moments() -> Sequence[Mapping[str, Any]]:
-    """The moments of the report card; none where it is missing."""
+def _cards() -> Sequence[Mapping[str, Any]]:
+    """Return the report's card of every checkpoint; none where it is missing."""
     try:
-        found: Sequence[Mapping[str, Any]] = report()["moments"]
+        cards: Sequence[Mapping[str, Any]] = report()["moments"]
     except HeadScopeError:
         return ()
-    return found
+    return cards
 
 
 def _toggle() -> None:
@@ -88,7 +88,7 @@ def _toggle() -> None:
 
 
 def _advance(shown: int) -> None:
-    """One moment on, and stop at the last. The first run draws what is shown; those after it go on."""
+    """Go one checkpoint on, and stop at the last. The first run draws what is shown; those after it go on."""
     if st.session_state.get("moment-shown") != shown:
         st.session_state["moment-shown"] = shown
         return
