@@ -115,10 +115,13 @@ def next_answer(model, text, top):
 
 def why_answer(model, text, top=10, **link):
     frame = score_attribution(text, model, **link)
-    rows, beside = frame[["side", "part", "layer", "head", "score"]], {"head": link["head"], **frame.attrs}
+    rows, beside = (
+        frame[["side", "part", "layer", "head", "score", "share"]],
+        {"head": link["head"], **frame.attrs},
+    )
     largest = rows.groupby("side", sort=True).head(top).sort_values("side", kind="stable")
     beside = {name: beside[name] for name in ("head", "weight", "score")}
-    return rows, beside, [*largest[["side", "part", "score"]].itertuples(index=False)]
+    return rows, beside, [*largest[["side", "part", "score", "share"]].itertuples(index=False)]
 
 
 def run_answer(model, text, *interventions, top=5):
