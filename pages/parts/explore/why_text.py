@@ -101,19 +101,23 @@ def removal(
     """
     everywhere, here = ([row for row in rows if row["place"] == place] for place in ("everywhere", side))
     before, control = rows[0]["before"], rows[0]["control"]
-    effects = [row["after"] - before for row in everywhere]
-    by_chance = [row["after_control"] - before if control else 0.0 for row in everywhere]
-    if all(effect < min(other, 0) - CLEAR for effect, other in zip(effects, by_chance, strict=True)):
-        finding = f"{link[0]} looks at “{link[1]}” because of {removed}."
-    elif all(effect > CLEAR for effect in effects):
-        finding = f"{removed} works against this: without it the weight rises."
-    else:
-        finding = f"{removed} is no clear cause: removing it lowers the weight no more than a random head."
     kinds = {"zero": "zero ablation", "mean": "mean ablation"}
     after = ", ".join(f"{percent(row['after'])} ({kinds[row['replacement']]})" for row in everywhere)
-    text = [finding, f"Without {removed}: {percent(before)} → {after}."]
+    text = [f"Without {removed}: {percent(before)} → {after}."]
     if control:
         beside = ", ".join(percent(row["after_control"]) for row in everywhere)
         text.append(f"Without {control}, a random head of its layer: {beside}.")
     text.append(f"Without only its writing at “{word}”: {', '.join(percent(row['after']) for row in here)}.")
-    return " ".join([*text, *(["Mean ablation follows."] if len(everywhere) == 1 else [])])
+    finding = "Mean ablation follows." if len(everywhere) == 1 else _cause_text(everywhere, removed, link)
+    return " ".join([*text, finding])
+
+
+def _cause_text(rows: Sequence[Mapping[str, Any]], removed: str, link: tuple[str, str]) -> str:
+    """Judge a removal by all its replacements: a cause, a part that works against the link, or neither."""
+    effects = [row["after"] - row["before"] for row in rows]
+    by_chance = [row["after_control"] - row["before"] if row["control"] else 0.0 for row in rows]
+    if all(effect < min(other, 0) - CLEAR for effect, other in zip(effects, by_chance, strict=True)):
+        return f"So {link[0]} looks at “{link[1]}” because of {removed}."
+    if all(effect > CLEAR for effect in effects):
+        return f"So {removed} works against this: removing it raises the weight."
+    return f"So {removed} is no clear cause: removing a random head does about as much."
