@@ -12,6 +12,7 @@ import functools
 import html
 from collections.abc import Callable, Sequence
 from typing import ParamSpec, TypeVar
+from urllib.parse import quote_plus
 
 import streamlit as st
 
@@ -22,7 +23,7 @@ from mha_core.heads.notices import unread
 from pages.parts.frame import controls, loading, menu, state
 from pages.parts.frame.controls import Shown as Shown  # for pages
 from pages.parts.frame.links import link_to
-from pages.parts.frame.option_row import option_row
+from pages.parts.frame.option_row import say_unknown
 from pages.parts.frame.page_text import markup, prose, say, whole
 from pages.parts.frame.pages import page_called
 from pages.parts.frame.request import Request
@@ -55,10 +56,12 @@ def top(title: str, question: str, lead: str, shown: Shown) -> None:
     )
     st.html(_style(shown.examples, _presented()))
     bring_library()
-    part = state.own_part("show", page_called(title).tabs or ("",))
-    markup(menu.top(title, _presented(), part))
-    said = f'<p class="hs-lead">{whole(prose(lead))}</p>' if lead else ""
-    markup(f'<div class="hs-heading"><h1>{html.escape(question)}</h1>{said}</div>')
+    markup(menu.top(title, _presented()))
+    below = f'<p class="hs-lead">{whole(prose(lead))}</p>' if lead else ""
+    tabs = menu.tabs(title, tab_of(title))
+    markup(f'<div class="hs-heading"><h1>{html.escape(question)}</h1>{below}{tabs}</div>')
+    page = page_called(title)
+    say_unknown(page.tab_key, page.tabs, page.tabs[0])
 
 
 def asked(title: str, shown: Shown) -> Request:
@@ -98,9 +101,22 @@ def _presented() -> bool:
     return state.own("present", "") == "1"
 
 
+def tab_of(title: str) -> str:
+    """Return the open part of a page, the first at first."""
+    page = page_called(title)
+    return state.own_part(page.tab_key, page.tabs)
+
+
 def part_of(label: str, parts: Sequence[str], key: str) -> str:
-    """The part of a page that the reader chose in a row of them, the first at first; in the link as `key`."""
-    return option_row(label, parts, key, label_visibility="collapsed")
+    """Draw a row of tabs below the heading; return the one that is open, the first at first; in the link as `key`."""
+    part = state.own_part(key, parts)
+    markup(
+        menu.tab_row(
+            label, (menu.link(f"?{key}={quote_plus(each)}", each, each == part, "*") for each in parts)
+        )
+    )
+    say_unknown(key, parts, part)
+    return part
 
 
 def or_show_error(make: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
