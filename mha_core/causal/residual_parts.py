@@ -138,4 +138,5 @@ def norm_before(model: Model, layer: int) -> nn.LayerNorm | nn.RMSNorm | None:
     if layer == model.n_layers:
         return cast("nn.LayerNorm | nn.RMSNorm | None", model.encoder.norm)
     block = model.encoder.layer(layer)
-    return block.attention_norm if isinstance(block, PreNormBlock) else None
+    norm = block.attention_norm if isinstance(block, PreNormBlock) else None
+    return cast("nn.LayerNorm | nn.RMSNorm | None", norm)

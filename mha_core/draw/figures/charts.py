@@ -19,7 +19,7 @@ from mha_core.draw.figures.style import CLEAR, DASHES, SYMBOLS, differences_scal
 ROW = 26  # pixels of a bar or a head, with the space around it
 FAINT, CROWDED = 0.04, 10  # a weight, and points in a plane
 DARK = 0.5  # of the largest value: from here on a mark in a cell is written in the page's own colour
-LOW_ROW, MANY = 18, 16  # of a head where there are more layers than these
+LOW_ROW, MANY = 20, 16  # of a head where more than these are across
 ABOVE, BELOW = 66, 44  # the margins of the template
 
 
@@ -65,80 +65,86 @@ def head_map(
     name: str,
     text: str | None = None,
     mark: str | None = None,
+    outlined: str | None = None,
     chosen: tuple[int, int] | None = None,
     signed: bool = False,
     percent: bool = False,
     dark: bool = False,
 ) -> go.Figure:
-    """Draw every head as a cell, layer down and head across; each is a point to select with `customdata` (layer, head).
+    """Draw every head as a cell, the longer side of the model across; each is a point with `customdata` (layer, head).
 
-    `frame` has a row a head with `layer` and `head` from 1 (a row without a head is the layer's MLP, in a column of its
+    `frame` has a row a head with `layer` and `head` from 1 (a row without a head is the layer's MLP, in a line of its
     own and with 0 as its head), its `value` (shares where `percent`; nan is drawn empty), its hover text in the column
     `text`, and a letter or sign to draw in the cell in the column `mark`. `chosen` (layer, head from 0) is framed, and
-    so are selected heads. `signed`: values below zero have a colour of their own. `name` titles the colours.
+    so are selected heads and, thinner, those that are true in the column `outlined`. `signed`: values below zero have a
+    colour of their own. `name` titles the colours.
     """
     layers, heads = int(frame["layer"].max()), int(frame["head"].max())
-    row = ROW if layers <= MANY else LOW_ROW
-    mlp = heads + 2  # a column is empty between
-    width = mlp if frame["head"].isna().any() else heads
-    columns = frame["head"].fillna(mlp).astype(int)
-    values = np.full((layers, width), np.nan)
-    values[frame["layer"] - 1, columns - 1] = frame[value]
+    mlp = heads + 2  # a line is empty between
+    depth = mlp if frame["head"].isna().any() else heads
+    lines = frame["head"].fillna(mlp).astype(int)
+    layers_across = layers > heads
+    values = np.full((layers, depth), np.nan)
+    values[frame["layer"] - 1, lines - 1] = frame[value]
     top, number = _largest(values), ".1%" if percent else ".2f"
+    x, y = (frame["layer"], lines) if layers_across else (lines, frame["layer"])
+    width, rows = (layers, depth) if layers_across else (depth, layers)
+    row = ROW if width <= MANY else LOW_ROW
     figure = _figure(title, dark=dark)
     figure.add_heatmap(
         x=np.arange(1, width + 1),
-        y=np.arange(1, layers + 1),
+        y=np.arange(1, rows + 1),
         xgap=2,
         ygap=2,
         hoverinfo="skip",
-        **_shaded(values, name, number, signed=signed, dark=dark),
+        **_shaded(values.T if layers_across else values, name, number, signed=signed, dark=dark),
     )
     names = [
-        f"MLP {la}" if h == mlp else head_name((la - 1, h - 1))
-        for la, h in zip(frame["layer"], columns, strict=True)
+        f"MLP {layer}" if line == mlp else head_name((layer - 1, line - 1))
+        for layer, line in zip(frame["layer"], lines, strict=True)
     ]
     ground = np.where(frame[value].abs() > DARK * top, "paper", "ink")
-    said = [f"{head}: {v:{number}}" for head, v in zip(names, frame[value], strict=True)]
+    labels = [f"{each}: {v:{number}}" for each, v in zip(names, frame[value], strict=True)]
+    colours = page(dark=dark)
     figure.add_scatter(
-        x=columns,
-        y=frame["layer"],
+        x=x,
+        y=y,
         mode="markers+text" if mark else "markers",
         marker={
             "size": row,
             "symbol": "square",
             "color": CLEAR,
             "opacity": 0,
-            "line": {"width": 3, "color": page(dark=dark)["accent"]},
+            "line": {"width": 3, "color": colours["accent"]},
         },
-        selected={"marker": {"opacity": 1}, "textfont": {"color": page(dark=dark)["accent"]}},
+        selected={"marker": {"opacity": 1}, "textfont": {"color": colours["accent"]}},
         unselected={"marker": {"opacity": 0}},
-        textfont={"color": [page(dark=dark)[on] for on in ground]},
+        textfont={"color": [colours[on] for on in ground]},
         text=None if mark is None else [_plain(each) for each in frame[mark]],
         customdata=frame[["layer", "head"]].fillna(0),
-        hovertext=said if text is None else [_plain(each) for each in frame[text]],
+        hovertext=labels if text is None else [_plain(each) for each in frame[text]],
         hovertemplate="%{hovertext}<extra></extra>",
         showlegend=False,
     )
+    places = list(zip(x, y, strict=True))
+    if outlined is not None:
+        for place in (place for place, has in zip(places, frame[outlined], strict=True) if has):
+            figure.add_shape(_frame_around(*place, 0.44, colours["ink"]))
     if chosen is not None:
-        y, x = chosen
-        figure.add_shape(
-            type="rect",
-            x0=x + 0.5,
-            x1=x + 1.5,
-            y0=y + 0.5,
-            y1=y + 1.5,
-            line={"color": page(dark=dark)["accent"], "width": 3},
-        )
+        place = (chosen[0] + 1, chosen[1] + 1)
+        figure.add_shape(_frame_around(*(place if layers_across else place[::-1]), 0.5, colours["accent"], 3))
     ticks = {"showgrid": False, "zeroline": False, "constrain": "domain"}
-    figure.update_xaxes(title_text="head", side="top", range=(0.5, width + 0.5), **ticks, **_every(heads))
-    if width == mlp:
-        numbers = [*figure.layout.xaxis.tickvals]
-        figure.update_xaxes(tickvals=[*numbers, mlp], ticktext=[*map(str, numbers), "MLP"])
-    figure.update_yaxes(title_text="layer", range=(layers + 0.5, 0.5), **ticks, **_every(layers))
+    head_ticks = _every(heads)
+    if depth == mlp:
+        shown = [*head_ticks["tickvals"]]
+        head_ticks = {"tickvals": [*shown, mlp], "ticktext": [*map(str, shown), "MLP"]}
+    of_layers, of_heads = {"title_text": "layer", **_every(layers)}, {"title_text": "head", **head_ticks}
+    across, down = (of_layers, of_heads) if layers_across else (of_heads, of_layers)
+    figure.update_xaxes(side="top", range=(0.5, width + 0.5), **ticks, **across)
+    figure.update_yaxes(range=(rows + 0.5, 0.5), **ticks, **down)
     # A click selects a head, Shift adds one; the box is a tool of the bar. Dragging would eat a finger's scrolling.
     return figure.update_layout(
-        height=row * layers + ABOVE + 34,
+        height=row * rows + ABOVE + 34,
         margin={"t": ABOVE + 24, "b": 10},
         dragmode=False,
         clickmode="event+select",
@@ -351,6 +357,12 @@ def cells(
     return figure.update_layout(height=ROW * len(rows) + ABOVE + 30, margin={"t": 40})
 
 
+def _frame_around(x: int, y: int, half: float, colour: str, width: int = 2) -> dict[str, Any]:
+    """Return a rectangle around a cell."""
+    sides = {"x0": x - half, "x1": x + half, "y0": y - half, "y1": y + half}
+    return {"type": "rect", **sides, "line": {"color": colour, "width": width}}
+
+
 def _largest(values: np.ndarray) -> float:
     """The largest size of a value, at which the colours end; 1 where there is none."""
     return float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
@@ -377,6 +389,6 @@ def _plain(text: object) -> str:
     return html.escape(str(text), quote=False)
 
 
-def _every(n: int) -> dict[str, object]:
+def _every(n: int) -> dict[str, Any]:
     """Ticks at every number up to n, or at every other where there are many."""
     return {"tickvals": list(range(1, n + 1, 1 if n <= 16 else 2))}

@@ -61,7 +61,7 @@ def compare_picture(a: Context, b: Context, *, is_ready: bool) -> Picture:
         b.grid,
         b.record.tokens,
         titles,
-        keeps=tuple(cache.picture_parts(*names) for names in ((a.key,), (b.key,), (a.key, b.key))),
+        keeps=(cache.picture_parts(a.key), cache.picture_parts(b.key), cache.picture_parts(a.key, b.key)),
         abouts=(a.about, b.about),
     )
     view = compare_view_payload(

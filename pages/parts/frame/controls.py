@@ -3,9 +3,9 @@
 Each is bound to the address. In: what the reader types and clicks. Out: a `Request`, every value checked once more.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import streamlit as st
@@ -43,11 +43,12 @@ WEIGHTS_HELP = "Untrained is the same model with random weights."
 
 @dataclass(frozen=True)
 class Shown:
-    """Which controls a page shows: `sentence`, the text and all that belongs to it; `examples`; `comparison`, what it
-    is compared with; `as_read`, whether it shows the pieces that the model reads, so that units are no choice."""
+    """Controls of a page: `sentence`, the text and all that belongs to it; `examples`: Explore's; `offered`: its own;
+    `comparison`, what it is compared with; `as_read`: it shows the model's tokens, so that units are no choice."""
 
     sentence: bool = True
     examples: bool = False
+    offered: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     comparison: bool = False
     as_read: bool = False
 
@@ -257,6 +258,8 @@ def _offer(shown: Shown) -> None:
             for one in presets.PAIRS
         }
         examples.row("Try", pairs)
+    elif shown.offered:
+        examples.row("Try", shown.offered)
 
 
 def _model(label: str, key: str, first: str) -> str:

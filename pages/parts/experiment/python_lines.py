@@ -1,45 +1,9 @@
-"""Save: the numbers of an experiment, the link to it, and the Python lines that give them again.
+"""Python lines that compute the numbers of an experiment again. No Streamlit here."""
 
-In: the frame that a chart was drawn from, and what its file says of itself. Out: a part of the page, closed at first.
-"""
-
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-
-import pandas as pd
-import streamlit as st
+from collections.abc import Sequence
 
 from mha_core.causal import Intervention, Outcome, Prompt
-from mha_core.record import export
-from pages.parts.frame.charts import file_name
-from pages.parts.frame.page_text import say
 from pages.parts.frame.request import Request
-
-WRITERS: Mapping[str, Callable[[pd.DataFrame], str]] = {"csv": export.csv_of, "json": export.json_of}
-
-
-def save_box(
-    key: str, title: str, frame: pd.DataFrame, about: Mapping[str, str], lines: Sequence[str]
-) -> None:
-    """Draw the box; `about` goes into every file and has the link, `lines` are Python."""
-    box = st.expander("Save", key=f"{key}-save", on_change="rerun")
-    if not box.open:
-        return
-    with box:
-        say("Figure: the camera on the chart saves PNG or SVG.")
-        with st.container(horizontal=True, key=f"{key}-files"):
-            for kind, write in WRITERS.items():
-                st.download_button(
-                    kind.upper(),
-                    partial(write, frame.assign(**about)),
-                    f"{file_name(title)}.{kind}",
-                    on_click="ignore",
-                    key=f"{key}-save-{kind}",
-                )
-        say("Link to this view:")
-        st.code(about["link"], language=None, wrap_lines=True)
-        say("Python, where HeadScope is installed:")
-        st.code("\n".join(lines), language="python", wrap_lines=True)
 
 
 def model_lines(request: Request, *names: str) -> list[str]:
@@ -68,19 +32,17 @@ def ablation_lines(request: Request, changes: Sequence[Intervention], *, words: 
 
 def sweep_lines(request: Request, outcome: Outcome, method: str, prompts: Sequence[Prompt]) -> list[str]:
     """Return the lines that sweep all heads of the sentence, or of its prompts with other names."""
-    kind = type(outcome).__name__
     if prompts:
-        (first, *_), names = prompts, ("Prompt", "final_result", "sweep_prompts", "with_other_names")
+        names = ("Prompt", "final_result", "sweep_prompts", "with_other_names")
         return [
             *model_lines(request, *names),
-            f"prompts = with_other_names({first!r}, model)",
+            f"prompts = with_other_names({prompts[0]!r}, model)",
             f"print(final_result(sweep_prompts(prompts, model, {method!r})).to_frame())",
         ]
     factor = None if method == "mean" else 0.0
-    run = f"sweep_heads(tokens, model, {outcome!r}, factor={factor})"
     return [
-        *model_lines(request, kind, "sweep_heads", "final_result"),
-        f"print(final_result({run}).to_frame())",
+        *model_lines(request, type(outcome).__name__, "sweep_heads", "final_result"),
+        f"print(final_result(sweep_heads(tokens, model, {outcome!r}, factor={factor})).to_frame())",
     ]
 
 
