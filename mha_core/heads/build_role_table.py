@@ -166,17 +166,18 @@ class RoleStatistics(ShardStatistics):
         """Return the answers. What the shards do not answer the built-in sentences do."""
         about, shape = self.about, (int(self.about["shape"][0]), int(self.about["shape"][1]))
         kinds = dict.fromkeys(about["kinds"])
-        asked = [counts for counts in self.counts.by_question(kinds) if counts.is_in_both_halves]
+        n_heads = shape[0] * shape[1]
+        asked = [counts for counts in self.counts.by_question(kinds) if counts.is_answerable(n_heads)]
         known = {counts.question.kind for counts in asked}
         if not self.counts.builtin:
             self.finish(options, known, say)
         asked += [
             counts
             for counts in self.counts.builtin
-            if counts.is_in_both_halves
-            and (counts.question.kind not in known or counts.question.key in AFTER)
+            if counts.question.kind not in known or counts.question.key in AFTER
         ]
-        n_comparisons = shape[0] * shape[1] * max(len(asked), 1)
+        asked = [counts for counts in asked if counts.is_answerable(n_heads * len(asked))]
+        n_comparisons = n_heads * max(len(asked), 1)
         results = (score_question(counts, shape, n_comparisons) for counts in asked)
         return RoleTable(
             **{name: about[name] for name in ("model", "digest", "trained", "seed")},
@@ -282,7 +283,7 @@ def _of_builtin(model: Model, known: set[str], options: Options) -> Iterator[Sco
         yield from choices.scored(BUILT_IN)
     yield from agreement_cases(model, BUILT_IN, options)
     rare, repeated = RareCollector(visibility), RepeatedCollector(visibility)
-    run((RareWord(each, tokenizer.encode(each.text)) for each in sentences if each.role == "rare"), rare)
+    run((RareWord(each, tree_of(each, tokenizer)) for each in sentences if each.role == "rare"), rare)
     yield from rare.scored(BUILT_IN)
     run(repeated_texts(model), repeated)
     yield from repeated.scored(BUILT_IN)

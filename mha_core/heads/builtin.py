@@ -131,8 +131,8 @@ def tree_of(sentence: BuiltIn, tokenizer: Tokenizer) -> Tree:
     tokens = tokenizer.encode(sentence.text)
     heads, relations = [-1] * len(tokens.words), ["_"] * len(tokens.words)
     for relation, (dependent, head) in sentence.gold.items():
-        place = _word(tokens, dependent, sentence.id)
-        heads[place], relations[place] = _word(tokens, head, sentence.id), relation
+        place = word_at(tokens, dependent, sentence.id)
+        heads[place], relations[place] = word_at(tokens, head, sentence.id), relation
     words = tuple(sentence.text[word.start : word.end] for word in tokens.words)
     tags = tuple(sentence.tag(word.start, word.end) for word in tokens.words)
     gold = Sentence(words, tuple(heads), tuple(relations), sentence.text, 0, tags, pair=sentence.cluster)
@@ -151,8 +151,8 @@ def choices_of(sentences: Iterable[BuiltIn], is_causal: bool) -> Iterator[Pronou
             yield one.choice
 
 
-def _word(tokens: Tokens, span: Span, where: str) -> int:
-    """The last word that the span touches: in English the head of a span of several words."""
+def word_at(tokens: Tokens, span: Span, where: str) -> int:
+    """Return the last word that a span touches: in English the head of a span of several words."""
     touched = [i for i, word in enumerate(tokens.words) if word.start < span[1] and span[0] < word.end]
     if not touched:
         raise InputError(f"Sentence {where}: characters {span[0]} to {span[1]} are no word.")

@@ -80,9 +80,11 @@ def role_of(table: "RoleTable", head: Head) -> Role | None:
 
 
 def description_of(table: "RoleTable", head: Head) -> Role | None:
-    """Return what a head is described by where it has no role: a weak one, what it tracks, or the rule it follows."""
-    for answer in answers_of(table, head, ("weak", "tracks", "rule")):
-        return role_by(table, answer, head)
+    """Return what a head is described by where it has no role: what it almost does or tracks in most cases, else the
+    rule it follows."""
+    for words in (("slight", "weak", "tracks"), ("rule",)):
+        if answers := answers_of(table, head, words):
+            return role_by(table, max(answers, key=lambda each: each.n * float(each.score[head])), head)
     return None
 
 
@@ -128,8 +130,8 @@ def role_by(table: "RoleTable", answer: "QuestionResult", head: Head) -> Role:
     name, does = KIND_OF[answer.kind].name, question.does
     if question.relation:
         name += f" ({question.relation})"
-    if word == "weak":
-        name = f"weak {name}"
+    if word in ("slight", "weak"):
+        name = f"{word} {name}"
     elif word == "tracks":
         name = f"{question.title}, weaker than a rule"
     elif word == "rule":

@@ -12,7 +12,7 @@ import numpy as np
 
 from mha_core.errors import InputError
 from mha_core.heads.baselines import (
-    fit_coin,
+    fit_blind,
     fit_first,
     fit_last,
     fit_most_mentioned,
@@ -46,7 +46,7 @@ class AgreementQuestions(ChoiceQuestions):
 
     name = "agreement"
     noun = "candidate"
-    fits = (fit_nearest, fit_first, fit_most_mentioned, fit_last, fit_coin)
+    fits = (fit_nearest, fit_first, fit_most_mentioned, fit_last, fit_blind)
     keys = ("agreement",)
 
     def question(self, key: str, corpus: str) -> Question:
