@@ -127,6 +127,7 @@ class QuestionResult:
             float(self.detectable_gap[head]),
             names[follows] if follows in names else self.baselines[follows].name,
             float(self.repaired_error[head]),
+            self.documents,
         )
 
     def verdict(self, head: Head) -> Word:

@@ -7,8 +7,8 @@ tracks, where it gives the right answer clearly more often than a baseline that 
 follows that.
 
 Chance: the best of `n_comparisons` attempts is looked at, so one-sided tests at ALPHA are Bonferroni's for as many:
-heads x questions of all kinds and corpora together. The difference from a baseline is tested case by case, documents
-resampled, and the score by the exact binomial test.
+heads x questions of all kinds and corpora together. The difference from a baseline is tested case by case, over
+documents (Student's t); where it does not vary, or the baseline's score is known, by the exact binomial test.
 """
 
 import math
@@ -17,7 +17,7 @@ from typing import Literal
 
 import numpy as np
 
-from mha_core.heads.cluster_stats import Z_95, binomial_tail, bonferroni_z
+from mha_core.heads.cluster_stats import Z_95, binomial_tail, bonferroni_t
 from mha_core.heads.questions.base import BY_WRITING, POSITIONAL_KINDS
 
 # role: it has the role. slight: it is clearly better than every baseline, and seldom differs from the best. weak: it is
@@ -87,7 +87,7 @@ class Evidence:
     """One head and one question: `score` in `n` cases, worth `effective` independent ones, as one of `n_comparisons`.
 
     Shares from 0 to 1. `best`: the best baseline and its score. `error`: the standard error of the `repaired` share,
-    paired, documents resampled; 0 where the baseline's score is known. `mass`: the mean mass on the target. `control`:
+    paired, over `documents`; 0 where the baseline's score is known. `mass`: the mean mass on the target. `control`:
     the score where the answer should not be known; `over_control`: the lower end of the interval of score minus
     control, widened for chance. `detectable`: the gap to the best baseline that would have been seen with 80 % power.
     `follows`: what the head follows where baselines and the right answer disagree: GOLD, a baseline's name, or nothing
@@ -106,6 +106,7 @@ class Evidence:
     detectable: float = 0.0
     follows: str = ""
     error: float = 0.0
+    documents: int = 0
 
     @property
     def n_errors(self) -> int:
@@ -120,19 +121,24 @@ class Evidence:
 
 def missing(evidence: Evidence) -> tuple[Condition, ...]:
     """Return the conditions of a role that do not hold, the first to be said first."""
-    asks, (_, best) = THRESHOLDS[evidence.kind], evidence.best
-    is_beyond_chance = evidence.repaired > bonferroni_z(evidence.n_comparisons) * evidence.error
+    asks = THRESHOLDS[evidence.kind]
     holds: dict[Condition, bool] = {
         "cases": min(evidence.n, evidence.effective) >= MIN_CASES,
         "control": not in_control(evidence),
         "errors": evidence.n_errors >= min_errors(evidence.n_comparisons),
-        "chance": is_beyond_chance
-        and beyond_chance(evidence.score, evidence.effective, best, evidence.n_comparisons),
+        "chance": _beats(evidence),
         "score": evidence.score >= asks.score or (asks.instead is not None and evidence.mass >= asks.instead),
         "mass": evidence.mass >= asks.mass,
         "repair": evidence.repaired - Z_95 * evidence.error >= SHARE,
     }
     return tuple(condition for condition, is_met in holds.items() if not is_met)
+
+
+def _beats(evidence: Evidence) -> bool:
+    """Return whether a head is better than the best baseline by more than chance explains."""
+    if not evidence.error:
+        return beyond_chance(evidence.score, evidence.effective, evidence.best[1], evidence.n_comparisons)
+    return evidence.repaired > bonferroni_t(evidence.n_comparisons, evidence.documents) * evidence.error
 
 
 def judge(evidence: Evidence) -> Word:
