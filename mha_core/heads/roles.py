@@ -26,8 +26,8 @@ PART_OF = {
 
 # What a head does comes before where its attention lies (Clark et al. 2019, section 3.2), a place before all.
 NAMED_BY = (
-    "previous", "next", "self", "induction", "mover", "suppression", "duplicate", "agreement", "coreference",
-    "syntactic", "semantic", "rare", "sink", "diffuse",
+    "previous", "next", "self", "induction", "mover", "suppression", "retrieval", "successor", "duplicate", "agreement",
+    "coreference", "syntactic", "semantic", "rare", "dormant", "sink", "diffuse",
 )  # fmt: skip
 
 
@@ -130,7 +130,9 @@ def role_by(table: "RoleTable", answer: "QuestionResult", head: Head) -> Role:
     name, does = KIND_OF[answer.kind].name, question.does
     if question.relation:
         name += f" ({question.relation})"
-    if word in ("slight", "weak"):
+    if word == "role" and question.kind == "sink" and "dormant" in table.by_key:
+        name = name if table.by_key["dormant"].word[head] == "role" else "active sink head"
+    elif word in ("slight", "weak"):
         name = f"{word} {name}"
     elif word == "tracks":
         name = f"{question.title}, weaker than a rule"

@@ -76,8 +76,11 @@ THRESHOLDS: dict[str, Threshold] = {
     # At no distance from their end do half of the prompts have a name.
     "mover": Threshold(score=HALF, mass=HALF),
     "suppression": Threshold(score=HALF, mass=HALF),
+    "retrieval": Threshold(score=HALF, mass=COPY_MASS),
+    "successor": Threshold(score=HALF),
     "rare": Threshold(score=HALF),
     "sink": Threshold(mass=HALF),
+    "dormant": Threshold(score=HALF, mass=HALF),
     "diffuse": Threshold(score=BROAD),
 }
 

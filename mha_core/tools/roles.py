@@ -1,8 +1,8 @@
 """Make the shipped table of a model's heads: `python -m mha_core.tools.roles MODEL FILE ...`.
 
 FILES are the treebank and the parts of GAP, which are not part of the program. Trained and untrained weights are asked
-the same; the result is written to `assets/roles`. Without files only the questions about names are asked again, which
-takes minutes, and put into the shipped table.
+the same; the result is written to `assets/roles`. Without files only the questions on the project's own prompts are
+asked again, which takes minutes, and put into the shipped table.
 """
 
 import argparse
@@ -10,7 +10,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from mha_core.heads.build_role_table import find_roles, with_names
+from mha_core.heads.build_role_table import find_roles, with_prompts
 from mha_core.heads.table import RoleTable, read_roles, roles_file, write_roles
 from mha_core.models.load import load_model
 
@@ -26,14 +26,14 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _table(name: str, files: list[Path], is_trained: bool) -> RoleTable:
-    """All questions, or the shipped table with those about names."""
+    """Return all questions' answers, or the shipped table with those on the project's own prompts."""
     model, shipped = load_model(name, trained=is_trained), read_roles(name)
     if files:
         return find_roles(model, files, say=_say)
     shipped = shipped if is_trained else shipped and shipped.untrained
     if shipped is None:
         raise SystemExit(f"No table of {name} is shipped: name the treebank and GAP.")
-    return with_names(shipped, model, _say)
+    return with_prompts(shipped, model, _say)
 
 
 def _say(line: str) -> None:
