@@ -54,7 +54,7 @@ BUILT_IN, NAMES, NEEDLES, SERIES = "builtin", "names", "needles", "series"
 # Texts of the project's own for one kind of question: title and file.
 PROMPTS = {
     NAMES: ("the built-in names", "experiments.json"),
-    NEEDLES: ("pairs of texts with two needles", "experiments.json"),
+    NEEDLES: ("two needles among filler", "experiments.json"),
     SERIES: ("days, months, numbers and letters", ""),
 }
 # Decoders alone are asked these; of each what is looked for.

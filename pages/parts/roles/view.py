@@ -4,8 +4,9 @@ import streamlit as st
 
 from mha_core import InputError
 from mha_core.display_names import Head, count_noun, head_name
-from mha_core.heads.questions.base import BY_WRITING
 from mha_core.heads.questions.copying import names_of
+from mha_core.heads.questions.retrieval import needle_pairs
+from mha_core.heads.questions.successor import series_of
 from mha_core.heads.roles import PART_OF
 from mha_core.heads.table import RoleTable
 from mha_core.models.model_list import CLASSROOM_FOLDERS
@@ -24,6 +25,12 @@ from pages.parts.roles.role_table import draw_table
 QUESTION = "role-question"
 EXAMPLES = 2
 SMALL = 30_000_000  # parameters; MiniLM has 23 million
+# Of decoders alone: the kind of role, what it is called, and what a model has to know for it.
+OF_DECODERS = {
+    "mover": ("name movers", names_of),
+    "retrieval": ("retrieval heads", needle_pairs),
+    "successor": ("successor heads", series_of),
+}
 ASKED = {"head", "role", "question"}
 TOY = (
     "The toy model knows some 700 words, and most of these sentences use others. Its own 400 pairs are on the page "
@@ -44,7 +51,7 @@ def roles(request: Request) -> None:
     if request.model in CLASSROOM_FOLDERS:
         say(TOY, "notice")
     if reason := unasked(request, table):
-        say(f"No name movers are looked for. {reason}", "notice")
+        say(reason, "notice")
     markup(kinds(shown, query))
     _questions(shown)
     say(finding(shown), "role-finding")
@@ -77,16 +84,16 @@ def opening(request: Request) -> dict[str, str]:
 
 
 def unasked(request: Request, table: RoleTable) -> str:
-    """Say why a decoder's heads are not asked about names; empty where they are, and of an encoder."""
-    if set(BY_WRITING) <= counts(table).keys():
-        return ""
-    used = loading.model(request)
-    try:
-        if used.info.is_causal:
-            names_of(used)
-    except InputError as flaw:
-        return str(flaw)
-    return ""
+    """Say why a decoder's heads are not asked some questions; empty where they are, and of an encoder."""
+    missing = [OF_DECODERS[kind] for kind in OF_DECODERS if kind not in counts(table)]
+    model = loading.model(request) if missing else None
+    text = list[str]()
+    for heads, check in missing if model is not None and model.info.is_causal else ():
+        try:
+            check(model)
+        except InputError as flaw:
+            text.append(f"No {heads} are looked for. {flaw}")
+    return " ".join(text)
 
 
 def atlas_examples(request: Request, head: Head) -> str:
