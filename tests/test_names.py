@@ -124,7 +124,7 @@ def test_no_place_in_the_prompts_has_a_name_in_half_of_them(planted, smollm2):
         texts = namings(names, model)
         assert by_distance(texts) < HALF
         for i, text in enumerate(texts):
-            spelled = "".join(text.tokens.pieces[at].text for at in text.at).replace(" ", "")
+            spelled = "".join(text.tokens.pieces[place].text for place in text.places).replace(" ", "")
             pair = names[i], names[(i + 1) % len(names)]
             assert spelled in {pair[0] + 2 * pair[1], pair[1] + 2 * pair[0]}
 

@@ -229,12 +229,12 @@ def fit_own_tag(cases: Sequence[Case]) -> FittedBaseline:
 
 
 def fit_own_tag_before(cases: Sequence[Case]) -> FittedBaseline | None:
-    """Return the last unit of the same part of speech before the one that is given."""
+    """Return the last unit of the same part of speech before the one that is given; the one before it without any."""
     return _own_tag(cases, "the last word of its own part of speech", -1)
 
 
 def fit_own_tag_after(cases: Sequence[Case]) -> FittedBaseline | None:
-    """Return the next unit of the same part of speech."""
+    """Return the next unit of the same part of speech, the next one without any."""
     return _own_tag(cases, "the next word of its own part of speech", 1)
 
 
@@ -243,7 +243,9 @@ def _own_tag(cases: Sequence[Case], name: str, side: int) -> FittedBaseline | No
         return None
 
     def guess(case: Case) -> tuple[int, ...]:
-        return _place(case, frozenset((case.units.tags[case.query],)), side, run=False)
+        return _place(case, frozenset((case.units.tags[case.query],)), side, run=False) or (
+            case.query + side,
+        )
 
     return FittedBaseline(name, name, guess, by_place=False, side=side)
 

@@ -59,7 +59,7 @@ PROMPTS = {
 }
 # Decoders alone are asked these; of each what is looked for.
 OF_DECODERS = (
-    (copying_cases, NAMES, "name movers"),
+    (copying_cases, NAMES, "name copiers"),
     (retrieval_cases, NEEDLES, "retrieval heads"),
     (successor_cases, SERIES, "successor heads"),
 )
@@ -144,7 +144,7 @@ class RoleStatistics(ShardStatistics):
 
     @property
     def reading(self) -> Reading:
-        """What was left out of all shards, without the lines."""
+        """Counts of what was left out of all shards."""
         names = ("left_out", "unused", "multiword")
         left_out, unused, multiword = (sum(shard[name] for shard in self.read.values()) for name in names)
         return Reading(self.about["on_error"], left_out, unused, multiword)
@@ -184,25 +184,25 @@ class RoleStatistics(ShardStatistics):
         about, shape = self.about, (int(self.about["shape"][0]), int(self.about["shape"][1]))
         kinds = dict.fromkeys(about["kinds"])
         n_heads = shape[0] * shape[1]
-        asked = [counts for counts in self.counts.by_question(kinds) if counts.is_answerable(n_heads)]
-        known = {counts.question.kind for counts in asked}
+        answerable = [counts for counts in self.counts.by_question(kinds) if counts.is_answerable(n_heads)]
+        known = {counts.question.kind for counts in answerable}
         if not self.counts.builtin:
             self.finish(options, known, say)
-        asked += [
+        answerable += [
             counts
             for counts in self.counts.builtin
             if counts.question.kind not in known or counts.question.key in AFTER
         ]
-        asked = [counts for counts in asked if counts.is_answerable(n_heads * len(asked))]
-        n_comparisons = n_heads * max(len(asked), 1)
-        results = (score_question(counts, shape, n_comparisons) for counts in asked)
+        answerable = [counts for counts in answerable if counts.is_answerable(n_heads * len(answerable))]
+        n_comparisons = n_heads * max(len(answerable), 1)
+        results = (score_question(counts, shape, n_comparisons) for counts in answerable)
         return RoleTable(
             **{name: about[name] for name in ("model", "digest", "trained", "seed")},
             command=_command(about),
             date=_today(),
             shape=shape,
             n_comparisons=n_comparisons,
-            corpora={kind: self._corpus(kind) for kind in kinds} | _builtin_corpora(asked),
+            corpora={kind: self._corpus(kind) for kind in kinds} | _builtin_corpora(answerable),
             answers=tuple(result for result in results if result is not None),
         )
 
@@ -309,9 +309,9 @@ def _of_builtin(model: Model, known: set[str], options: Options) -> Iterator[Sco
     yield from repeated.scored(BUILT_IN)
 
 
-def _builtin_corpora(asked: Sequence[QuestionCounts]) -> dict[str, Corpus]:
+def _builtin_corpora(every_counts: Sequence[QuestionCounts]) -> dict[str, Corpus]:
     """Return what comes with the program: its sentences, and the prompts that were asked."""
-    n_cases = {counts.question.corpus: round(float(counts.documents["n"].sum())) for counts in asked}
+    n_cases = {counts.question.corpus: round(float(counts.documents["n"].sum())) for counts in every_counts}
     read = [(BUILT_IN, "the built-in sentences", [builtin_path()], len(read_builtin()))]
     read += [
         (key, title, [asset(file)] if file else [], n_cases[key])

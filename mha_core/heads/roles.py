@@ -60,8 +60,8 @@ class Role:
             return f"{self.mass:.0%} of its attention lies there ({self.baseline_score:.0%} by chance)."
         if self.kind == "diffuse":
             return f"{self.score:.0%} of the possible entropy ({self.baseline}: {self.baseline_score:.0%})."
-        said = f"{self.score:.0%} of {self.n:,} cases; "
-        return said + f"{self.baseline}: {self.baseline_score:.0%}."
+        score = f"{self.score:.0%} of {self.n:,} cases; "
+        return score + f"{self.baseline}: {self.baseline_score:.0%}."
 
 
 def roles_held(table: "RoleTable", head: Head) -> "tuple[Role, ...]":
@@ -155,7 +155,7 @@ def role_by(table: "RoleTable", answer: "QuestionResult", head: Head) -> Role:
 
 
 def _following(question: Question, does: str) -> str:
-    """What a head does that follows a rule, which names a word to look at."""
+    """Return what a head does that follows a rule, which names a word to look at."""
     if question.kind not in ("coreference", "agreement"):
         return f"often looks at {does}"
     if question.key.endswith(BACK):

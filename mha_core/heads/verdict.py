@@ -8,7 +8,8 @@ follows that.
 
 Chance: the best of `n_comparisons` attempts is looked at, so one-sided tests at ALPHA are Bonferroni's for as many:
 heads x questions of all kinds and corpora together. The difference from a baseline is tested case by case, over
-documents (Student's t); where it does not vary, or the baseline's score is known, by the exact binomial test.
+documents (Student's t; of a perfect head by the exact sign test). A score that stands beside a known chance alone is
+tested by the exact binomial test.
 """
 
 import math
@@ -90,7 +91,7 @@ class Evidence:
     """One head and one question: `score` in `n` cases, worth `effective` independent ones, as one of `n_comparisons`.
 
     Shares from 0 to 1. `best`: the best baseline and its score. `error`: the standard error of the `repaired` share,
-    paired, over `documents`; 0 where the baseline's score is known. `mass`: the mean mass on the target. `control`:
+    paired, over `documents` (0 where the baseline's score is known). `mass`: the mean mass on the target. `control`:
     the score where the answer should not be known; `over_control`: the lower end of the interval of score minus
     control, widened for chance. `detectable`: the gap to the best baseline that would have been seen with 80 % power.
     `follows`: what the head follows where baselines and the right answer disagree: GOLD, a baseline's name, or nothing
@@ -139,8 +140,11 @@ def missing(evidence: Evidence) -> tuple[Condition, ...]:
 
 def _beats(evidence: Evidence) -> bool:
     """Return whether a head is better than the best baseline by more than chance explains."""
-    if not evidence.error:
+    if not evidence.documents:
         return beyond_chance(evidence.score, evidence.effective, evidence.best[1], evidence.n_comparisons)
+    if not evidence.error:  # it repairs every error, and makes none: the sign test
+        enough = min_errors(evidence.n_comparisons)
+        return evidence.repaired > 0 and min(evidence.n_errors, evidence.documents) >= enough
     return evidence.repaired > bonferroni_t(evidence.n_comparisons, evidence.documents) * evidence.error
 
 

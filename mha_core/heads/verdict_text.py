@@ -50,8 +50,8 @@ def question_text(answer: "QuestionResult", head: Head) -> str:
     if "score" in lacks or answer.kind == "sink":
         return f"{text}; a role needs {percent(asks.score or asks.mass)}."
     if "mass" in lacks:
-        mass, of = percent(evidence.mass), "Names get" if answer.kind in BY_WRITING else "It has"
-        return f"{text}. {of} {mass} of its attention; a role needs {percent(asks.mass)}."
+        mass, subject = percent(evidence.mass), "Names get" if answer.kind in BY_WRITING else "It has"
+        return f"{text}. {subject} {mass} of its attention; a role needs {percent(asks.mass)}."
     return f"{text}. {_repair(evidence)}"
 
 
@@ -59,8 +59,8 @@ def comparison(answer: "QuestionResult", head: Head) -> str:
     """Return a head's score beside the best baseline's, and what it gets right where that is, or all are, wrong."""
     text, rule, hard = _right(answer, head), answer.baselines[0], answer.right_where_all_wrong
     if hard is None and answer.right_there is not None:
-        there = percent(float(answer.right_there[head]))
-        return f"{text}, {rule.name} for {percent(rule.score)}; where those are wrong, for {there}"
+        right_there = percent(float(answer.right_there[head]))
+        return f"{text}, {rule.name} for {percent(rule.score)}; where those are wrong, for {right_there}"
     if hard is None:
         return f"{text}, {_baseline(answer)}"
     rest = f"{percent(float(hard[head]))} of {answer.n_all_wrong:,} (chance {percent(answer.chance)})"

@@ -118,7 +118,7 @@ class RetrievalCollector:
 
     @property
     def pairs(self) -> FloatArray:
-        """Whether a head is right in both texts of a pair, (pair, head)."""
+        """True where a head is right in both texts of a pair, (pair, head)."""
         return np.stack([self.right[::2], self.right[1::2]]).all(0).astype(np.float32)
 
     def scored(self, corpus: str, asks: str) -> ScoredCases:

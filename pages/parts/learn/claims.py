@@ -31,7 +31,7 @@ AGREES: Head = (1, 3)
 PRONOUNS, EVEN = "antecedent", "antecedent-even"
 IMPOSSIBLE = "She knew that Anna thanked Peter."
 CANDIDATES = ("animal", "street")
-NOTICED = ("role", "weak", "tracks")  # verdicts before which a higher score does not count
+NOTICED = ("role", "slight", "weak", "tracks")  # verdicts before which a higher score does not count
 
 
 def best_of_kinds(table: RoleTable) -> list[tuple[QuestionResult, Head]]:

@@ -86,7 +86,7 @@ def finding(shown: Choice) -> str:
         numbers = role.evidence
     if word == "role":
         return f"Head {name} {role.does}: {numbers}"
-    if word == "weak":
+    if word in ("slight", "weak"):
         return f"No head has this role; {name} comes closest."
     beaten = any((one.score > one.baselines[0].score).any() for one in shown.answers)
     none = f"No head {'clearly ' if beaten else ''}beats every baseline"

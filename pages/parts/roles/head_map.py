@@ -26,7 +26,8 @@ MAP, ROWS = "role-map", "role-rows"
 # Verdict: the mark in a cell, and its words. What is not here has no mark.
 MARKS = {
     "role": ("●", "passes the test"),
-    "weak": ("◐", "beats every baseline, but by too little"),
+    "slight": ("◐", "beats every baseline, but seldom differs"),
+    "weak": ("◔", "beats every baseline, but too rarely right"),
     "tracks": ("○", "looks like it, but is weaker than a baseline"),
     "rule": ("○", "looks like it, but is weaker than a baseline"),
     "unclear": ("?", "cannot tell"),

@@ -30,7 +30,8 @@ COLUMNS = (
 )
 
 VERDICTS = (
-    "role: beats every baseline. weak: by too little for the role. tracks: right where a stronger baseline is wrong. "
+    "role: repairs a third of the best baseline's errors. slight: better, but seldom differs. weak: too rarely right. "
+    "tracks: right where a stronger baseline is wrong. "
     "rule: follows a baseline. unclear: cannot tell."
 )
 

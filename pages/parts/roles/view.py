@@ -27,7 +27,7 @@ EXAMPLES = 2
 SMALL = 30_000_000  # parameters; MiniLM has 23 million
 # Of decoders alone: the kind of role, what it is called, and what a model has to know for it.
 OF_DECODERS = {
-    "mover": ("name movers", names_of),
+    "mover": ("name copiers", names_of),
     "retrieval": ("retrieval heads", needle_pairs),
     "successor": ("successor heads", series_of),
 }
