@@ -9,6 +9,7 @@ import { drawWords } from "./compare/sentences.js";
 import { notMine } from "./explore/look.js";
 import { percent } from "./format.js";
 import { legend } from "./parts.js";
+import { strongest } from "./numbers.js";
 import { allHeads, headIndex, kindOf, titleOf } from "./record.js";
 import { nameAll } from "./sheet.js";
 import { verbOf } from "./words.js";
@@ -184,6 +185,8 @@ export class Compare {
       this.sheet.fill(this.common, allHeads(this.common), (head) => describe(this, head));
     }
     this.update();
+    const [column] = this.pinColumns();
+    if (column !== undefined) this.duo.reveal(column, this.state.to === null ? strongest(rowsFor(this, [column])[0], 1)[0]?.to : this.columnOf[0][this.state.to]);
     this.sheet.draw(this.paint.change, (head) => this.pictureOf(head));
   }
 }

@@ -1,13 +1,14 @@
 // Two sentences, one above the other, word under word: arcs of A rise above, arcs of B hang below, and where they
 // meet the two percentages stand face to face.
-import { at, css } from "./colour.js";
+import { css } from "./colour.js";
 import { arrowStep, make, vector } from "./dom.js";
-import { tipOf } from "./sentence.js";
+import { colourOf, isOneLine, LINE_SIZE, tipOf } from "./sentence.js";
 import { percent } from "./format.js";
 import { WordEdit, types, unitsOfWord } from "./word_edit.js";
 import { arcPath, arrowTip, beforeTip, heroSize, lanePath, placeLabels, riseOf, strokeWithin } from "./geometry.js";
 
 export const DRAWN_BOTH = 10;
+const SIGN = 32; // pixels: A and B stay at the left of one line
 const LANE = 16; // the margin that arcs from line to line run in; view.css has the same
 const LANE_WIDTH = 6;
 const PRESENTED = 0.42; // of the screen's height
@@ -124,7 +125,9 @@ export class Duo {
     const width = this.root.clientWidth;
     if (!width || !this.records) return;
     this.present = present;
-    this.size = Math.min(heroSize(this.characters, width, present), present ? 60 : 33);
+    this.line = isOneLine(this.characters, width, present);
+    this.root.classList.toggle("line", this.line);
+    this.size = this.line ? LINE_SIZE : Math.min(heroSize(this.characters, width, present), present ? 60 : 33);
     this.place(width);
     while (present && this.size > SMALLEST_PRESENTED && this.root.scrollHeight > innerHeight * PRESENTED) {
       this.size *= 0.9;
@@ -134,7 +137,8 @@ export class Duo {
 
   // Lay the words out at the present size, and read where they stand.
   place(width) {
-    this.arcs.setAttribute("height", 0); // or the last layout would count as content
+    for (const side of ["width", "height"]) this.arcs.setAttribute(side, 0); // or the last layout would count as content
+    this.labels.replaceChildren();
     this.root.style.setProperty("--size", `${this.size.toFixed(1)}px`);
     this.readBoxes();
     const known = this.boxes.flat().filter(Boolean);
@@ -147,9 +151,17 @@ export class Duo {
     this.root.classList.toggle("scrolls", Math.max(...known.map((box) => box.line)) > 3 && !this.present);
     this.readBoxes();
     this.width = width;
-    this.arcs.setAttribute("viewBox", `0 0 ${width} ${this.root.scrollHeight}`);
-    this.arcs.setAttribute("width", width);
+    this.wide = this.line ? Math.max(width, this.words.offsetWidth) : width;
+    this.arcs.setAttribute("viewBox", `0 0 ${this.wide} ${this.root.scrollHeight}`);
+    this.arcs.setAttribute("width", this.wide);
     this.arcs.setAttribute("height", this.root.scrollHeight);
+  }
+
+  // In one line that scrolls, a word and the one it looks at come into sight.
+  reveal(column, target = column) {
+    if (!this.line) return;
+    const [from, to] = [column, target].map((place) => this.boxes[0][place] ?? this.boxes[1][place]);
+    this.root.scrollLeft = (from.x + to.x - this.width - SIGN) / 2;
   }
 
   readBoxes() {
@@ -161,7 +173,7 @@ export class Duo {
         const rect = unit.getBoundingClientRect();
         const centre = rect.top - origin.top + rect.height / 2 + this.root.scrollTop;
         const line = tops.indexOf(Math.round(this.columns[i].getBoundingClientRect().top));
-        return { x: rect.left - origin.left + rect.width / 2, width: rect.width, top: centre - this.size * 0.6, bottom: centre + this.size * 0.6, line };
+        return { x: rect.left - origin.left + this.root.scrollLeft + rect.width / 2, width: rect.width, top: centre - this.size * 0.6, bottom: centre + this.size * 0.6, line };
       }),
     );
   }
@@ -169,17 +181,18 @@ export class Duo {
   // shown: {links: [A, B] of {from, to, weight} in columns, from, to, pointed, masses: Map(column → [a, b])}
   draw(shown, paint) {
     const scale = Math.max(0.55, Math.min(1.4, this.size / 36)) * (this.root.classList.contains("many") ? 0.6 : 0.85);
+    const isRest = (side, { to }) => this.isSpecial(side, to) && to !== shown.to;
     this.shapes = [0, 1].flatMap((side) =>
       shown.links[side]
         .slice(0, DRAWN_BOTH)
-        .sort((x, y) => x.weight - y.weight)
+        .sort((x, y) => isRest(side, y) - isRest(side, x) || x.weight - y.weight)
         .filter((link) => this.boxes[side][link.from] && this.boxes[side][link.to])
         .map((link) => {
           const [from, to] = [this.boxes[side][link.from], this.boxes[side][link.to]];
           const width = Math.min(strokeWithin(link, this.boxes[side], scale), from.line === to.line ? Infinity : LANE_WIDTH);
           const tip = from !== to;
           const d = this.wayOf(from, tip ? beforeTip(to, tipOf(width)) : to, side);
-          return { d, width, tip, colour: css(at(paint.ramp, 0.3 + 0.7 * Math.min(link.weight, 1))) };
+          return { d, width, tip, colour: css(colourOf(link, isRest(side, link), paint)) };
         }),
     );
     this.arcs.replaceChildren(...this.shapes.map((s) => vector("path", { d: s.d, fill: "none", stroke: s.colour, "stroke-width": s.width.toFixed(2) })),
@@ -195,6 +208,10 @@ export class Duo {
     });
   }
 
+  isSpecial(side, column) {
+    return Boolean(this.units[side][column]?.classList.contains("special"));
+  }
+
   // A's arcs from line to line run through the left margin, B's through the right one: never across words.
   wayOf(from, to, side) {
     if (from.line === to.line) return arcPath(from, to, side ? -1 : 1, this.most);
@@ -204,13 +221,14 @@ export class Duo {
   drawLabels(shown) {
     const wanted = [...shown.masses].map(([column, pair]) => {
       const loud = Math.max(...pair.filter((w) => w !== null));
-      return { column, pair, weight: loud + (shown.to === column ? 2 : 0), strong: loud >= 0.2 || shown.to === column };
+      const isSpecial = this.isSpecial(0, column) || this.isSpecial(1, column);
+      return { column, pair, weight: loud + (shown.to === column ? 2 : 0), strong: (loud >= 0.2 && !isSpecial) || shown.to === column };
     });
     const place = ({ column, pair, weight, strong }) => {
       const box = this.boxes[0][column] ?? this.boxes[1][column];
       return { column, pair, weight, strong, x: box.x, line: box.line, width: (strong ? 62 : 48) * (this.present ? 1.3 : 1) };
     };
-    this.placed = placeLabels(wanted.map(place), this.width, 1, this.columns.map((_, column) => this.boxes[0][column] ?? this.boxes[1][column]));
+    this.placed = placeLabels(wanted.map(place), this.wide, 1, this.columns.map((_, column) => this.boxes[0][column] ?? this.boxes[1][column]));
     this.labels.replaceChildren(
       ...this.placed.flatMap((label) =>
         label.pair.map((weight, side) => {

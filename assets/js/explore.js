@@ -40,6 +40,7 @@ export class Explore {
       this.headNow = null;
       this.valuesOf = null;
       this.valuesNow = null;
+      this.opened = null;
       this.mine = {};
       this.state.pair = "all";
       this.state.sort = "layer";

@@ -211,11 +211,11 @@ test("ticks leave room for a label and begin with the first", () => {
 });
 
 // The labels under three words; `make` needs elements, of which nothing is read here.
-function labelled(shown, links) {
+function labelled(shown, links, specials = [0, 0, 0]) {
   globalThis.document = { createElement: () => ({ style: {}, setAttribute() {}, append() {} }) };
   const view = Object.create(sentence.Sentence.prototype);
   const boxes = [100, 300, 500].map((x) => ({ x, bottom: 50, line: 0 }));
-  Object.assign(view, { boxes, width: 600, size: 30, present: false, root: { classList: { contains: () => false } }, labels: { replaceChildren() {} } });
+  Object.assign(view, { record: { specials }, boxes, width: 600, size: 30, present: false, root: { classList: { contains: () => false } }, labels: { replaceChildren() {} } });
   view.drawLabels(shown, links);
   delete globalThis.document;
   return view.placed.map(({ unit, weight, strong }) => [unit, Number(weight.toFixed(6)), strong]);
@@ -226,6 +226,12 @@ test("a label under a word is the mean of what the pinned words give it, unless 
   assert.deepEqual(labelled({ from: [0, 2] }, links), [[1, 0.35, true]]);
   assert.deepEqual(labelled({ from: [0, 2], exact: new Map([[1, 0.75], [0, 0.004]]), to: 0 }, links), [[0, 0.004, true], [1, 0.75, true]]);
   assert.deepEqual(labelled({ from: [] }, links), [[1, 0.4, true], [2, 0.05, false]]);
+});
+
+test("a special token's label stays small beside a word's, unless it was asked for", () => {
+  const links = [{ from: 2, to: 0, weight: 0.6 }, { from: 2, to: 1, weight: 0.2 }];
+  assert.deepEqual(labelled({ from: [2] }, links, [1, 0, 0]), [[0, 0.6, false], [1, 0.2, true]]);
+  assert.deepEqual(labelled({ from: [2], to: 0 }, links, [1, 0, 0]), [[0, 0.6, true], [1, 0.2, true]]);
 });
 
 // ---- saved pictures

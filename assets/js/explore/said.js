@@ -3,7 +3,7 @@ import { cannotSee, maskNote, rowNote, sharingInWords } from "../causal.js";
 import { hintAcross, sources } from "../cross.js";
 import { make, write } from "../dom.js";
 import { percent } from "../format.js";
-import { ghostInWords, unitBefore } from "../ghost.js";
+import { changesInWords, ghostInWords, unitBefore } from "../ghost.js";
 import { drawMeasure } from "../measure.js";
 import { meanRow } from "../numbers.js";
 import { fillFacts, spokenOnce } from "../parts.js";
@@ -29,6 +29,9 @@ function sentenceNow(view) {
   const named = title + byMeasure(view.record);
   if (!pins.length) return headInWords(named, names, view.matrixNow, (q, k) => betweenWords(view.record, q, k), verbOf(view.record));
   const row = meanRow(view.matrixNow, n, pins);
+  const ghost = to === null ? ghostNow(view, pins) : null;
+  const changes = ghost && changesInWords(ghost, row, view.record);
+  if (changes) return `${named}: ${changes}.`;
   if (to === null || noneSees(view.record, pins, to)) return findingInWords(named, names, pins, row, view.record) + sinkInWords(view.record, view.headNow, pins);
   const kind = kindOf(view.record);
   const subject = (view.record.per ?? "head") === "head" ? view.headNow : title;
@@ -76,6 +79,8 @@ function hintOf(view) {
 
 function notesOf(record) {
   const notes = [];
+  const special = [...new Set(record.named.filter((_, i) => record.specials[i]).map((name) => name.replace(/[₀-₉]+$/, "")))];
+  if (special.length && !sources(record)) notes.push(`Grey arcs lead to special tokens (${special.join(", ")}), not to words.`);
   if (record.packing === "small") notes.push("A cell of a small picture is the strongest link under it.");
   if (globalThis.headscope?.live === false && record.packing === "small") notes.push(heldInWords(record));
   if (record.causal) notes.push("Triangular: each token sees only itself and earlier tokens.");

@@ -141,7 +141,7 @@ def _picture(
     roles: Mapping[Head, Role],
 ) -> None:
     plain = replace(request, measure=MEASURES[0], unit=UNITS[0], specials=SPECIALS[0])
-    keep = cache.picture_parts((plain.run, record.model.digest, *cache.drawn(plain)))
+    keep = cache.keeper(plain)
     payload = record_payload(cache.grid(plain, record), record.tokens, record.model.title, roles, keep)
     data = {
         "off": [head_name(head) for head in query.heads],

@@ -61,7 +61,7 @@ def compare_picture(a: Context, b: Context, *, is_ready: bool) -> Picture:
         b.grid,
         b.record.tokens,
         titles,
-        keeps=(cache.picture_parts(a.key), cache.picture_parts(b.key), cache.picture_parts(a.key, b.key)),
+        keeps=(cache.keeper(a.request), cache.keeper(b.request), cache.keeper(a.request, b.request)),
         abouts=(a.about, b.about),
     )
     view = compare_view_payload(
@@ -80,7 +80,8 @@ def _names(records: Sequence[Payload]) -> list[str]:
 
 def _record(context: Context, roles: Mapping[Head, Role]) -> Payload:
     tokens, title = context.record.tokens, context.record.model.title
-    return record_payload(context.grid, tokens, title, roles, cache.picture_parts(context.key), context.about)
+    keep = cache.keeper(context.request)
+    return record_payload(context.grid, tokens, title, roles, keep, context.about)
 
 
 def measure_switch(contexts: Sequence[Context]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ In: a `Request`. Out: a `Context`; none after the page has said why. The session
 words the selection moves.
 """
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import streamlit as st
@@ -53,11 +53,6 @@ class Context:
     def about(self) -> Payload:
         """The kind of the picture's numbers: see `record_payload`."""
         return about(self.record, self.grid, measures.BY_KEY[self.request.measure])
-
-    @property
-    def key(self) -> Hashable:
-        """The name under which results of this grid are cached."""
-        return self.request.run, self.model.fingerprint, *cache.drawn(self.request)
 
 
 def contexts_of(*requests: Request) -> list[Context]:

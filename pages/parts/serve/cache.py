@@ -6,7 +6,7 @@ the model's weights, and what was made of it. Streamlit's own caches are not use
 
 from collections.abc import Callable, Hashable
 from contextlib import nullcontext
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import streamlit as st
 
@@ -107,15 +107,16 @@ def _measured(request: Request, traced: AttentionRecord, quiet: bool) -> FloatAr
     return of_run(request.run, used, ("measure", request.measure), make)
 
 
-def picture_parts(*grids: Hashable) -> Keep:
-    """Return what keeps the parts of a picture of grids that are cached under these names: see `record_payload`."""
-
-    def keep(part: Hashable, make: Any) -> Payload:
-        return store.STORE.get(("picture", grids, part), make)
-
-    return keep
-
-
 def drawn(request: Request) -> tuple[Hashable, ...]:
     """What of a run is drawn: with the run it names a grid."""
     return request.measure, request.words, request.specials
+
+
+def keeper(*requests: Request) -> Keep:
+    """Return what caches the parts of a picture of these requests: see `record_payload`."""
+
+    def keep(part: Hashable, make: Callable[[], Payload]) -> Payload:
+        names = tuple((request.run, model(request).fingerprint, *drawn(request)) for request in requests)
+        return store.STORE.get(("picture", names, part), make)
+
+    return keep
