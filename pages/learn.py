@@ -2,12 +2,12 @@
 
 from pages.parts.frame import shell
 from pages.parts.learn.lesson import lesson_view, style
-from pages.parts.learn.reading import glossary_view, quiz_view
+from pages.parts.learn.quiz import glossary_view, quiz_view
 from pages.parts.learn.teacher import teacher_view
 
 
 def draw() -> None:
-    """The lesson, or the part that the address names."""
+    """Draw the lesson, or the part that the URL names."""
     shown = shell.tab_of("Learn")
     request = shell.page(
         "Learn", question="How does multi-head attention work?", shown=shell.Shown(sentence=shown == "Lesson")

@@ -128,7 +128,7 @@ def _baselines(
     back = np.array([example.query - example.key for example in examples])
     true, every = np.zeros((len(fixed), len(back))), np.zeros(len(back))
     for passage in {example.passage for example in examples}:
-        n = pairs[passage].of.shape[-1]
+        n = pairs[passage].holds.shape[-1]
         is_inside = np.abs(back) < n
         places = back[is_inside] + n - 1
         true[:, is_inside] += pairs[passage].counts[:, places]

@@ -48,7 +48,7 @@ def dormant_cases(model: Model, corpus: str, options: Options | None = None) -> 
             special = np.array([piece.special for piece in tokens.pieces])
             is_sink = np.pad(attention_sinks(special, model.is_causal), (0, weights.shape[-1] - len(tokens)))
             rows = np.flatnonzero(~is_sink[: len(tokens)])
-            short.append((norms[:, i, :, rows] < SHORT).reshape(len(rows), -1))
+            short.append((norms[:, i, :, rows] < SHORT).reshape(len(rows), -1).astype(np.float32))
             mass.append(weights[:, i, :, rows][..., is_sink].sum(-1).reshape(len(rows), -1))
             clusters += [sentence.cluster] * len(rows)
         if stop and stop():

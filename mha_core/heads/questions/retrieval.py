@@ -119,7 +119,8 @@ class RetrievalCollector:
     @property
     def pairs(self) -> FloatArray:
         """True where a head is right in both texts of a pair, (pair, head)."""
-        return np.stack([self.right[::2], self.right[1::2]]).all(0).astype(np.float32)
+        pairs: FloatArray = np.logical_and(self.right[::2], self.right[1::2]).astype(np.float32)
+        return pairs
 
     def scored(self, corpus: str, asks: str) -> ScoredCases:
         """Return the question, put as `asks`."""

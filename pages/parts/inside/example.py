@@ -21,9 +21,10 @@ from pages.parts.frame.mounts import heard_from
 from pages.parts.frame.page_text import markup, say
 from pages.parts.frame.request import Request
 from pages.parts.inside.changes import MAX_NUMBER
-from pages.parts.inside.link_controls import is_on, linked
+from pages.parts.inside.controls import is_on, linked
 from pages.parts.inside.scene import WalkState
-from pages.parts.inside.walk import show
+from pages.parts.inside.screens import show
+from pages.parts.inside.walk import walk_screens
 from pages.parts.picture.tiles import Board, token_row
 
 START = {"X": X, **{f"W_{name}{i}": W for name in "qkv" for i, W in ((1, W1), (2, W2))}}
@@ -66,7 +67,7 @@ def example_view(request: Request) -> None:
         "token": partial(_follow, picture, "token"),
         "head": partial(_choose_head, picture),
     }
-    show(scene, on_event=on_event, cells=typed)
+    show("example", walk_screens(scene), scene, on_event=on_event, cells=typed)
 
 
 def _change(values: Mapping[str, str | None]) -> None:

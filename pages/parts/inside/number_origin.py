@@ -39,9 +39,9 @@ def first_cell(scene: WalkState, name: str) -> Cell | None:
     if name in OF_ALL_HEADS:
         return None
     if name in ("raw", "scores", "weights"):
-        return name, i, int(scene.now.weights[scene.h, i, : len(scene.there)].argmax())
+        return name, i, int(scene.run.weights[scene.h, i, : len(scene.there)].argmax())
     if name in SUMS:
-        return name, i, int(np.abs(table_of(scene.now, scene.h, name)[i]).argmax())
+        return name, i, int(np.abs(table_of(scene.run, scene.h, name)[i]).argmax())
     return (name, i, 0) if name == "X" else None
 
 
@@ -79,7 +79,7 @@ def _origin(board: Board, scene: WalkState, name: str, i: int, j: int) -> list[B
         source = "learned in training." if scene.trained else "untrained."
         return [paragraph(f"b_o, number {j + 1}: **{digits(float(scene.sizes.b_o[j]))}**, {source}")]
     if name == "X":
-        text = f"X of {{token}}, number {j + 1}: **{scene.now.x[i, j]:.4f}**".replace("-", "−")
+        text = f"X of {{token}}, number {j + 1}: **{scene.run.x[i, j]:.4f}**".replace("-", "−")
         return [paragraph(text, token=scene.labels[i])]
     if name == "scores":
         return _score(scene, i, j)
@@ -88,7 +88,7 @@ def _origin(board: Board, scene: WalkState, name: str, i: int, j: int) -> list[B
 
 def _sum(board: Board, scene: WalkState, name: str, i: int, j: int) -> Block:
     """Return the products that add up to a number, and the bias."""
-    product = origin(scene.now, scene.h, name, i, j)
+    product = origin(scene.run, scene.h, name, i, j)
     left, right, title, terms = _names(scene, name, i, j)
     shows_all = scene.cell is not None and OF_ALL_HEADS.get(scene.cell[0]) == name
     owner = f" of head {scene.h + 1}" if shows_all else ""  # the output below the heads' parts is no head's
@@ -131,7 +131,7 @@ def _names(scene: WalkState, name: str, i: int, j: int) -> tuple[str, str, str, 
 
 def _score(scene: WalkState, i: int, j: int) -> list[Block]:
     """Return how a score arises and, in a real layer, a box to type another."""
-    run, h = scene.now, scene.h
+    run, h = scene.run, scene.h
     names = {"token": scene.labels[i], "other": scene.labels[j]}
     if not run.allowed[i, j]:
         text = "{token} cannot see {other}: the mask adds −∞, so the weight is exactly 0."
@@ -153,7 +153,7 @@ def _score(scene: WalkState, i: int, j: int) -> list[Block]:
 
 def _weight(scene: WalkState, name: str, i: int, j: int) -> list[Block]:
     """Return where a number of a matrix comes from, and a box to type another."""
-    value, before = (float(array_of(scene, name, run)[i, j]) for run in (scene.now, scene.plain))
+    value, before = (float(array_of(scene, name, run)[i, j]) for run in (scene.run, scene.plain))
     source = "learned in training" if scene.trained else "drawn at random"
     label = f"{name}, row {i + 1}, column {j + 1}"
     return [
@@ -170,7 +170,7 @@ def _box(label: str, cell: Cell, value: float, before: float | None) -> Block:
 
 def _in_products(scene: WalkState, j: int) -> str:
     """Say where number j of a query or a key is in its products: rotation mixes the two of a pair."""
-    rotary = scene.now.rotary
+    rotary = scene.run.rotary
     half = rotary.d_k // 2 if rotary else 0
     if rotary is None or j % half >= rotary.n_turned:
         return f"number {j + 1}"
@@ -192,16 +192,16 @@ def fed_by(scene: WalkState, name: str, i: int, j: int) -> str:
     if name in MATRICES:
         source = "z" if name == "W_o" else "every token"
         target = "the output" if name == "W_o" else name[-1].upper()
-        numbers = count_noun(scene.now.n, "number")
+        numbers = count_noun(scene.run.n, "number")
         return f"It multiplies number {i + 1} of {source}. Next: column {j + 1} of {target} ({numbers})."
-    if name == "scores" and not scene.now.allowed[i, j]:
+    if name == "scores" and not scene.run.allowed[i, j]:
         return ""
     text = {
         "X": f"q, k and v of {{token}} in {heads}, times row {j + 1} of W_q, W_k and W_v.",
         "Q": f"the row of {{token}} in Q Kᵀ ({_in_products(scene, j)} of each product).",
         "K": f"the column of {{token}} in Q Kᵀ ({_in_products(scene, j)} of each product).",
         "V": f"{number} of every z, times the weight of {{token}}.",
-        "raw": f"divide by {scene.now.divisor:.4g}.",
+        "raw": f"divide by {scene.run.divisor:.4g}.",
         "scores": "softmax over the row of {token}.",
         "weights": f"all {sizes.d_v} numbers of z of {{token}}, times the value.",
         "z": f"all {sizes.d_model} numbers of the output of {{token}}, times {row}.",

@@ -88,7 +88,9 @@ def unasked(request: Request, table: RoleTable) -> str:
     missing = [OF_DECODERS[kind] for kind in OF_DECODERS if kind not in counts(table)]
     model = loading.model(request) if missing else None
     text = list[str]()
-    for heads, check in missing if model is not None and model.info.is_causal else ():
+    if model is None or not model.info.is_causal:
+        return ""
+    for heads, check in missing:
         try:
             check(model)
         except InputError as flaw:

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from mha_core.display_names import head_name
-from mha_core.layer import query_steps
+from mha_core.display_names import head_name, percent
+from mha_core.layer import query_steps, shares
 from pages.parts.frame.page_text import visible
-from pages.parts.inside.arrays import LOOKS, ROOM, array_of, drawn, with_change, with_height
+from pages.parts.inside.arrays import LOOKS, ROOM, array_of, bars, drawn, with_change, with_height
 from pages.parts.inside.key_groups import groups_block
 from pages.parts.inside.scene import SHOWN_KEYS, WalkState
-from pages.parts.inside.selectable import DOTS, LABELS, WORDS, heads_of, tokens_of
+from pages.parts.inside.selectable import BARS, DOTS, LABELS, WORDS, heads_of, tokens_of
 from pages.parts.inside.written_sums import digits, written_softmax
 from pages.parts.picture.tiles import Block, Board, column, op, paragraph, row
 
@@ -22,13 +22,24 @@ ROWS = 16  # of a table on a screen; the rest is one line
 Blocks = list[Block]
 
 
+def sentence(board: Board, scene: WalkState) -> Blocks:
+    """Draw the tokens, each with the attention that the followed one gives it; hatched where it cannot see."""
+    attention = np.full((len(scene.labels), 1), np.nan)
+    attention[: len(scene.weights), 0] = scene.weights
+    texts = [percent(share) if np.isfinite(share) else "later" for share in attention[:, 0]]
+    name, note = f"attention from {visible(scene.token)}", f"head {head_name(scene.head)}"
+    block = bars(
+        board, name, attention, scene.labels, texts, id="tokens", note=note, cols=["attention"], top=1
+    )
+    return [tokens_of(scene, block, BARS)]
+
+
 def x(board: Board, scene: WalkState) -> Blocks:
     """Draw the rows that attention is given; those of the worked example can be typed over."""
     if not scene.small:
         return [drawn(board, scene, "X")]
     note = "two tokens of four numbers; type others"
-    tiles = board.matrix("X", scene.now.x, "tiles", id="X", rows=scene.labels, editable=True, note=note)
-    return [tiles]
+    return [board.matrix("X", scene.run.x, "tiles", id="X", rows=scene.labels, editable=True, note=note)]
 
 
 def qkv(board: Board, scene: WalkState) -> Blocks:
@@ -41,31 +52,24 @@ def qkv(board: Board, scene: WalkState) -> Blocks:
         tokens = {} if name == "Q" else {"unlabelled": True}  # they stand beside Q
         picture = with_change(board, scene, name, with_height(name, room), **tokens)
         columns.append(column(*picture, size="slim"))
-    if not scene.with_matrices:
-        return [row(*columns)]
-    return [row(*(_projection(board, scene, name) for name in "qkv")), row(*columns)]
+    matrices = [row(*(_projection(board, scene, name) for name in "qkv"))] if scene.with_matrices else []
+    return [*matrices, row(*columns)]
 
 
 def _projected_by_hand(board: Board, scene: WalkState) -> Blocks:
     """Draw the example's matrices to type into, and what they make of X."""
-    sizes, i = scene.sizes, scene.h + 1
-    names = "q" if scene.together else "qkv"
+    i, names = scene.h + 1, "q" if scene.together else "qkv"
     note = "for Q, K and V" if scene.together else ""
-    matrices = [
-        board.matrix(
-            f"W{i}" if scene.together else f"W_{name}{i}", getattr(sizes, f"W_{name}")[scene.h], "tiles",
-            id=f"W_{name}{i}", note=note, editable=True, hue="",
-        )
-        for name in names
-    ]  # fmt: skip
-    results = []
-    for name in names.upper():
-        title = f"Q{i} = K{i} = V{i}" if scene.together else f"{name}{i}"
-        results.append(drawn(board, scene, name, replace(LOOKS[name], name=title)))
-    x = board.matrix("X", scene.now.x, "tiles", id="X", rows=scene.labels)
-    if scene.together:
-        return [row(x, op("×"), *matrices, op("="), *results)]
-    return [row(x, op("×"), *matrices), row(*results)]
+    matrices, results = [], []
+    for name in names:
+        W, title, result = getattr(scene.sizes, f"W_{name}")[scene.h], f"W_{name}{i}", f"{name.upper()}{i}"
+        ident = title
+        if scene.together:
+            title, result = f"W{i}", f"Q{i} = K{i} = V{i}"
+        matrices.append(board.matrix(title, W, "tiles", id=ident, note=note, editable=True, hue=""))
+        results.append(drawn(board, scene, name.upper(), replace(LOOKS[name.upper()], name=result)))
+    product = [board.matrix("X", scene.run.x, "tiles", id="X", rows=scene.labels), op("×"), *matrices]
+    return [row(*product, op("="), *results)] if scene.together else [row(*product), row(*results)]
 
 
 def _projection(board: Board, scene: WalkState, name: str) -> Block:
@@ -91,7 +95,7 @@ def _projection(board: Board, scene: WalkState, name: str) -> Block:
 
 def heads(board: Board, scene: WalkState) -> Blocks:
     """Draw one wide product, cut into the heads' shares, and which heads share keys."""
-    sizes, run = scene.sizes, scene.now
+    sizes, run = scene.sizes, scene.run
     q = run.q if run.q_unrotated is None else run.q_unrotated
     h, d_k = len(q), sizes.d_k
     owner = tuple(map(sizes.kv_head, range(h)))
@@ -107,15 +111,13 @@ def heads(board: Board, scene: WalkState) -> Blocks:
 
 def _head_marks(h: int, width: int, chosen: int) -> dict[str, Any]:
     """Return where an array of all heads is cut, and which columns are those of the chosen head."""
-    return {
-        "cuts": [width * i for i in range(1, h)],
-        "slice": [chosen * width, (chosen + 1) * width],
-    }
+    cuts = [width * i for i in range(1, h)]
+    return {"cuts": cuts, "slice": [chosen * width, (chosen + 1) * width]}
 
 
 def scaled(board: Board, scene: WalkState) -> Blocks:
     """Draw the scores, divided and masked."""
-    run, origins = scene.now, None
+    run, origins = scene.run, None
     scores = array_of(scene, "scores")
     if scene.small:
         origins = [
@@ -127,26 +129,24 @@ def scaled(board: Board, scene: WalkState) -> Blocks:
 
 def weights(board: Board, scene: WalkState) -> Blocks:
     """Draw the attention weights, and of a real layer the followed token's softmax beside them."""
-    origins = written_softmax(scene) if scene.small else None
-    picture = drawn(board, scene, "weights", origins=origins)
     if scene.small:
-        return [picture]
+        return [drawn(board, scene, "weights", origins=written_softmax(scene))]
     block = softmax_block(board, scene)
-    shares = tokens_of(scene, block, f"tbody tr[data-key] {WORDS}", block["shown"])
-    return [row(picture, column(shares, size="narrow"))]
+    shown = tokens_of(scene, block, f"tbody tr[data-key] {WORDS}", block["shown"])
+    return [row(drawn(board, scene, "weights"), column(shown, size="narrow"))]
 
 
 def softmax_block(board: Board, scene: WalkState) -> Block:
     """Draw one row: scores to type over, powers, weights, and the weights before a change."""
-    run, h, cell = scene.now, scene.h, scene.cell
-    is_chosen = cell is not None and cell[0] == "weights"
-    i = cell[1] if cell and is_chosen else scene.query
+    run, h, cell = scene.run, scene.h, scene.cell
+    chosen_cell = cell if cell is not None and cell[0] == "weights" else None
+    i = chosen_cell[1] if chosen_cell else scene.query
     n = run.seen(i)
     scores = np.where(run.allowed[i, :n], run.scores[h, i, :n], np.nan)
     powers = np.exp(scores - np.nanmax(scores)) if np.isfinite(scores).any() else scores
     weights = run.weights[h, i, :n]
     edited = [edit.key for edit in run.edits.scores if (edit.head, edit.query) == (h, i) and edit.key < n]
-    chosen = cell[2] if cell and is_chosen else int(weights.argmax())
+    chosen = chosen_cell[2] if chosen_cell else int(weights.argmax())
     first = [key for key in dict.fromkeys((*edited, chosen)) if key < n][:ROWS]
     largest = [int(key) for key in np.argsort(-weights, kind="stable") if key not in first]
     return {
@@ -171,22 +171,17 @@ def z(board: Board, scene: WalkState) -> Blocks:
     return [row(column(values, size="narrow"), column(*means, size="narrow"))]
 
 
-def one_query(board: Board, scene: WalkState) -> Blocks:
-    """Draw one query's row, number by number."""
-    block = {**follow_block(board, scene, ROWS), "tight": True}
-    return [tokens_of(scene, block, f"tbody tr[data-token] {WORDS}", block["shown"])]
-
-
-def follow_block(board: Board, scene: WalkState, most: int = SHOWN_KEYS) -> Block:
-    """Draw the row of one query, element by element, for the keys it looks at most."""
-    run = scene.now
+def follow_block(board: Board, scene: WalkState, most: int = SHOWN_KEYS, **options: str) -> Block:
+    """Draw the row of one query, element by element, for the keys it looks at most; their words can be chosen."""
+    run = scene.run
     steps = query_steps(run, scene.h, scene.query)
-    shown = np.sort(np.argsort(-steps.weights, kind="stable")[:most])
-    return {
+    shown = np.sort(np.argsort(-steps.weights, kind="stable")[:most]).tolist()
+    block = {
         "type": "follow",
+        "tight": True,
         "tokens": [visible(label) for label in scene.there],
         "query": scene.query,
-        "shown": shown.tolist(),
+        "shown": shown,
         "d_k": run.q.shape[-1],
         "d_v": run.v.shape[-1],
         "divisor": run.divisor,
@@ -198,7 +193,9 @@ def follow_block(board: Board, scene: WalkState, most: int = SHOWN_KEYS) -> Bloc
         "weights": board.put(steps.weights),
         "weighted": board.put(steps.weighted),
         "z": board.put(steps.context),
+        **options,
     }
+    return tokens_of(scene, block, f"tbody tr[data-token] {WORDS}", shown)
 
 
 def concatenated(board: Board, scene: WalkState) -> Blocks:
@@ -207,18 +204,17 @@ def concatenated(board: Board, scene: WalkState) -> Blocks:
     pictures = with_change(board, scene, "Z", note="[z₁ | z₂ | … ]", **_head_marks(h, d_v, scene.h))
     if scene.small:
         return pictures
-    return [*pictures, heads_of(scene, board.sheets("z", scene.now.context, chosen=scene.h), "figure")]
+    return [*pictures, heads_of(scene, board.sheets("z", scene.run.context, chosen=scene.h), "figure")]
 
 
 def output(board: Board, scene: WalkState) -> Blocks:
     """Draw the output; of the example beside Z and W_o, of a real layer above the head's rows of W_o if wanted."""
     note = "= Z W_o" + ("" if scene.sizes.b_o is None else " + b_o")
-    look = with_height("output", (0.36 if scene.changed else 0.6) * ROOM)
-    pictures = with_change(board, scene, "output", look, note=note)
+    pictures = with_change(board, scene, "output", note=note)
     if scene.small:
-        z = drawn(board, scene, "Z", cells=False, note="[z₁ | z₂]")
+        joined = drawn(board, scene, "Z", cells=False, note="[z₁ | z₂]")
         W_o = board.matrix("W_o", scene.sizes.W_o.reshape(-1, scene.sizes.d_model), "tiles", id="W_o")
-        return [row(column(z, *pictures), W_o)]
+        return [row(column(joined, *pictures), W_o)]
     if not scene.with_matrices:
         return pictures
     note = f"the {scene.sizes.d_v} rows of head {scene.h + 1}: its z times these is its contribution"
@@ -228,10 +224,26 @@ def output(board: Board, scene: WalkState) -> Blocks:
 def parts(board: Board, scene: WalkState) -> Blocks:
     """Draw each head's contribution to the followed token, b_o where there is one, and their sum."""
     h, bias = scene.sizes.n_heads, scene.sizes.b_o is not None
-    rows = [*(head_name((scene.head[0], i)) for i in range(h)), *(["b_o"] if bias else []), "output"]
     values = array_of(scene, "parts")
     picture = board.matrix(
-        "contributions", values, id="parts", legend=False, cells=True, rows=rows, high=14 if h <= 20 else 6,
+        "contributions", values, id="parts", legend=False, cells=True, high=14 if h <= 20 else 6,
+        rows=[*scene.heads, *(["bₒ"] if bias else []), "output"],
         note="each head, b_o, output" if bias else "each head, output", wide=min(40.0, 300 / values.shape[1]),
     )  # fmt: skip
-    return [heads_of(scene, picture, LABELS)]
+    return [*contribution_bars(board, scene), heads_of(scene, picture, LABELS)]
+
+
+def contribution_bars(board: Board, scene: WalkState) -> Blocks:
+    """Draw the length of what each head, and b_o, adds to the followed token, with its share of the output."""
+    parts, b_o = shares(scene.run, scene.query), scene.sizes.b_o
+    rows = list(zip(scene.heads, parts.norms, parts.share, parts.cosine, strict=True))
+    if b_o is not None:
+        norm = float(np.linalg.norm(b_o))
+        rows.append(("bₒ", norm, parts.bias_share, parts.bias_share * parts.output_norm / (norm or 1.0)))
+    names, lengths, share, cosine = map(list, zip(*rows, strict=True))
+    texts = [f"{length:.2f} · {percent(part)}" for length, part in zip(lengths, share, strict=True)]
+    block = bars(
+        board, "lengths", np.stack([lengths, share, cosine], axis=1), names, texts, id="lengths",
+        cols=["length", "share", "cosine"], note=f"with the share of the output of {visible(scene.token)}",
+    )  # fmt: skip
+    return [heads_of(scene, block, BARS)]

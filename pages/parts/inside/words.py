@@ -18,18 +18,18 @@ Words = list[str | Block]
 
 def sentence(scene: WalkState) -> Words:
     """Say how many tokens there are, and where the followed one looks most."""
-    weights = scene.now.weights[scene.h, scene.query, : len(scene.there)]
+    weights = scene.weights
     best, name = int(weights.argmax()), head_name(scene.head)
     if scene.small:
         opening = (
             "Attention on paper: two [[token|tokens]] of four numbers, two [[head|heads]] of two. Click a number to "
             "see how it arises; edit X or any matrix."
         )
-    elif scene.now.n == 1:
+    elif scene.run.n == 1:
         opening = "Your sentence is **one** [[token]]: {token}."
     else:
         opening = (
-            f"Your sentence becomes **{scene.now.n}** [[token|tokens]]. We follow {{token}}; click another token to "
+            f"Your sentence becomes **{scene.run.n}** [[token|tokens]]. We follow {{token}}; click another token to "
             "change."
         )
     if weights.any():
@@ -38,7 +38,7 @@ def sentence(scene: WalkState) -> Words:
             "the attention from {token}. Where does that number come from?"
         )
     else:
-        which = " that {token} could look at" if scene.now.allowed.any() else ""
+        which = " that {token} could look at" if scene.run.allowed.any() else ""
         question = f"Every token{which} is masked."
     names = {"token": scene.token, "best": scene.labels[best]}
     return [opening, paragraph(question, "verdict", **names)]
@@ -46,7 +46,7 @@ def sentence(scene: WalkState) -> Words:
 
 def x(scene: WalkState) -> Words:
     """Say what the rows are that attention is given."""
-    embedding = "its embedding" if scene.now.rotary else "its embedding plus its position"
+    embedding = "its embedding" if scene.run.rotary else "its embedding plus its position"
     start = embedding if scene.head[0] == 0 else f"the output of layer {scene.head[0]}"
     text = (
         "X has one row of four numbers per token, chosen to keep the sums small."
@@ -96,7 +96,7 @@ def heads(scene: WalkState) -> Words:
 
 def scores(scene: WalkState) -> Words:
     """Say what a dot product of query and key means."""
-    hatched = f" {scene.title} is causal: later tokens are hatched." if scene.now.is_causal else ""
+    hatched = f" {scene.title} is causal: later tokens are hatched." if scene.run.is_causal else ""
     return [
         paragraph(
             "Take the dot product of every query with every key. Large means a good match. Row looks at column."
@@ -108,7 +108,7 @@ def scores(scene: WalkState) -> Words:
 def scaled(scene: WalkState) -> Words:
     """Say what the division does to the variance of these very scores, and what is masked."""
     plain, d_k = scene.plain, scene.sizes.d_k
-    after, before = (spread(scene.now.raw(scene.h), by, plain.allowed) for by in (np.sqrt(d_k), 1.0))
+    after, before = (spread(scene.run.raw(scene.h), by, plain.allowed) for by in (np.sqrt(d_k), 1.0))
     mask = "A [[mask]] removes tokens, such as [[padding]] or [[causal|future tokens]]."
     if plain.is_causal:
         mask += f" {scene.title} always masks the future (hatched)."
@@ -124,8 +124,7 @@ def scaled(scene: WalkState) -> Words:
 
 def weights(scene: WalkState) -> Words:
     """Say where the followed token looks most, and what rows sum to."""
-    run, h = scene.now, scene.h
-    visible = run.weights[h, scene.query, : len(scene.there)]
+    run, visible = scene.run, scene.weights
     best = int(visible.argmax())
     which = " that it could look at" if run.allowed.any() else ""
     text = (
@@ -133,7 +132,7 @@ def weights(scene: WalkState) -> Words:
         if visible.any()
         else f"{{token}} looks at nothing: every token{which} is masked."
     )
-    sums = run.weights[h].sum(axis=-1)
+    sums = run.weights[scene.h].sum(axis=-1)
     low, high = percent(sums.min()), percent(sums.max())
     total = f"Each row sums to {low}." if low == high else f"Rows sum to {low} to {high}."
     return [
@@ -164,7 +163,7 @@ def output(scene: WalkState) -> Words:
 def parts(scene: WalkState) -> Words:
     """Say what the output of the followed token is a sum of."""
     bias = "" if scene.sizes.b_o is None else " plus b_o"
-    length = shares(scene.now, scene.query).output_norm
+    length = shares(scene.run, scene.query).output_norm
     return [
         f"The output is a sum of one contribution per head{bias}. For {{token}} its length is "
         f"**{length:.3f}**. A negative share points the other way ([[cosine]])."
@@ -173,7 +172,7 @@ def parts(scene: WalkState) -> Words:
 
 def parity(scene: WalkState) -> Words:
     """Say how far PyTorch is from this layer, with everything that the user changed."""
-    parity, run = parity_of(scene), scene.now
+    parity, run = parity_of(scene), scene.run
     if not parity.rows:
         text = "Every token is masked, so there is nothing to compare: PyTorch gives NaN, this layer 0."
         return [paragraph(text, "verdict")]

@@ -1,11 +1,10 @@
-"""The pictures about claims: kinds of heads, the claim, its tests, what is true besides, the toy model; and the code.
+"""The pictures about claims: kinds of heads, the claim, its tests, other roles, the toy model; and the code.
 
-In: a scene. Out: what stands beside the text; links open the real head.
+In: a scene. Out: parts of the page beside the text; links open the real head.
 """
 
 import html
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 
 import pandas as pd
 import streamlit as st
@@ -22,35 +21,35 @@ from pages.parts.frame.links import link_to
 from pages.parts.frame.page_text import markup, say
 from pages.parts.frame.presets import TIRED, WIDE
 from pages.parts.frame.request import Request
-from pages.parts.inside.hulls import draw_hulls
 from pages.parts.inside.scene import WalkState
 from pages.parts.learn import claims
+from pages.parts.learn.progress import here
 from pages.parts.picture.tiles import Board, column, paragraph
 from pages.parts.serve import cache
 
 TESTS_SEEN = "lesson-tests"
 ZERO_BASED = "L{}H{}, zero-based".format(*claims.HEAD)
-LOW = 250  # pixels of a chart that stands under another picture
 LAYERS = {"Multi-head": "layer.py", "Grouped-query": "grouped.py"}
+PAIR = {"text": TIRED, "text2": WIDE, "against": "sentence"}
 
 
 def kinds(scene: WalkState) -> None:
-    """A row for each kind of role: the head that comes closest, its score, the strongest baseline and the verdict."""
+    """Draw a row for each kind of role: the head that comes closest, its score, the strongest baseline, the verdict."""
     del scene
-    found = claims.best_of_kinds(head_facts.table(EMBEDDED))
-    rows = [{"role in MiniLM": _kind(answer), **_cells(answer, head)} for answer, head in found]
+    best = claims.best_of_kinds(head_facts.table(EMBEDDED))
+    rows = [{"role in MiniLM": _kind(answer), **_cells(answer, head)} for answer, head in best]
     _table(pd.DataFrame(rows), "lesson-kinds", "Kinds of roles in MiniLM, each with its best head")
     say("Score: share of right cases; for a sink, of attention; for a diffuse head, of entropy.")
 
 
 def _kind(answer: QuestionResult) -> str:
-    """The kind of role and what such a head looks for."""
+    """Return a kind of role with what such a head looks for."""
     word, title = KIND_OF[answer.kind].word, answer.question.title
     return title if word in title else f"{word}: {title}"
 
 
 def _cells(answer: QuestionResult, head: Head) -> dict[str, str | float]:
-    """The head as a link to Roles, its score, the strongest baseline's, n, and the verdict."""
+    """Return a head as a link to Roles, its score, the strongest baseline's, n, and the verdict."""
     return {
         "head": link_to("Roles", {"head": head_name(head), "question": answer.key}),
         "score": 100 * float(answer.score[head]),
@@ -61,7 +60,7 @@ def _cells(answer: QuestionResult, head: Head) -> dict[str, str | float]:
 
 
 def _table(frame: pd.DataFrame, key: str, alt: str) -> None:
-    """A table in which heads are links to Roles and shares are percent."""
+    """Draw a table in which heads are links to Roles and shares are percent."""
     share = st.column_config.NumberColumn(format="%.0f%%")
     st.dataframe(
         frame,
@@ -80,13 +79,13 @@ def _table(frame: pd.DataFrame, key: str, alt: str) -> None:
 
 
 def links(places: Mapping[str, str]) -> None:
-    """A line of links, by what they are called."""
+    """Draw a line of links, by their names."""
     items = (f'<a href="{html.escape(to)}" target="_self">{name}</a>' for name, to in places.items())
     markup(f'<p class="hs-links">{" · ".join(items)}</p>')
 
 
 def claim(scene: WalkState) -> None:
-    """The picture that the claim is made from."""
+    """Draw the picture that the claim comes from."""
     del scene
     record = cache.record(Request(TIRED))
     names = [unit.label for unit in piece_units(record.tokens)]
@@ -103,28 +102,28 @@ def claim(scene: WalkState) -> None:
 
 
 def tests(scene: WalkState) -> None:
-    """The tests so far, and the button for the next."""
+    """Draw the tests so far, and the button for the next; after the last, what they say to the vote."""
     del scene
-    names = list(claims.TESTS)
-    seen = st.session_state.get(TESTS_SEEN, 0)
+    names, n_seen = list(claims.TESTS), st.session_state.get(TESTS_SEEN, 0)
     board = Board()
-    if not seen:
+    if not n_seen:
         board.add(paragraph("No test yet. The claim stands.", "big"))
-    for number, test in enumerate(list(claims.TESTS.values())[:seen], 1):
-        asks, got, says = test()
-        asked = paragraph(f"**{number} · {asks}.** {got}.", "result")
-        board.add(column(asked, paragraph(says, "result-said"), size="close"))
-    if seen == len(names):
+    for number, name in enumerate(names[:n_seen], 1):
+        title, result, says = claims.TESTS[name]()
+        text = paragraph(f"**{number} · {title}.** {result}.", "result")
+        board.add(column(text, paragraph(says, "result-said"), size="close"))
+    if n_seen == len(names):
         board.add(paragraph(claims.conclusion(), "verdict"))
+        if vote := here().answers.get("vote"):
+            board.add(paragraph(claims.vote_result(vote), "result-said"))
     board.show("lesson-claim-tests")
     with st.container(horizontal=True, gap="small", key="claim-buttons"):
-        if seen < len(names):
-            label = f"Run test {seen + 1}: {names[seen]}"
-            st.button(label, key="claim-next", type="primary", on_click=_see, args=(seen + 1,))
+        if n_seen < len(names):
+            label = f"Run test {n_seen + 1}: {names[n_seen]}"
+            st.button(label, key="claim-next", type="primary", on_click=_see, args=(n_seen + 1,))
         head = head_name(claims.HEAD)
-        pair = {"text": TIRED, "text2": WIDE, "head": head, "against": "sentence"}
         links({
-            "Compare the two sentences": link_to("Compare", pair),
+            "Compare the two sentences": link_to("Compare", PAIR | {"head": head}),
             "All pronouns in Roles": link_to("Roles", {"head": head, "question": claims.PRONOUNS}),
         })  # fmt: skip
 
@@ -134,15 +133,15 @@ def _see(count: int) -> None:
 
 
 def truth(scene: WalkState) -> None:
-    """What 4-2 does besides, and where 2-4 shows that agreement is not meaning."""
+    """Draw the other roles of 4-2, and where 2-4 shows that agreement is not meaning."""
     del scene
-    found = claims.besides(head_facts.table(EMBEDDED))
-    rows = [{"looks for": answer.question.title, **_cells(answer, head)} for answer, head in found]
-    _table(pd.DataFrame(rows), "lesson-besides", "What heads 4-2 and 2-4 do besides")
+    roles = claims.besides(head_facts.table(EMBEDDED))
+    rows = [{"looks for": answer.question.title, **_cells(answer, head)} for answer, head in roles]
+    _table(pd.DataFrame(rows), "lesson-besides", "Other roles of heads 4-2 and 2-4")
     hard = "; ".join(
         f"{answer.question.title}, {answer.right_where_all_wrong[head]:.0%} of {answer.n_all_wrong:,} "
         f"(chance {answer.chance:.0%})"
-        for answer, head in found
+        for answer, head in roles
         if answer.right_where_all_wrong is not None
     )
     board = Board()
@@ -155,21 +154,20 @@ def truth(scene: WalkState) -> None:
 
 
 def classroom(scene: WalkState) -> None:
-    """A model in which `it` moves, and what it takes."""
+    """Draw a model in which `it` moves, and what speaks for and against that."""
     del scene
-    _table(claims.moving(), "lesson-moving", "How much “it” looks at animal and street, tired and wide")
+    _table(claims.moving(), "lesson-moving", "Attention of “it” to animal and street, tired and wide")
     board = Board()
     board.add(*(paragraph(text) for text in claims.for_and_against()))
     board.show("lesson-classroom")
-    pair = {"text": TIRED, "text2": WIDE, "model": "classroom", "against": "sentence"}
     links({
-        "Compare both sentences in it": link_to("Compare", pair),
+        "Compare both sentences in it": link_to("Compare", PAIR | {"model": "classroom"}),
         "Train one yourself": link_to("Training", {"train": "Pronoun head"}),
     })  # fmt: skip
 
 
 def listing(scene: WalkState) -> None:
-    """The layer in PyTorch, to copy and to run, with or without shared keys and values."""
+    """Draw the layer in PyTorch, to copy and to run, with or without shared keys and values."""
     del scene
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         name = st.segmented_control(
@@ -180,14 +178,3 @@ def listing(scene: WalkState) -> None:
         text = (LESSON / file).read_text(encoding="utf-8")
         st.download_button("Download", text, file, "text/x-python", key=f"save-{file}", type="tertiary")
     st.code(text.rstrip(), language="python", wrap_lines=True)
-
-
-DRAWN: dict[str, Callable[[WalkState], None]] = {
-    "hulls": partial(draw_hulls, height=LOW),
-    "kinds": kinds,
-    "claim": claim,
-    "tests": tests,
-    "truth": truth,
-    "classroom": classroom,
-    "code": listing,
-}
