@@ -177,7 +177,7 @@ def test_the_softmax_of_the_lesson_is_the_softmax():
 
 
 def test_the_lesson_holds_together():
-    keys = [key for step in steps() for key in (step.key, *step.was)]
+    keys = [key for step in steps() for key in (step.key, *step.former_keys)]
     assert len(set(keys)) == len(keys)
     assert {view for step in steps() for view in step.views} == {*VIEWS}
     for step in steps():

@@ -84,7 +84,7 @@ def lesson_view(request: Request) -> None:
         solve(BUDGET)
     context = ExerciseContext(scene, record)
     verdicts = asking.judge(asked_in(step), context)
-    say_unknown("step", [key for each in steps() for key in (each.key, *each.was)], step.title)
+    say_unknown("step", [key for each in steps() for key in (each.key, *each.former_keys)], step.title)
     _draw_bar(here())
     with st.container(key="lesson-step"):
         left, right = st.columns([5, 7], gap="large")
