@@ -11,7 +11,7 @@ from pages.parts.explore import checkpoint_slider
 from pages.parts.explore.checkpoint_slider import checkpoint_text
 from pages.parts.frame.request import Request, model_allowed
 from pages.parts.picture.tiles import Board
-from pages.parts.training.picture_board import arcs
+from pages.parts.training.pronoun_boards import arcs
 
 CARD = {
     "step": 400, "head": "2-1", "pass": 0.25, "pairs": 400, "interval": [0.2, 0.3], "animate": 0.5, "inanimate": 0.0,

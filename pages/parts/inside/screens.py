@@ -158,9 +158,10 @@ def _draw_picture(
         board.add(*([row(*blocks)] if screen.array in SQUARE else blocks))
     if not board.blocks:
         return
-    own: Events = {"cell": partial(_choose_cell, key), "edit": _on_edit(key, scene)}
+    events = {**on_choice(key, scene), "edit": _on_edit(key, scene), **on_event}
+    events["cell"] = partial(_choose_cell, key)
     cell = {"cell": list(scene.cell)} if scene.cell else {}
-    board.show(key, {**on_choice(key, scene), **own, **on_event}, query=scene.query, **data, **cell)
+    board.show(key, events, query=scene.query, **data, **cell)
     board.numbers(key, scene.source)
 
 

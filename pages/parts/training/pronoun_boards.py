@@ -21,7 +21,7 @@ from pages.parts.picture.tiles import Block, Board, column, paragraph, row
 from pages.parts.training.boards import head_sheets, show_text
 
 PAIR = FAMOUS["street"]
-ASKED = {  # what each task of the grammar asks
+MASKED = {  # the masked word of each task of the grammar
     "because": "what “it” is",
     "names": "a name again",
     "gender": "she or he",
@@ -32,7 +32,7 @@ SIDE = 76  # of a head's picture
 
 
 def live(rows: Sequence[Mapping[str, Any]], state: Mapping[str, Any]) -> None:
-    """Draw what `it` looks at in both texts, how many pairs one head passes, the loss, and all heads."""
+    """Draw attention from `it` in both texts, how many pairs one head passes, the loss, and all heads."""
     board, last, weights = Board(), rows[-1], state["weights"]
     board.add(
         paragraph(
@@ -99,7 +99,7 @@ def _heads(board: Board, weights: FloatArray, text: int) -> Block:
 
 
 def verdict(state: Mapping[str, Any], guess: str | None = None) -> None:
-    """Draw what was learned, by which head, and accuracy without it, task by task; untrained beside it."""
+    """Draw the best head, and accuracy without it, task by task; untrained beside it."""
     card, untrained = state["report"], state["untrained"]
     guesses = [f"You guessed “{guess}”."] if guess else []
     sentences = passed(card, untrained["report"]), *answered(card), *guesses
@@ -121,7 +121,7 @@ def by_task(card: Mapping[str, Any], untrained: Mapping[str, Any]) -> pd.DataFra
     without, before = card["without_head"]["tasks"], untrained["tasks"]
     return pd.DataFrame(
         {
-            "masked word": [ASKED[task] for task in TASKS],
+            "masked word": [MASKED[task] for task in TASKS],
             "all heads": [card["tasks"][task] for task in TASKS],
             f"without {card['head']}": [without[task] for task in TASKS],
             "untrained": [before[task] for task in TASKS],
@@ -140,7 +140,7 @@ def passed(card: Mapping[str, Any], untrained: Mapping[str, Any]) -> str:
 
 
 def answered(card: Mapping[str, Any]) -> tuple[str, ...]:
-    """Say what the model answers, with all heads and with those ablated that pass the pairs or point."""
+    """Say how often the model answers right, with all heads and with those ablated that pass the pairs or point."""
     answers, without, pointing = card["answers"], card["without_head"], card["pointing"]
     left = card["without_pointing"]
     sentences = (

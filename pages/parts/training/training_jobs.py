@@ -1,7 +1,7 @@
-"""Trainings in a process of their own, so that pages stay fast: each is a job in a line of one at a time.
+"""Trainings in a process of their own, so that pages stay fast: each is a job in a queue of one at a time.
 
-In: a kind of training and its settings. Out: a job whose result is a `Course`, the same for all who ask for the same.
-What nobody looks at any more is paused, and goes on where it was.
+In: a kind of training and its settings. Out: a job whose result is a `TrainingProgress`, the same for all who want the
+same. A training that nobody watches is paused, and goes on where it was.
 """
 
 import json
@@ -19,19 +19,20 @@ from mha_core.causal import PartialResult
 from mha_core.training.worker import unpacked
 from pages.parts.serve.jobs import Job, Line, Parts
 
-IDLE = 600.0  # seconds without work, then the process is let go
+IDLE = 600.0  # seconds without work, then the process ends
 BROKEN = "Training stopped unexpectedly. Press Start to retry."
-ROOT = Path(__file__).parents[3]  # where mha_core is found, wherever the server was started
-Process: TypeAlias = "subprocess.Popen[bytes]"
+ROOT = Path(__file__).parents[3]  # where mha_core is, wherever the server was started
 WORKER = (sys.executable, "-m", "mha_core.training.worker")
+Process: TypeAlias = "subprocess.Popen[bytes]"
+Settings: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Course:
-    """What a training has shown: the `rows` of its curve, and what it is `now`."""
+class TrainingProgress:
+    """The `rows` of a training's curve so far, and its latest `state`."""
 
     rows: tuple[Mapping[str, Any], ...] = ()
-    now: Mapping[str, Any] = field(default_factory=dict)
+    state: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Worker:
@@ -44,34 +45,34 @@ class Worker:
         self._idle: threading.Timer | None = None
 
     def warm(self) -> None:
-        """Start the process, so that it is there when somebody presses the button. Returns at once."""
+        """Start the process in the background, ready for the button. Returns at once."""
         if self._process is None:
             threading.Thread(target=self._warm, daemon=True).start()
 
+    def _warm(self) -> None:
+        with suppress(OSError):  # the button reports the error
+            self.running()
+
     def rest(self) -> None:
-        """A training is over: the process is kept for a while, with what is paused in it."""
+        """Keep the process for a while after a training, with what is paused in it."""
         self._idle = threading.Timer(IDLE, self.close)
         self._idle.daemon = True
         self._idle.start()
 
     def close(self) -> None:
-        """Let the process go; what it trains, or keeps, is lost."""
+        """End the process; what it trains, or keeps, is lost."""
         with self._lock:
             process, self._process = self._process, None
         if process is not None:
             process.kill()
             process.wait()
             for pipe in (process.stdin, process.stdout):
-                with suppress(OSError):  # what was on its way to it
+                with suppress(OSError):  # a message was on its way
                     if pipe is not None:
                         pipe.close()
 
-    def _warm(self) -> None:
-        with suppress(OSError):  # whoever presses the button is told
-            self.running()
-
     def running(self) -> Process:
-        """The process, started if there is none. Raises OSError where none can be started."""
+        """Return the process, started if there is none. Raises OSError where none can be started."""
         with self._lock:
             if self._idle is not None:
                 self._idle.cancel()
@@ -84,23 +85,20 @@ class Worker:
             return self._process
 
 
-class Training:
-    """One training, whose course goes on where it was when its parts are begun again."""
+class TrainingJob:
+    """One training, whose progress goes on where it was when its parts are begun again."""
 
-    def __init__(
-        self, worker: Worker, kind: str, settings: Mapping[str, Any], name: str, *, fresh: bool = False
-    ) -> None:
+    def __init__(self, worker: Worker, kind: str, settings: Settings, name: str, *, fresh: bool) -> None:
         self._worker = worker
-        self.name = name
-        self._asked = {"go": self.name, "kind": kind, "settings": dict(settings), "fresh": fresh}
-        self._course = Course()
+        self._command = {"go": name, "kind": kind, "settings": dict(settings), "fresh": fresh}
+        self._progress = TrainingProgress()
 
-    def parts(self) -> Parts[Course]:
-        """The course so far, again and again; whoever closes it has the training pause."""
+    def parts(self) -> Parts[TrainingProgress]:
+        """Yield the progress so far, again and again; closing it pauses the training."""
         try:
             process = self._worker.running()
-            _tell(process, self._asked)
-            self._asked["fresh"] = False
+            _send(process, self._command)
+            self._command["fresh"] = False
             for message in _messages(process):
                 if "end" in message:
                     if message["end"] == "problem":
@@ -108,7 +106,7 @@ class Training:
                     return
                 self._take(message)
                 try:
-                    yield PartialResult(message["fraction"], len(self._course.rows), self._course)
+                    yield PartialResult(message["fraction"], len(self._progress.rows), self._progress)
                 except GeneratorExit:
                     self._pause(process)
                     raise
@@ -119,69 +117,71 @@ class Training:
             self._worker.rest()
 
     def _pause(self, process: Process) -> None:
-        """Have it stop, and take what it says until it has heard of that."""
-        with suppress(OSError):  # it died: who goes on with it is given a new one
-            _tell(process, {"pause": self.name})
+        """Stop it, and take the updates that it sends until it stops."""
+        with suppress(OSError):  # it died: whoever goes on with it gets a new one
+            _send(process, {"pause": self._command["go"]})
             for message in _messages(process):
                 if "end" not in message:
                     self._take(message)
 
     def _take(self, message: Mapping[str, Any]) -> None:
-        """One update; a training that began anew says its curve from the start."""
-        known = () if message["first"] else self._course.rows
-        self._course = Course((*known, *message["rows"]), message["state"])
+        """Add one update; a training that began anew sends its curve from the start."""
+        known = () if message["first"] else self._progress.rows
+        self._progress = TrainingProgress((*known, *message["rows"]), message["state"])
 
 
 class Trainings:
-    """All trainings of a server: one goes on at a time, the others wait in line."""
+    """All trainings of a server: one goes on at a time, the others wait in the queue."""
 
     def __init__(self, worker: Worker) -> None:
         self.worker = worker
         self.line = Line(nullcontext(), float("inf"), keeps=False)
 
-    def start(self, kind: str, settings: Mapping[str, Any], reader: str) -> None:
-        """Callback of the button: let it begin for this reader, apart from a run that others have finished."""
+    def start(self, kind: str, settings: Settings, reader: str) -> None:
+        """Begin for this user, apart from a run that others have finished. For callbacks."""
         name, job = name_of(kind, settings), self.begun(kind, settings, reader)
         if job is not None and job.finished and not job.problem:
             name = _own_name(kind, settings, reader)
             self.line.forget(name)
-        training = Training(self.worker, kind, settings, name)
-        self.line.start(self.line.ask(name, training.parts), reader)
+        self._begin(kind, settings, name, reader, fresh=False)
 
-    def show(self, job: Job[Course], reader: str) -> None:
-        """Callback of the button: this reader looks at what others have finished."""
+    def show(self, job: Job[TrainingProgress], reader: str) -> None:
+        """Let this user look at a run that others have finished. For callbacks."""
         self.line.stop(job, reader)
 
-    def restart(self, kind: str, settings: Mapping[str, Any], reader: str) -> None:
-        """Callback of the button: train from the first step, unless another reader is watching this training."""
+    def restart(self, kind: str, settings: Settings, reader: str) -> None:
+        """Train from the first step, unless another user watches this training. For callbacks."""
         job = self.begun(kind, settings, reader)
         if job is None or job.wanted:
             self.start(kind, settings, reader)
             return
-        own = _own_name(kind, settings, reader)
-        name = own if self.line.peek(own) else name_of(kind, settings)
+        name = _own_name(kind, settings, reader)
+        name = name if self.line.peek(name) else name_of(kind, settings)
         self.line.forget(name)
-        training = Training(self.worker, kind, settings, name, fresh=True)
+        self._begin(kind, settings, name, reader, fresh=True)
+
+    def _begin(self, kind: str, settings: Settings, name: str, reader: str, *, fresh: bool) -> None:
+        training = TrainingJob(self.worker, kind, settings, name, fresh=fresh)
         self.line.start(self.line.ask(name, training.parts), reader)
 
-    def begun(self, kind: str, settings: Mapping[str, Any], reader: str = "") -> Job[Course] | None:
-        """The training of these settings if somebody has let it begin; the reader's own where there is one."""
+    def begun(self, kind: str, settings: Settings, reader: str = "") -> Job[TrainingProgress] | None:
+        """Return the training of these settings if somebody began it; the user's own where there is one."""
         return self.line.peek(_own_name(kind, settings, reader)) or self.line.peek(name_of(kind, settings))
 
 
-def _own_name(kind: str, settings: Mapping[str, Any], reader: str) -> str:
+def _own_name(kind: str, settings: Settings, reader: str) -> str:
     return f"{name_of(kind, settings)} of {reader}"
 
 
-def _tell(process: Process, command: Mapping[str, Any]) -> None:
-    """Give it a command. Raises OSError where it is gone."""
+def _send(process: Process, command: Mapping[str, Any]) -> None:
+    """Send a command. Raises OSError where the process is gone."""
     if process.stdin is not None:
         process.stdin.write(json.dumps(command).encode() + b"\n")
         process.stdin.flush()
 
 
 def _messages(process: Process) -> Iterator[dict[str, Any]]:
-    """What it says, up to the end of a training. Raises OSError where it dies."""
+    """Yield its messages up to the end of a training. Raises OSError where it dies."""
     for line in iter(process.stdout.readline if process.stdout else bytes, b""):
         with suppress(json.JSONDecodeError):  # it died in the middle of a line
             message: dict[str, Any] = unpacked(json.loads(line))
@@ -191,14 +191,14 @@ def _messages(process: Process) -> Iterator[dict[str, Any]]:
     raise BrokenPipeError("the process that trains is gone")
 
 
-def name_of(kind: str, settings: Mapping[str, Any]) -> str:
-    """What a training is called: the same for the same settings."""
+def name_of(kind: str, settings: Settings) -> str:
+    """Return the name of a training: the same for the same settings."""
     return json.dumps([kind, dict(sorted(settings.items()))])
 
 
-def course_of(job: Job[Course] | None) -> Course:
-    """How far a training has come; an empty course where nobody has let it begin."""
-    return job.step.result if job and job.step else Course()
+def progress_of(job: Job[TrainingProgress] | None) -> TrainingProgress:
+    """Return a training's progress; an empty one where nobody began it."""
+    return job.step.result if job and job.step else TrainingProgress()
 
 
 TRAININGS = Trainings(Worker())
