@@ -20,7 +20,7 @@ from pages.parts.frame.links import link_to
 from pages.parts.frame.mounts import heard_from
 from pages.parts.frame.page_text import markup, say
 from pages.parts.frame.request import Request
-from pages.parts.inside.changes import MAX_NUMBER
+from pages.parts.inside.changes import MAX_NUMBER, number_text, read_number
 from pages.parts.inside.controls import is_on, linked
 from pages.parts.inside.scene import WalkState
 from pages.parts.inside.screens import show
@@ -30,7 +30,6 @@ from pages.parts.picture.tiles import Board, token_row
 START = {"X": X, **{f"W_{name}{i}": W for name in "qkv" for i, W in ((1, W1), (2, W2))}}
 SHAPES = {name: np.array(values).shape for name, values in START.items()}
 Typed = dict[str, dict[str, float]]  # numbers by matrix and place, from 0, row by row
-_TYPED = re.compile(r"(X|W_[qkv][12]):([1-4]):([1-4]):(-?\d+(?:\.\d+)?(?:e-?\d{1,2})?)", re.ASCII)
 
 
 @st.fragment
@@ -97,23 +96,22 @@ def _type(board: str) -> None:
 def read_typed(text: str) -> Typed:
     """Return the numbers of a URL; what is none of the example's matrices is left out."""
     typed: Typed = {}
-    for match in filter(None, map(_TYPED.fullmatch, text.split(","))):
-        name, (rows, columns) = match[1], SHAPES[match[1]]
-        row, column, value = int(match[2]) - 1, int(match[3]) - 1, float(match[4])
-        if row < rows and column < columns and abs(value) <= MAX_NUMBER:
+    for name, row, column, value in filter(None, map(read_number, text.split(","))):
+        rows, columns = SHAPES.get(name, (0, 0))
+        if row < rows and column < columns:
             typed.setdefault(name, {})[str(row * columns + column)] = value
     return typed
 
 
 def as_text(typed: Mapping[str, Any]) -> str:
-    """Return typed numbers as in the URL, places from 1; a browser may send anything."""
+    """Return typed numbers as in the URL; a browser may send anything."""
     items = list[str]()
     for name, (rows, columns) in SHAPES.items():
         cells = typed.get(name)
         for key, value in cells.items() if isinstance(cells, Mapping) else ():
             place = int(key) if re.fullmatch(r"[0-9]{1,2}", str(key)) else rows * columns
             if place < rows * columns and isinstance(value, int | float) and abs(value) <= MAX_NUMBER:
-                items.append(f"{name}:{place // columns + 1}:{place % columns + 1}:{value:.7g}")
+                items.append(number_text(name, *divmod(place, columns), value))
     return ",".join(items)
 
 
@@ -124,8 +122,7 @@ def read_example(typed: Mapping[str, Mapping[str, float]], together: bool, outpu
         array = np.array(START[name], np.float64)
         for place, value in typed.get(name, {}).items():
             array.flat[int(place)] = value
-        rows: list[list[float]] = array.tolist()
-        return rows
+        return [[float(value) for value in row] for row in array]
 
     names = "qqq" if together else "qkv"
     w_q, w_k, w_v = ([matrix(f"W_{name}{i}") for i in (1, 2)] for name in names)

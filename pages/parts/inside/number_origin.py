@@ -20,6 +20,20 @@ from pages.parts.picture.tiles import Block, Board, paragraph
 MAX_TERMS = 32  # products of a sum over tokens that are all written out; a sum over a head's numbers has room for more
 # Tables of all heads side by side or one under the other, and the table of one head that each is made of.
 OF_ALL_HEADS = {"Z": "z", "Q-all": "Q", "parts": "part"}
+SUM_NAMES = {  # left, right, and their sum of products
+    **{
+        name: (
+            "X of {token}",
+            f"W_{name.lower()}, column {{number}}",
+            f"{name.lower()} of {{token}}, number {{number}}",
+        )
+        for name in "QKV"
+    },
+    "raw": ("q of {token}", "k of {other}", "q of {token} · k of {other}"),
+    "z": ("attention weights", "V, column {number}", "z of {token}, number {number}"),
+    "part": ("z of {token}", "W_o of the head, column {number}", "contribution to {token}, number {number}"),
+    "output": ("Z of {token}", "W_o, column {number}", "output of {token}, number {number}"),
+}
 
 
 def cell_of(text: str, scene: WalkState, first: Cell | None) -> Cell | None:
@@ -88,8 +102,14 @@ def _origin(board: Board, scene: WalkState, name: str, i: int, j: int) -> list[B
 
 def _sum(board: Board, scene: WalkState, name: str, i: int, j: int) -> Block:
     """Return the products that add up to a number, and the bias."""
-    product = origin(scene.run, scene.h, name, i, j)
-    left, right, title, terms = _names(scene, name, i, j)
+    product, d_v = origin(scene.run, scene.h, name, i, j), scene.sizes.d_v
+    labels = [visible(label) for label in scene.labels]
+    other = labels[j] if name == "raw" else ""
+    left, right, title = (text.format(token=labels[i], other=other, number=j + 1) for text in SUM_NAMES[name])
+    terms = labels if name == "z" else None
+    if name == "output":
+        places = range(scene.sizes.n_heads * d_v)
+        terms = [f"head {place // d_v + 1}, number {place % d_v + 1}" for place in places]
     shows_all = scene.cell is not None and OF_ALL_HEADS.get(scene.cell[0]) == name
     owner = f" of head {scene.h + 1}" if shows_all else ""  # the output below the heads' parts is no head's
     return {
@@ -108,25 +128,6 @@ def _sum(board: Board, scene: WalkState, name: str, i: int, j: int) -> Block:
         "value": product.value,
         "terms": terms,
     }
-
-
-def _names(scene: WalkState, name: str, i: int, j: int) -> tuple[str, str, str, list[str] | None]:
-    """Return what left, right, sum and terms are called."""
-    token, number, d_v = visible(scene.labels[i]), f"number {j + 1}", scene.sizes.d_v
-    if name in ("Q", "K", "V"):
-        letter = name.lower()
-        return f"X of {token}", f"W_{letter}, column {j + 1}", f"{letter} of {token}, {number}", None
-    if name == "raw":
-        other = visible(scene.labels[j])
-        return f"q of {token}", f"k of {other}", f"q of {token} · k of {other}", None
-    if name == "z":
-        terms = [visible(label) for label in scene.labels]
-        return "attention weights", f"V, column {j + 1}", f"z of {token}, {number}", terms
-    if name == "part":
-        return f"z of {token}", f"W_o of the head, column {j + 1}", f"contribution to {token}, {number}", None
-    places = range(scene.sizes.n_heads * d_v)
-    terms = [f"head {place // d_v + 1}, number {place % d_v + 1}" for place in places]
-    return f"Z of {token}", f"W_o, column {j + 1}", f"output of {token}, {number}", terms
 
 
 def _score(scene: WalkState, i: int, j: int) -> list[Block]:

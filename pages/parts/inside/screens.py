@@ -12,7 +12,6 @@ from typing import Any
 
 import streamlit as st
 
-from mha_core import LayerActivations
 from mha_core.display_names import Head
 from pages.parts.frame import state
 from pages.parts.frame.mounts import heard_from
@@ -25,7 +24,7 @@ from pages.parts.inside.pictures import softmax_block
 from pages.parts.inside.route import route
 from pages.parts.inside.scene import WalkState
 from pages.parts.inside.selectable import on_choice
-from pages.parts.inside.shown_code import Line
+from pages.parts.inside.shown_code import Line, screen_lines
 from pages.parts.picture.tiles import Block, Board, paragraph, row
 
 Drawing = Callable[[WalkState], None]
@@ -42,8 +41,8 @@ class Screen:
     """One screen, by its key in the URL.
 
     `station`: its place on the map. `words`: its paragraphs, {token} the followed token. `array`: the array drawn,
-    whose numbers can be chosen; `picture`: blocks instead, where it is more than that array. `formula`: LaTeX. `torch`:
-    the same in torch. `controls`, `below`: what only Streamlit draws, beside the words and under the picture.
+    whose numbers can be chosen; `picture`: blocks instead, where it is more than that array. `formula`: LaTeX.
+    `controls`, `below`: what only Streamlit draws, beside the words and under the picture.
     `columns`: side by side, the words, the picture and, where it leaves room, where a number comes from.
     """
 
@@ -54,7 +53,6 @@ class Screen:
     array: str = ""
     picture: Callable[[Board, WalkState], list[Block]] | None = None
     formula: str | Callable[[WalkState], str] = ""
-    torch: Callable[[LayerActivations], list[Line]] = lambda _: []
     controls: Drawing | None = None
     below: Drawing | None = None
     columns: int = 2
@@ -129,7 +127,7 @@ def _turn(key: str, keys: Sequence[str], index: int) -> None:
 
 
 def _draw_words(name: str, scene: WalkState, screen: Screen, index: int, controls: Drawing | None) -> None:
-    board, key, lines = Board(), f"inside-words-{name}", screen.torch(scene.run)
+    board, key, lines = Board(), f"inside-words-{name}", screen_lines(scene.run, screen.key)
     texts = [screen.words] if isinstance(screen.words, str) else screen.words(scene)
     board.add(*(paragraph(text, token=scene.token) if isinstance(text, str) else text for text in texts))
     with st.container(key="inside-words", gap="small"):

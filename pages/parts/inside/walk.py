@@ -65,39 +65,30 @@ SCREENS = (
     Screen("x", "The input X", "x", words.x, array="X", picture=pictures.x),
     Screen(
         "qkv", "Projections: query, key, value", "qkv", words.qkv, array="Q", picture=pictures.qkv,
-        formula=lambda scene: words.projection_formula(scene.sizes), torch=torch.projection_lines,
-        controls=controls.projection_matrices,
+        formula=words.projection_formula, controls=controls.projection_matrices,
     ),
-    Screen(
-        "heads", "Split into heads", "qkv", words.heads, array="Q-all", picture=pictures.heads,
-        torch=torch.head_lines,
-    ),
+    Screen("heads", "Split into heads", "qkv", words.heads, array="Q-all", picture=pictures.heads),
     Screen(
         "rotation", "Rotary positions", "qkv", rotation.rotation_words, picture=rotation.rotation,
-        formula=rotation.angle_formula, torch=torch.rotation_lines,
+        formula=rotation.angle_formula,
     ),
     Screen(
         "distance", "Scores depend on distance", "qkv", rotation.distance_words, picture=rotation.turned_by_hand,
         formula=rotation.MATRIX, controls=rotation.pair_control, below=rotation.distance_charts,
     ),
-    Screen(
-        "scores", "Dot products: Q Kᵀ", "scores", words.scores, array="raw", formula=r"Q K^\top",
-        torch=torch.product_lines, columns=3,
-    ),
+    Screen("scores", "Dot products: Q Kᵀ", "scores", words.scores, array="raw", formula=r"Q K^\top", columns=3),
     Screen(
         "scaled", "Scores: scaled and masked", "scores", words.scaled, array="scores", picture=pictures.scaled,
-        formula=r"\frac{QK^\top}{\sqrt{d_k}} + M", torch=torch.score_lines, controls=controls.score_changes,
-        columns=3,
+        formula=r"\frac{QK^\top}{\sqrt{d_k}} + M", controls=controls.score_changes, columns=3,
     ),
     Screen(
-        "weights", "Softmax: attention weights", "weights", words.weights, array="weights",
-        picture=pictures.weights, torch=torch.weight_lines,
+        "weights", "Softmax: attention weights", "weights", words.weights, array="weights", picture=pictures.weights,
         formula=r"A = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}} + M\right)",
     ),
     Screen(
         "z", "Head output", "z",
         "A row of Z, the [[context|head output]], is a weighted mean: each value times its attention weight, added up.",
-        array="z", picture=pictures.z, formula=r"z_i = \sum_j a_{ij}\, v_j", torch=torch.mixing_lines,
+        array="z", picture=pictures.z, formula=r"z_i = \sum_j a_{ij}\, v_j",
     ),
     Screen(
         "row", "One token, step by step", "z",
@@ -108,12 +99,11 @@ SCREENS = (
     ),
     Screen(
         "w_o", "Concatenate the heads", "w_o", words.concatenated, array="Z", picture=pictures.concatenated,
-        formula=r"Z = \mathrm{Concat}(z_1, \dots, z_h)", torch=torch.concatenation_lines,
+        formula=r"Z = \mathrm{Concat}(z_1, \dots, z_h)",
     ),
     Screen(
         "output", "Output projection", "output", words.output, array="output", picture=pictures.output,
-        formula=lambda scene: r"\mathrm{output} = Z\,W_o" + _bias(scene), torch=torch.residual_lines,
-        controls=controls.output_matrix,
+        formula=lambda scene: r"\mathrm{output} = Z\,W_o" + _bias(scene), controls=controls.output_matrix,
     ),
     Screen(
         "parts", "Contribution of each head", "output", words.parts, array="parts", picture=pictures.parts,

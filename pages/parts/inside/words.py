@@ -5,7 +5,6 @@ In: a scene. Out: paragraphs; in one that is plain text, {token} is the followed
 
 import numpy as np
 
-from mha_core import Projections
 from mha_core.display_names import count_noun, head_name, percent
 from mha_core.layer import shares, spread
 from pages.parts.inside.key_groups import shared_keys_text
@@ -75,9 +74,9 @@ def qkv(scene: WalkState) -> Words:
     return words
 
 
-def projection_formula(sizes: Projections) -> str:
+def projection_formula(scene: WalkState) -> str:
     """Return Q, K and V in LaTeX, each with its bias if there is one."""
-    bias = {name: f" + b_{name}" if getattr(sizes, f"b_{name}") is not None else "" for name in "qkv"}
+    bias = {name: f" + b_{name}" if getattr(scene.sizes, f"b_{name}") is not None else "" for name in "qkv"}
     return r",\; ".join(rf"{name.upper()} = XW_{name}{bias[name]}" for name in "qkv")
 
 
@@ -88,21 +87,16 @@ def heads(scene: WalkState) -> Words:
     split = f"Each query is reshaped for {h} heads, without arithmetic: **{h * d_k} → {h} × {d_k}**."
     whole = f"This layer has one head, so nothing is split: **{h * d_k} → 1 × {d_k}**."
     joined = f"W_o joins the heads again: **{h} × {sizes.d_v} → {d}**."
-    return [
-        f"{split if h > 1 else whole} {joined}",
-        *shared_keys_text(sizes, scene.h),
-    ]
+    return [f"{split if h > 1 else whole} {joined}", *shared_keys_text(sizes, scene.h)]
 
 
 def scores(scene: WalkState) -> Words:
     """Say what a dot product of query and key means."""
     hatched = f" {scene.title} is causal: later tokens are hatched." if scene.run.is_causal else ""
-    return [
-        paragraph(
-            "Take the dot product of every query with every key. Large means a good match. Row looks at column."
-            + hatched
-        )
-    ]
+    text = (
+        "Take the dot product of every query with every key. Large means a good match. Row looks at column."
+    )
+    return [paragraph(text + hatched)]
 
 
 def scaled(scene: WalkState) -> Words:
