@@ -5,6 +5,7 @@ import * as colour from "../../assets/js/colour.js";
 import * as format from "../../assets/js/format.js";
 import { largest } from "../../assets/js/numbers.js";
 import { arcs, middles } from "../../assets/js/tiles/arcs.js";
+import { budgetResult } from "../../assets/js/tiles/budget_result.js";
 import { keyboard, pager } from "../../assets/js/tiles/controls.js";
 import { follow } from "../../assets/js/tiles/follow.js";
 import { groups } from "../../assets/js/tiles/groups.js";
@@ -68,6 +69,17 @@ test("a bar is as long as its number beside the largest, and hatched where nothi
   assert.deepEqual(drawn.querySelectorAll(".absent").length, 1);
   assert.deepEqual(texts(drawn.querySelectorAll("b")), block.rows);
   assert.deepEqual(texts(drawn.querySelectorAll("small")), block.texts);
+});
+
+test("one head dilutes two needs, and two heads of 100% each meet both", () => {
+  const values = [[1, 0], [0, 1], [-1, -1]];
+  const shared = budgetResult(["animal", "tired", "street"], [0, 1], [[50, 50, 0]], values);
+  assert.deepEqual(shared.needs.map(({ label, share, met }) => [label, share, met]), [["animal", 50, false], ["tired", 50, false]]);
+  assert.equal(shared.met, false);
+  const apart = budgetResult(["animal", "tired", "street"], [0, 1], [[100, 0, 0], [0, 100, 0]], values);
+  assert.deepEqual(apart.needs.map(({ share, like, met }) => [share, like, met]), [[100, 1, true], [100, 1, true]]);
+  assert.equal(apart.met, true);
+  assert.equal(budgetResult(["animal"], [], [[0]], [[1, 0]]).met, false, "without a need nothing is met");
 });
 
 test("a row of scores says each weight as it is and as it was", () => {

@@ -111,7 +111,7 @@ def as_text(typed: Mapping[str, Any]) -> str:
         for key, value in cells.items() if isinstance(cells, Mapping) else ():
             place = int(key) if re.fullmatch(r"[0-9]{1,2}", str(key)) else rows * columns
             if place < rows * columns and isinstance(value, int | float) and abs(value) <= MAX_NUMBER:
-                items.append(number_text(name, *divmod(place, columns), value))
+                items.append(number_text(name, place // columns, place % columns, value))
     return ",".join(items)
 
 
