@@ -100,10 +100,11 @@ function outcome(board, block, state, values, redraw) {
   const element = make("div", { class: "outcome" });
   const result = budgetResult(block.labels, state.needs, state.heads, values);
   const list = make("ul", { class: "arrived" });
+  const isBegun = state.heads.some((head) => left(head) < 100);
   for (const need of result.needs) {
     const bar = make("i");
     bar.style.width = `${need.share}%`;
-    list.append(make("li", { class: need.met ? "met" : "" }, make("b", { text: need.label }), make("span", { class: "lane" }, bar), make("span", { text: `${need.share}%${need.met ? " ✓" : ""}` }), make("span", { class: "quiet", text: need.share ? `match ${fixed(need.like, 2)}` : "lost" })));
+    list.append(make("li", { class: need.met ? "met" : "" }, make("b", { text: need.label }), make("span", { class: "lane" }, bar), make("span", { text: `${need.share}%${need.met ? " ✓" : ""}` }), make("span", { class: "quiet", text: need.share ? `match ${fixed(need.like, 2)}` : isBegun ? "lost" : "" })));
   }
   const verdict = make("p", { class: "verdict", text: result.sentence });
   verdict.setAttribute("aria-live", "polite");

@@ -56,7 +56,8 @@ def example_view(request: Request) -> None:
         if typed:
             st.button("Reset", key="inside-back", on_click=state.change, args=({"typed": None},))
         real = link_to("Inside", {**state.carried(), "at": state.own("at", "")})
-        markup(f'<a href="{html.escape(real)}">The same step in the model</a>', inline=True)
+        link = f'<a href="{html.escape(real)}" target="_self">The same step in the model</a>'
+        markup(f'<p class="hs-why">{link}</p>', inline=True)
     key = f"example-{h}-{query}"
     scene = WalkState(
         TOKENS, (False, False), (0, h), query, run, run, key, request, small=True, together=together

@@ -55,7 +55,7 @@ class Verdict:
 class Step:
     """One step of the lesson: prose, live pictures, an exercise to answer before them, and others after them.
 
-    `key` names it in links, `former_keys` in older ones. `station`: its place on the map of the calculation, if it has one.
+    `key` names it in links, `former_keys` in older ones. `station`: its place on the map of the calculation.
     `tokens`: a row of tokens to follow stands above the pictures.
     """
 

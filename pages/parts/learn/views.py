@@ -15,6 +15,7 @@ from mha_core.draw.figures.charts import bars
 from mha_core.layer import example, kv_cache_bytes, middle_groups, run_layer
 from mha_core.layer.costs import CONFIGURATIONS
 from mha_core.layer.worked import TOKENS
+from mha_core.record.grid import word_units
 from pages.parts.frame import loading
 from pages.parts.frame.charts import chart, is_dark
 from pages.parts.frame.page_text import say, visible
@@ -28,8 +29,9 @@ from pages.parts.serve import cache
 MAX_WORDS = 24  # to spread a budget over
 SHOWN_BARS = 6
 CONTEXT = 2048
-# Words that `it` needs in the two sentences of the lesson; of another sentence the user marks them.
-NEEDS = {"too tired": ("animal", "tired"), "too wide": ("street", "wide")}
+# Words that `it` needs in the two sentences of the lesson, word by word; of another sentence the user marks them.
+_BEGINNING = "the animal didn't cross the street because it was too"
+NEEDS = {f"{_BEGINNING} tired": ("animal", "tired"), f"{_BEGINNING} wide": ("street", "wide")}
 NOTATION = (
     ("n (also T)", "tokens of the text"),
     ("d_model", "numbers of a token between the layers"),
@@ -44,33 +46,28 @@ NOTATION = (
 
 def budget(board: Board, scene: WalkState) -> list[Block]:
     """Draw 100% to spread over the words that the followed one needs, and a second head where one is not enough."""
-    plain = [i for i, special in enumerate(scene.special) if not special and scene.labels[i].strip("'.,;:!?")]
-    places = sorted(sorted(plain, key=lambda i: abs(i - scene.query))[:MAX_WORDS])
-    if not places:
+    units = word_units(cache.record(scene.request).tokens)
+    words = [unit for unit in units if not unit.special and unit.label.strip("'.,;:!?")]
+    nearest = sorted(words, key=lambda unit: min(abs(i - scene.query) for i in unit.pieces))[:MAX_WORDS]
+    shown, n_left_out = [unit for unit in words if unit in nearest], len(words) - len(nearest)
+    if not shown:
         return [paragraph("This text has no words to mix. Enter a sentence.")]
-    values, left_out = scene.plain.v[scene.kv][places], len(plain) - len(places)
+    labels, values = [unit.label for unit in shown], scene.plain.v[scene.kv]
+    followed = next((unit.label for unit in units if scene.query in unit.pieces), "")
+    needs = NEEDS.get(" ".join(labels).lower(), ())
     block = {
         "type": "budget",
-        "labels": [scene.labels[i] for i in places],
-        "needs": _needed(scene, places),
-        "at": board.put(values),
+        "labels": labels,
+        "needs": [labels.index(word) for word in needs] if followed == "it" else [],
+        "at": board.put(np.stack([values[list(unit.pieces)].mean(axis=0) for unit in shown])),
         "width": values.shape[1],
         "token": scene.token,
         "name": f"{scene.sentence}-{scene.query}",
         "note": f"Match: cosine similarity of the mix with the word's own value in head {head_name(scene.head)}.",
     }
-    left = f"{left_out} more {'is' if left_out == 1 else 'are'} left out"
+    left = f"{n_left_out} more {'is' if n_left_out == 1 else 'are'} left out"
     note = paragraph(f"The {MAX_WORDS} words nearest to {{token}}; {left}.", "quiet", token=scene.token)
-    return [block, note] if left_out else [block]
-
-
-def _needed(scene: WalkState, places: list[int]) -> list[int]:
-    """Return which of the words are marked as needed at first: in a sentence of the user's own, none."""
-    words = [scene.labels[i].lower() for i in places]
-    needs = next((needs for ending, needs in NEEDS.items() if ending in " ".join(words)), ())
-    return (
-        [words.index(word) for word in needs] if scene.token.lower() == "it" and {*needs} <= {*words} else []
-    )
+    return [block, note] if n_left_out else [block]
 
 
 def by_hand(board: Board, scene: WalkState) -> list[Block]:
