@@ -102,9 +102,10 @@ test-versions: .venv/.dev ## test the oldest and newest Streamlit; STREAMLITS="1
 		OMP_NUM_THREADS=1 REQUIRE_CHROMIUM=1 $$python -m pytest -q -n 0 -m versions tests/acceptance/test_versions.py; \
 	done
 
-lint: .venv/.dev ## check format and rules with ruff
+lint: .venv/.dev ## check format and rules with ruff, imports with import-linter
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
+	@$(BIN)/lint-imports --no-logo --no-cache
 
 types: .venv/.dev ## check types with mypy
 	@$(BIN)/mypy

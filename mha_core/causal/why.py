@@ -33,7 +33,7 @@ from mha_core.errors import InputError
 from mha_core.models.model import Model
 from mha_core.models.trace import as_tokens, check_model
 from mha_core.record.grid import head_from_name, units_of
-from mha_core.record.links import place_named
+from mha_core.record.links import find_unit
 from mha_core.text.tokens import Tokens
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ def find_link(text: str | Tokens, model: Model, head: str, query: str | int, key
 
 def _position(tokens: Tokens, name: str | int) -> int:
     """Return a token's position, by its name or by itself."""
-    return place_named(units_of(tokens), f"#{name + 1}" if isinstance(name, int) else name)
+    return find_unit(units_of(tokens), f"#{name + 1}" if isinstance(name, int) else name)
 
 
 def _split(link: ResolvedLink) -> tuple[list[ResidualComponent], Tensor, Tensor]:

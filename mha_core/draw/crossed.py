@@ -68,7 +68,7 @@ def cross_record(record: AttentionRecord, grid: Grid) -> Payload:
 
 def _side(grid: Grid, tokens: Tokens, *, keys: bool) -> dict[str, Any]:
     """One text's units as the browser lists them; a pair of texts stands in one line."""
-    units = (grid.key_units or grid.units) if keys else grid.units
+    units = grid.columns if keys else grid.units
     line = replace(
         grid,
         units=units,

@@ -17,8 +17,8 @@ def opening(grid: Grid, head: str | None, word: str | None, to: str | None) -> S
     """
     if to is not None and word is None:
         raise InputError("A word that is looked at needs one that looks: give word='...' as well.")
-    pin = None if word is None else find_unit(grid, word)
-    target = None if to is None else find_unit(grid, to, among_keys=True)
+    pin = None if word is None else find_unit(grid.units, word)
+    target = None if to is None else find_unit(grid.columns, to)
     if pin is not None and target is not None:
         best = ranked_heads(grid, pin, target).iloc[0]
         strongest = head_from_name(best["head"], *grid.weights.shape[:2])

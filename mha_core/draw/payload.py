@@ -17,7 +17,7 @@ from mha_core.draw.selection import Selection
 from mha_core.draw.text import indexed, marks, spelled
 from mha_core.heads.questions.base import KIND_OF
 from mha_core.heads.roles import Role
-from mha_core.record.compact_weights import changes, quantise, strongest_by_kind, thumbnails, toward
+from mha_core.record.compact_weights import changes, quantise, strongest_by_kind, thumbnails
 from mha_core.record.compare import align as align_labels
 from mha_core.record.grid import Grid
 from mha_core.record.links import between_words, strongest
@@ -259,7 +259,7 @@ def _links(grid: Grid, selection: Selection) -> Payload:
         "link_weight": weight.ravel(),
     }
     if selection.to is not None:
-        links["link_toward"] = toward(row, selection.to).ravel()
+        links["link_toward"] = quantise(row[..., selection.to]).ravel()
     return links
 
 

@@ -69,9 +69,11 @@ class Widget(anywidget.AnyWidget):
     @traitlets.validate("query", "key")
     def _index(self, proposal: Any) -> int | None:
         value, is_key = proposal["value"], proposal["trait"].name == "key"
+        units = self.grid.columns if is_key else self.grid.units
         if isinstance(value, str):
-            return find_unit(self.grid, value, among_keys=is_key)
-        n = len(self.grid.key_labels if is_key else self.grid.labels)
-        if value is not None and not (isinstance(value, int) and 0 <= value < n):
-            raise InputError(f"Unknown word {value!r:.40}. Give a word, or its index from 0 to {n - 1}.")
+            return find_unit(units, value)
+        if value is not None and not (isinstance(value, int) and 0 <= value < len(units)):
+            raise InputError(
+                f"Unknown word {value!r:.40}. Give a word, or its index from 0 to {len(units) - 1}."
+            )
         return value

@@ -65,7 +65,7 @@ def attend(
     need_weights: bool,
     out: Tensor | None,
 ) -> tuple[Tensor, Tensor | None]:
-    """The same for queries, keys and values that are known to fit each other, as a layer's own do; `dropout` acts."""
+    """Attend with queries, keys and values that are known to fit each other, as a layer's own do; `dropout` acts."""
     if mask is not None:
         _check_mask(mask, (*q.shape[:-1], k.shape[-2]))
     if scale is None:
@@ -94,8 +94,8 @@ def attend(
 
 
 def _in_strips(q: Tensor, k: Tensor, v: Tensor, scale: float, weights: Tensor) -> Tensor:
-    """The context under a causal mask, the weights in their tensor; a strip of queries is given no key after its last,
-    so that two fifths of a long text's products and exponentials are never computed."""
+    """Return the context under a causal mask; the weights go into their tensor. A strip of queries is given no key
+    after its last, so that two fifths of a long text's products and exponentials are never computed."""
     n, context = q.shape[-2], q.new_empty(*q.shape[:-1], v.shape[-1])
     for start in range(0, n, STRIP):
         end = min(start + STRIP, n)
@@ -150,7 +150,7 @@ def causal_mask(n_q: int, n_k: int, device: torch.device | str | None = None) ->
 
 
 def without_autocast(device: torch.device) -> AbstractContextManager[object]:
-    """Inside, the types are the ones written here: autocast would turn fp32 scores back into half precision."""
+    """Switch autocast off inside, which would turn fp32 scores back into half precision."""
     if torch.amp.is_autocast_available(device.type) and torch.is_autocast_enabled(device.type):
         return torch.autocast(device.type, enabled=False)
     return nullcontext()
@@ -163,15 +163,15 @@ def check_dropout(p: float) -> None:
 
 
 def _future(n_q: int, n_k: int, like: Tensor) -> Tensor:
-    """The causal mask as it is added to scores: minus infinity where key j > i. To add is four times as fast as to
-    fill, on a CPU."""
+    """Return the causal mask as added to scores: minus infinity where key j > i. On a CPU adding is four times as fast
+    as filling."""
     return torch.full((n_q, n_k), -math.inf, dtype=like.dtype, device=like.device).triu_(1)
 
 
 def _added_mask(mask: Tensor, is_causal: bool, n_q: int, n_k: int, like: Tensor) -> tuple[Tensor, Tensor]:
-    """What is added to the scores, minus infinity where a query may not look, and which queries (..., n_q, 1) may look
-    at nothing. To those zeros are added, so that neither the softmax nor its gradient is NaN: what comes of them is to
-    be replaced."""
+    """Return the mask as added to scores, minus infinity where a query may not look, and which queries (..., n_q, 1)
+    may look at nothing. To their scores zeros are added, so that neither the softmax nor its gradient is NaN: their
+    results are to be replaced."""
     if mask.dtype == torch.bool:
         mask = torch.zeros_like(mask, dtype=like.dtype).masked_fill_(~mask, -math.inf)
     added = mask.to(like.dtype)
@@ -184,12 +184,11 @@ def _added_mask(mask: Tensor, is_causal: bool, n_q: int, n_k: int, like: Tensor)
 def _fused(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, is_causal: bool, scale: float, dropout: float
 ) -> Tensor:
-    """torch's kernel without weights."""
+    """Return the context by torch's kernel, which gives no weights."""
     wide = _wide(q).dtype
     if mask is not None and mask.dtype not in (torch.bool, q.dtype) and wide != q.dtype:
         # -1e9 would become minus infinity in fp16.
-        found = _fused(q.to(wide), k.to(wide), v.to(wide), mask, is_causal, scale, dropout)
-        return found.to(q.dtype)
+        return _fused(q.to(wide), k.to(wide), v.to(wide), mask, is_causal, scale, dropout).to(q.dtype)
     added = dead = None
     if mask is not None:
         added, dead = _added_mask(mask, is_causal, q.shape[-2], k.shape[-2], q)
@@ -227,24 +226,24 @@ def _mix(weights: Tensor, v: Tensor) -> Tensor:
 
 
 def _by_key_head(x: Tensor, shared: Tensor) -> Tensor:
-    """(..., h_q, n, width) as (key heads of all texts, group * n, width): the query heads of a group are so many more
-    rows, and what they share (..., h_kv, n_k, ...) is never repeated."""
+    """Reshape (..., h_q, n, width) to (key heads of all texts, group * n, width): query heads of a group become more
+    rows, and the tensor they share (..., h_kv, n_k, ...) is never repeated."""
     heads = math.prod(shared.shape[:-2])
     return x.reshape(heads, math.prod(x.shape[:-1]) // heads if heads else 0, x.shape[-1])
 
 
 def _repeated(shared: Tensor, x: Tensor) -> Tensor:
-    """What key heads share, once for each query head of `x`."""
+    """Repeat a tensor of the key heads once for each query head of `x`."""
     return shared.repeat_interleave(x.shape[-3] // shared.shape[-3], dim=-3)
 
 
 def _wide(x: Tensor) -> Tensor:
-    """fp32 for half precision (fp16 scores overflow at 65,504), the tensor itself otherwise."""
+    """Return half precision as fp32 (fp16 scores overflow at 65,504), any other tensor as it is."""
     return x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
 
 
 def _may_write_in_place(*tensors: Tensor | None) -> bool:
-    """Nothing has to remember how the weights came about: no gradient is asked for, and nobody traces the call."""
+    """Return whether no gradient is asked for and torch does not trace the call."""
     remembers = torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in tensors)
     return not remembers and not is_transformed(*tensors)
 

@@ -1,4 +1,4 @@
-"""Where and how precisely to compute: chosen once, passed down."""
+"""Device and precision of a computation: chosen once, passed down."""
 
 from functools import cache
 
@@ -15,30 +15,30 @@ PRECISIONS = {
 
 
 def choose_device(name: str = "auto") -> torch.device:
-    """ "cpu", "cuda", "mps", or "auto" for the fastest one here. Raises InputError for one that is not here."""
-    here = _devices()
+    """Return the device "cpu", "cuda", "mps", or for "auto" the fastest one here. Raises InputError for any other."""
+    counts = _device_counts()
     if name == "auto":
-        return torch.device(next(kind for kind in ("cuda", "mps", "cpu") if here[kind]))
+        return torch.device(next(kind for kind in ("cuda", "mps", "cpu") if counts[kind]))
     kind, _, index = name.partition(":")
-    if kind not in here or (":" in name and not (index.isascii() and index.isdigit())):
+    if kind not in counts or (":" in name and not (index.isascii() and index.isdigit())):
         raise InputError(f"Unknown device '{name}'. Choose one of: auto, cpu, cuda, mps.")
-    if not here[kind]:
+    if not counts[kind]:
         raise InputError(f"This machine has no device '{name}'. 'auto' takes what there is.")
     if not index:
         return torch.device(kind)
-    if len(index) > 6 or int(index) >= here[kind]:
-        raise InputError(f"Unknown device '{name}'. This machine has {here[kind]}, counted from 0.")
+    if len(index) > 6 or int(index) >= counts[kind]:
+        raise InputError(f"Unknown device '{name}'. This machine has {counts[kind]}, counted from 0.")
     return torch.device(kind, int(index))
 
 
 @cache
-def _devices() -> dict[str, int]:
-    """How many there are of each kind; asking the drivers takes longer than a page has time for at every run."""
+def _device_counts() -> dict[str, int]:
+    """Count the devices of each kind, once: asking the drivers takes longer than a page has time for."""
     return {"cpu": 1, "cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}
 
 
 def choose_precision(name: str | None, device: torch.device) -> torch.dtype:
-    """float32 unless told otherwise. Raises InputError for a name that is none, or float64 on MPS."""
+    """Return the precision of this name, float32 for None. Raises InputError for other names, and float64 on MPS."""
     if name is None:
         return torch.float32
     if name not in PRECISIONS:
@@ -49,5 +49,5 @@ def choose_precision(name: str | None, device: torch.device) -> torch.dtype:
 
 
 def use_one_thread() -> None:
-    """Compute every call on one processor core, so that calls of several readers share the cores evenly."""
+    """Compute every call on one processor core, so that calls of several users share the cores evenly."""
     torch.set_num_threads(1)

@@ -1,4 +1,4 @@
-"""What a reader may change in one layer before it is run again: the scaling, the mask, single weights and scores."""
+"""Edits of one layer before it is run again: of the scaling, the mask, single weights and scores."""
 
 import math
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class ScoreEdit:
 
 @dataclass(frozen=True)
 class Edits:
-    """What the reader changed. The defaults change nothing.
+    """A user's edits of one layer. The defaults change nothing.
 
     scaled, temperature, causal and hidden_keys act on all heads of the layer; `causal` adds a mask to a model that
     has none, and none can be taken from a model that has one.

@@ -1,7 +1,7 @@
-"""A decoder that reads on, one token at a time: keys and values of what came before are kept, not computed again.
+"""A decoder that reads on, one token at a time: keys and values of earlier tokens are cached, not computed again.
 
 In: the tokens to begin with, then token ids. Out: for every new token the row of weights of every head, and the
-scores of what could come next. A state belongs to one reader; the model is shared and never changed.
+scores of the next token. A state belongs to one user; the model is shared and never changed.
 """
 
 from dataclasses import dataclass
@@ -19,8 +19,8 @@ SPARE = 64  # tokens of room that a new state has beyond its text; then the room
 
 @dataclass(frozen=True)
 class DecodingStep:
-    """What one more token brought: `weights` (layer, head, key), its row in every head; `logits` (vocabulary,),
-    the scores of the token after it; `n`, how many tokens have been read."""
+    """Result of one more token: `weights` (layer, head, key), its row in every head; `logits` (vocabulary,), the scores
+    of the token after it; `n`, the number of tokens read."""
 
     weights: Array
     logits: Array
@@ -38,22 +38,17 @@ class LayerKVCache:
     def __len__(self) -> int:
         return self.n
 
-    @property
-    def n_bytes(self) -> int:
-        """The bytes of the keys and values that are there, without the spare room."""
-        return sum(x.numel() * x.element_size() for x in self.there())
-
-    def there(self) -> tuple[Tensor, ...]:
-        """Keys and values, (1, n_kv_heads, n, d_k) each, without the spare room; none before the first token."""
+    def keys_and_values(self) -> tuple[Tensor, ...]:
+        """Return keys and values, (1, n_kv_heads, n, d_k) each, without the spare room; none before the first token."""
         return tuple(x[:, :, : self.n] for x in (self.k, self.v) if x is not None)
 
     @property
     def held_bytes(self) -> int:
-        """The bytes that they take, with the spare room."""
-        return sum(x.numel() * x.element_size() for x in (self.k, self.v) if x is not None)
+        """Bytes allocated, with the spare room."""
+        return sum(x.nbytes for x in (self.k, self.v) if x is not None)
 
     def extend(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Add those of new tokens; all keys and values so far."""
+        """Add those of new tokens; return all keys and values so far."""
         end = self.n + k.shape[2]
         while end > self.room:
             self.room *= 2
@@ -61,19 +56,19 @@ class LayerKVCache:
         self.n = end
         return self.k[:, :, :end], self.v[:, :, :end]
 
-    def _with(self, kept: Tensor | None, new: Tensor, end: int) -> Tensor:
-        if kept is None or kept.shape[2] < self.room:
+    def _with(self, cached: Tensor | None, new: Tensor, end: int) -> Tensor:
+        if cached is None or cached.shape[2] < self.room:
             larger = new.new_empty(*new.shape[:2], self.room, new.shape[3])
-            if kept is not None:
-                larger[:, :, : self.n] = kept[:, :, : self.n]
-            kept = larger
-        kept[:, :, self.n : end] = new
-        return kept
+            if cached is not None:
+                larger[:, :, : self.n] = cached[:, :, : self.n]
+            cached = larger
+        cached[:, :, self.n : end] = new
+        return cached
 
 
 class DecoderState:
-    """One reader's place in a text. `ids`: what was read so far; `logits` (vocabulary,): what could come next;
-    `weights` (layer, head, query, key) of the tokens it began with."""
+    """One user's place in a text. `ids`: tokens read so far; `logits` (vocabulary,): scores of the next one; `weights`
+    (layer, head, query, key) of the tokens it began with."""
 
     def __init__(
         self, stack: Stack, head: nn.Module, ids: tuple[int, ...], title: str, max_tokens: int
@@ -82,22 +77,21 @@ class DecoderState:
         room = min(max_tokens, len(ids) + SPARE)
         self._stores = [LayerKVCache(room) for _ in range(stack.config.n_layers)]
         self.ids: tuple[int, ...] = ()
-        weights, self.logits = self._read(ids)
-        self.weights = weights
+        self.weights, self.logits = self._read(ids)
 
     @property
     def n_bytes(self) -> int:
-        """The size of the cache: 2 x layers x key heads x tokens x width, times the bytes of a number."""
-        return sum(store.n_bytes for store in self._stores)
+        """Size of the cache: 2 x layers x key heads x tokens x width, times the bytes of a number."""
+        return sum(x.nbytes for store in self._stores for x in store.keys_and_values())
 
     @property
     def held_bytes(self) -> int:
-        """What it takes in memory: the cache with its spare room, and the weights of the start."""
+        """Memory taken: the cache with its spare room, and the weights of the start."""
         return self.weights.nbytes + sum(store.held_bytes for store in self._stores)
 
-    def kept(self) -> tuple[Array, Array]:
-        """The keys and the values in the cache, (layer, kv head, token, width) each, as they are now."""
-        k, v = zip(*(store.there() for store in self._stores), strict=True)
+    def keys_and_values(self) -> tuple[Array, Array]:
+        """Return the cached keys and values, (layer, kv head, token, width) each, as they are now."""
+        k, v = zip(*(store.keys_and_values() for store in self._stores), strict=True)
         return freeze(torch.cat(k).float().cpu().numpy()), freeze(torch.cat(v).float().cpu().numpy())
 
     def step(self, token_id: int) -> DecodingStep:
@@ -126,7 +120,7 @@ class DecoderState:
 def start(
     stack: Stack, head: nn.Module | None, ids: tuple[int, ...], title: str, max_tokens: int
 ) -> DecoderState:
-    """A new state that has read `ids`. Raises InputError for a model that predicts no next token."""
+    """Begin a state that has read `ids`. Raises InputError for a model that predicts no next token."""
     if head is None or not stack.config.is_causal:
         raise InputError(f"{title} predicts no next token. Choose a decoder such as SmolLM2.")
     if len(ids) > max_tokens:

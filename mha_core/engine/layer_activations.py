@@ -1,4 +1,4 @@
-"""One run of one layer's attention: the one record from x to the output, with the weights that it used.
+"""Activations of one layer's attention in one run, from x to the output, with the layer's weights.
 
 In NumPy, float32, without a batch; axes in the order head, query, key, width. H query heads of widths d_k and d_v
 share G key and value heads (G = H unless queries are grouped).
@@ -69,15 +69,15 @@ class Projections:
 
     @property
     def has_bias(self) -> bool:
-        """Whether any of the four has one."""
+        """True if any of the four has one."""
         return any(bias is not None for bias in (self.b_q, self.b_k, self.b_v, self.b_o))
 
     def kv_head(self, head: int) -> int:
-        """The key and value head that a query head uses (its own, unless heads share)."""
+        """Return the key and value head that a query head uses (its own, unless heads share)."""
         return head * self.n_kv_heads // self.n_heads
 
     def group(self, head: int) -> tuple[int, ...]:
-        """The query heads that read the same keys and values as this one, itself included."""
+        """Return the query heads that read the same keys and values as this one, itself included."""
         shared = self.n_heads // self.n_kv_heads
         first = self.kv_head(head) * shared
         return tuple(range(first, first + shared))
@@ -85,7 +85,7 @@ class Projections:
 
 @dataclass(frozen=True, eq=False)
 class LayerActivations:
-    """All that the attention of one layer computed for one text, as the model ran it or with a reader's `edits`.
+    """All that the attention of one layer computed for one text, as the model ran it or with a user's `edits`.
 
     x (n, d_model) is what attention is given, `keys_from` where keys and values come from (x itself, but for
     cross-attention). q (H, n, d_k), k (G, n, d_k), v (G, n, d_v): after the rotation where there is one, before
@@ -130,7 +130,7 @@ class LayerActivations:
 
     @property
     def is_pre_norm(self) -> bool:
-        """Whether x is the layer's input normalised first."""
+        """True if x is the layer's input normalised first."""
         return self.stream is not None and self.stream is not self.x
 
     @property
@@ -139,10 +139,10 @@ class LayerActivations:
         return np.concatenate(list(self.context), axis=-1)
 
     def raw(self, head: int) -> Array:
-        """One head's products q · k, (query, key), before they are divided or changed."""
+        """Return one head's products q · k, (query, key), before they are divided or changed."""
         products: Array = self.q[head] @ self.k[self.projections.kv_head(head)].T
         return products
 
     def seen(self, query: int) -> int:
-        """How many keys from the first there are for a query: all, or those up to itself under a causal model."""
+        """Count the keys, from the first, of a query: all, or those up to itself under a causal model."""
         return min(query + 1, self.n_keys) if self.is_causal else self.n_keys

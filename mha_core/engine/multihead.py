@@ -5,8 +5,9 @@ the queries, and the weights (batch, n_heads, n_q, n_k). Source: Vaswani et al. 
 2019 for one shared key head; Ainslie et al. 2023 for groups.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, cast
 
 import torch
 from torch import Tensor, nn
@@ -19,7 +20,6 @@ from mha_core.engine.attention import (
     without_autocast,
 )
 from mha_core.engine.rotary import Rotation
-from mha_core.engine.torch_weights import from_torch, to_torch
 from mha_core.errors import InputError, SizeError
 
 
@@ -167,14 +167,67 @@ class MultiHeadAttention(nn.Module):
 
         Raises SizeError for kdim or vdim of another width, a learned key (add_bias_kv) or one of zeros (add_zero_attn).
         """
-        return from_torch(cls, theirs)
+        if not isinstance(theirs, nn.MultiheadAttention):
+            raise InputError(f"Expected a torch.nn.MultiheadAttention, not {type(theirs).__name__}.")
+        d_model = theirs.embed_dim
+        if theirs.kdim != d_model or theirs.vdim != d_model:
+            raise SizeError(
+                f"Its keys are {theirs.kdim} and its values {theirs.vdim} wide; this layer takes all as wide as "
+                f"queries, {d_model}."
+            )
+        if theirs.bias_k is not None or theirs.add_zero_attn:
+            raise SizeError(
+                "It adds a key of its own to every text (add_bias_kv, add_zero_attn); this layer has none."
+            )
+        has_bias = theirs.in_proj_bias is not None
+        ours = cls(d_model, theirs.num_heads, dropout=theirs.dropout, bias=has_bias)
+        ours.to(device=theirs.in_proj_weight.device, dtype=theirs.in_proj_weight.dtype).train(theirs.training)
+        with torch.no_grad():
+            for own, other in ours._paired_weights(theirs):
+                own.copy_(other)
+        return ours
 
     def to_torch(self) -> nn.MultiheadAttention:
         """Build torch's own layer (batch_first) with the same weights, copied; on masks see `from_torch`.
 
         Raises SizeError for shared key heads, or heads whose widths do not sum to d_model, which torch's has not.
         """
-        return to_torch(self)
+        if self.n_kv_heads != self.n_heads:
+            raise SizeError(
+                f"{self.n_heads} query heads share {self.n_kv_heads} key heads; torch's layer has one for each."
+            )
+        if not self.n_heads * self.d_k == self.n_heads * self.d_v == self.d_model:
+            raise SizeError(
+                f"Heads of width {self.d_k} and {self.d_v} were given; torch's layer cuts {self.d_model} into "
+                f"{self.n_heads}."
+            )
+        has_bias, like = self.W_q.bias is not None, self.W_q.weight
+        theirs = nn.MultiheadAttention(
+            self.d_model,
+            self.n_heads,
+            self.dropout,
+            has_bias,
+            batch_first=True,
+            device=like.device,
+            dtype=like.dtype,
+        ).train(self.training)
+        with torch.no_grad():
+            for own, other in self._paired_weights(theirs):
+                other.copy_(own)
+        return theirs
+
+    def _paired_weights(self, theirs: nn.MultiheadAttention) -> Iterator[tuple[Tensor, Tensor]]:
+        """Yield every weight and bias with its place in torch's layer, which has Q, K and V in one matrix."""
+        linears = (self.W_q, self.W_k, self.W_v, self.W_o)
+        yield from zip(
+            (linear.weight for linear in linears),
+            (*theirs.in_proj_weight.chunk(3), theirs.out_proj.weight),
+            strict=True,
+        )
+        if theirs.in_proj_bias is not None:
+            biases = (cast(Tensor, linear.bias) for linear in linears)
+            places = (*theirs.in_proj_bias.chunk(3), cast(Tensor, theirs.out_proj.bias))
+            yield from zip(biases, places, strict=True)
 
     def contributions(self, context: Tensor) -> Tensor:
         """Multiply each head's context (..., n_heads, n, d_v) by its slice of W_o: (..., n_heads, n, d_model)."""

@@ -55,9 +55,7 @@ def freeze_for_inference(module: nn.Module) -> nn.Module:
     if onednn_is_faster():
         _replace_linears(module)
         for parameter in module.parameters():
-            if (
-                parameter.is_contiguous()
-            ):  # still that of the mapped file, all of which it would keep in memory
+            if parameter.is_contiguous():  # a view of the mapped file, all of which it would keep in memory
                 parameter.data = parameter.data.clone()
     return module
 
@@ -72,7 +70,7 @@ def _replace_linears(module: nn.Module) -> None:
 
 @cache
 def onednn_is_faster() -> bool:
-    """Whether oneDNN gives MKL's numbers here in clearly less time."""
+    """Return whether oneDNN gives MKL's numbers here in clearly less time."""
     with plain_numbers(loading=True):
         generator = torch.Generator().manual_seed(0)
         x, weight, bias = (
@@ -80,10 +78,10 @@ def onednn_is_faster() -> bool:
         )
         columns = by_columns(weight)
         try:
-            found = onednn_linear(x, columns, bias)
+            product = onednn_linear(x, columns, bias)
         except (AttributeError, NotImplementedError, RuntimeError):  # this torch has no such operator
             return False
-        if not torch.allclose(found, F.linear(x, weight, bias), atol=1e-4):
+        if not torch.allclose(product, F.linear(x, weight, bias), atol=1e-4):
             return False
         by_mkl, by_onednn = _least_seconds(
             (lambda: F.linear(x, weight, bias), lambda: onednn_linear(x, columns, bias))
@@ -92,18 +90,18 @@ def onednn_is_faster() -> bool:
 
 
 def by_columns(weight: Tensor) -> Tensor:
-    """The same matrix (out_features, in_features), each of its columns in one piece."""
+    """Return a matrix (out_features, in_features) with each of its columns in one piece."""
     return weight.t().contiguous().t()
 
 
 def onednn_linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """x Wᵀ + b by oneDNN, without gradients."""
+    """Return x Wᵀ + b by oneDNN, without gradients."""
     result: Tensor = torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
     return result
 
 
 def _least_seconds(calls: Sequence[Callable[[], object]]) -> list[float]:
-    """The least CPU time of each call: what is busy beside it only ever adds to a time."""
+    """Return each call's minimum CPU time: other load only ever adds to it."""
     times = [float("inf") for _ in calls]
     for _ in range(ROUNDS):
         for i, call in enumerate(calls):

@@ -39,30 +39,15 @@ class Rotation:
 
     @cached_property
     def whole(self) -> tuple[Tensor, Tensor]:
-        """What each number is multiplied by, and what its partner is, (n, d_k) each."""
+        """Factors of each number and of its partner, (n, d_k) each."""
         return torch.cat((self.cos, self.cos), dim=-1), torch.cat((-self.sin, self.sin), dim=-1)
-
-
-def rotation(
-    first: int,
-    n: int,
-    d_k: int,
-    theta: float,
-    stretch: Stretch | None,
-    like: Tensor,
-    turning: int | None = None,
-) -> Rotation:
-    """The turns at positions first to first + n - 1, where `like` is; angle of pair i: position / theta^(2i / d_k)."""
-    positions = torch.arange(first, first + n, dtype=torch.float32, device=like.device)
-    angles = torch.outer(positions, frequencies(d_k, theta, stretch, turning).to(like.device))
-    return Rotation(angles.cos(), angles.sin())
 
 
 @dataclass(frozen=True)
 class Rotary:
-    """How a model turns its queries and keys: the width of a head, the base of the angles, and their stretching.
+    """Rotation of a model's queries and keys: the width of a head, the base of the angles, and their stretching.
 
-    `turning`: how many pairs are turned, the first ones; the others stay as they are (None: all are turned).
+    `turning`: the number of pairs that are turned, the first ones; the others stay as they are (None: all are turned).
     """
 
     d_k: int
@@ -72,21 +57,24 @@ class Rotary:
 
     @property
     def n_turned(self) -> int:
-        """How many pairs of a head are turned."""
+        """Number of pairs of a head that are turned."""
         return self.d_k // 2 if self.turning is None else self.turning
 
     def at(self, first: int, n: int, like: Tensor) -> Rotation:
-        """The turns at the positions from `first`."""
-        return rotation(first, n, self.d_k, self.theta, self.stretch, like, self.turning)
+        """Return the turns at n positions from `first`, on the device of `like`."""
+        positions = torch.arange(first, first + n, dtype=torch.float32, device=like.device)
+        speeds = frequencies(self.d_k, self.theta, self.stretch, self.turning).to(like.device)
+        angles = torch.outer(positions, speeds)
+        return Rotation(angles.cos(), angles.sin())
 
     def frequency(self, pair: int) -> float:
-        """Radians a position for one pair, from 0; 0 for a pair that is not turned."""
+        """Return the radians a position for one pair, from 0; 0 for a pair that is not turned."""
         return float(frequencies(self.d_k, self.theta, self.stretch, self.turning)[pair])
 
 
 @cache
 def frequencies(d_k: int, theta: float, stretch: Stretch | None, turning: int | None = None) -> Tensor:
-    """Radians a position for each of the d_k / 2 pairs, theta^(-i / `turning`) for pair i; 0 for those after."""
+    """Return the radians a position for each of the d_k / 2 pairs, theta^(-i / `turning`) for pair i; 0 after those."""
     with torch.inference_mode(False), torch.device("cpu"):
         if turning is not None:
             turned = frequencies(2 * turning, theta, stretch)
@@ -95,5 +83,5 @@ def frequencies(d_k: int, theta: float, stretch: Stretch | None, turning: int | 
         if stretch is None:
             return plain
         turns = stretch.original * plain / (2 * math.pi)
-        kept = ((turns - stretch.low) / (stretch.high - stretch.low)).clamp(0, 1)
-        return kept * plain + (1 - kept) * plain / stretch.factor
+        share = ((turns - stretch.low) / (stretch.high - stretch.low)).clamp(0, 1)  # that is not stretched
+        return share * plain + (1 - share) * plain / stretch.factor

@@ -12,7 +12,7 @@ from torch import Tensor
 
 @contextmanager
 def plain_numbers(*, loading: bool = False) -> Iterator[None]:
-    """Without autocast; while a model is loaded also outside of inference mode, with float32 on the CPU as default."""
+    """Switch autocast off inside; while a model is loaded also inference mode, with float32 on the CPU as default."""
     with ExitStack() as modes:
         for kind in ("cpu", *(["cuda"] if torch.cuda.is_available() else [])):
             if torch.is_autocast_enabled(kind):
@@ -28,7 +28,7 @@ def plain_numbers(*, loading: bool = False) -> Iterator[None]:
 
 
 def is_transformed(*tensors: Tensor | None) -> bool:
-    """Whether torch traces or vectorises this call: then nothing may be written in place.
+    """Return whether torch traces or vectorises this call: then nothing may be written in place.
 
     The test for torch.vmap is private to torch; where it is gone, vmap fails as it does for other in-place code.
     """

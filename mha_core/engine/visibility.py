@@ -1,6 +1,6 @@
-"""Who can see whom: causal masks, windows, and the attention sinks that no choice falls on.
+"""Visibility of tokens: causal masks, windows, and the attention sinks that no choice falls on.
 
-In: positions, or how long a text is. Out: Boolean masks, True where a query may look at a key.
+In: positions, or the length of a text. Out: Boolean masks, True where a query may look at a key.
 """
 
 from dataclasses import dataclass
@@ -23,19 +23,19 @@ def visible_keys(queries: Any, keys: Any, *, is_causal: bool = False, window: in
 
 @dataclass(frozen=True)
 class Visibility:
-    """What each layer of a model can see: `is_causal`, and `windows`, tokens to each side, one a layer (0: all);
-    without windows every layer sees the same."""
+    """Masks of a model's layers: `is_causal`, and `windows`, tokens to each side, one a layer (0: all); without windows
+    every layer sees the same."""
 
     is_causal: bool = False
     windows: tuple[int, ...] = ()
 
     def mask(self, n: int) -> Mask:
-        """Return who sees whom among n tokens, (layer, query, key); of one layer alone where all see the same."""
+        """Return the masks of n tokens, (layer, query, key); one layer's alone where all see the same."""
         n_masks = len(self.windows) if len(set(self.windows)) > 1 else 1
         return np.stack([self.in_layer(layer, n) for layer in range(n_masks)])
 
     def in_layer(self, layer: int, n: int) -> Mask:
-        """Return the same of one layer (from 0), (query, key)."""
+        """Return one layer's mask (from 0), (query, key)."""
         positions, window = np.arange(n), self.windows[layer] if self.windows else 0
         visible: Mask = visible_keys(positions, positions, is_causal=self.is_causal, window=window)
         return visible

@@ -40,5 +40,5 @@ def growth(tokens: Tokens, model: Model, most: int = READ_AT_MOST) -> Growth:
     for token in ids[1:]:
         state.step(token)
         n_bytes.append(state.n_bytes)
-    k, v = state.kept()
+    k, v = state.keys_and_values()
     return Growth(tuple(n_bytes), k, v, len(tokens.ids) - len(ids))

@@ -284,9 +284,9 @@ def without_padding(
         raise InputError("The attention mask leaves no token of this text.")
     weights = np.ascontiguousarray(weights[..., real])
     if columns is None or columns is rows:
-        rows = rows.keep(real.tolist())
+        rows = rows.select(real.tolist())
         return np.ascontiguousarray(weights[:, :, real]), rows, None if columns is None else rows
-    return weights, rows, columns.keep(real.tolist())
+    return weights, rows, columns.select(real.tolist())
 
 
 def is_causal(weights: Array, said: bool | None = None) -> bool:

@@ -15,14 +15,14 @@ from mha_core.models.checkpoint import (
     reading,
 )
 from mha_core.text.spelling import WORDPIECE
-from mha_core.text.tokens import Specials, Tokenizer
+from mha_core.text.tokens import SpecialTokenNames, Tokenizer
 
 # A word with the apostrophes and hyphens inside it, or one sign that is no space.
 RUNS = r"\w+(?:['-]\w+)*|[^\w\s]"
-LIST = Specials("", "", "[PAD]", "[UNK]", "[MASK]")
+LIST = SpecialTokenNames("", "", "[PAD]", "[UNK]", "[MASK]")
 
 
-def tokenizer_of(folder: Path, max_tokens: int, specials: Specials | None = None) -> Tokenizer:
+def tokenizer_of(folder: Path, max_tokens: int, specials: SpecialTokenNames | None = None) -> Tokenizer:
     """The tokenizer that tokenizer.json describes. Raises ModelError without it."""
     if not (folder / "tokenizer.json").exists():
         raise ModelError(f"'{model_name(folder)}' has no tokenizer.json, so no text can be read.")
@@ -30,7 +30,7 @@ def tokenizer_of(folder: Path, max_tokens: int, specials: Specials | None = None
         return Tokenizer(fast_tokenizer(folder), max_tokens, specials)
 
 
-def wordpiece_of(folder: Path, max_tokens: int, specials: Specials) -> Tokenizer:
+def wordpiece_of(folder: Path, max_tokens: int, specials: SpecialTokenNames) -> Tokenizer:
     """From tokenizer.json, or vocab.txt with tokenizer_config.json. Raises ModelError without them."""
     path, settings = folder / "vocab.txt", folder / "tokenizer_config.json"
     if (folder / "tokenizer.json").exists():

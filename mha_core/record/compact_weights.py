@@ -14,23 +14,23 @@ Floats = NDArray[np.floating]
 
 
 def quantise(weights: Floats) -> NDArray[np.uint16]:
-    """Weights as uint16 steps of 1/65535: an error of at most 8e-6."""
+    """Return weights as uint16 steps of 1/65535: an error of at most 8e-6."""
     return np.rint(np.clip(weights, 0, 1) * np.float64(STEPS)).astype(np.uint16)
 
 
 def thumbnails(weights: Floats, side: int) -> NDArray[np.uint8]:
-    """(layer, head, query, key) with `side` rows and columns at most, a byte a cell: the maximum, in 1/255."""
+    """Shrink (layer, head, query, key) to at most `side` rows and columns, a byte a cell: the maximum, in 1/255."""
     cells: NDArray[np.uint8] = np.rint(np.clip(pooled(weights, side), 0, 1) * 255).astype(np.uint8)
     return cells
 
 
 def pooled(weights: Floats, side: int) -> Floats:
-    """(..., query, key) with at most `side` rows and columns; a cell keeps the largest weight under it."""
+    """Shrink (..., query, key) to at most `side` rows and columns; a cell keeps the largest weight under it."""
     return _reduced(weights, side, np.maximum)
 
 
 def changes(difference: Floats, side: int) -> NDArray[np.int8]:
-    """Differences (layer, head, m, m) from -1 to 1 as small pictures: the change of the largest size, in 1/127."""
+    """Shrink differences (layer, head, m, m) from -1 to 1: a cell keeps the change of the largest size, in 1/127."""
     most, least = pooled(difference, side), _reduced(difference, side, np.minimum)
     larger = np.where(most >= -least, most, least)
     cells: NDArray[np.int8] = np.rint(np.clip(larger, -1, 1) * 127).astype(np.int8)
@@ -48,25 +48,20 @@ def _reduced(values: Floats, side: int, ufunc: np.ufunc) -> Floats:
 
 
 def _bands(n: int, count: int) -> list[slice]:
-    """n places in so many neighbouring bands."""
+    """Cut n places into so many neighbouring bands."""
     edges = np.ceil(np.arange(count + 1) * n / count).astype(np.intp)
     return [slice(start, stop) for start, stop in pairwise(edges)]
 
 
 def strongest_by_kind(rows: Floats, kinds: NDArray[np.int_]) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
-    """The largest of each row (..., n) among the positions of every kind (n,): positions and weights in steps.
+    """Return the largest of each row (..., n) among the positions of every kind (n,): positions and weights in steps.
 
     Both (..., kinds), largest first, the first position where two are equal: the first that is of one of some kinds is
     the strongest of all positions of these kinds.
     """
     of_kind = [np.flatnonzero(kinds == kind) for kind in np.unique(kinds)]
-    at = np.stack([here[rows[..., here].argmax(axis=-1)] for here in of_kind], axis=-1)
-    weights = np.take_along_axis(rows, at, axis=-1)
-    order = np.lexsort((at, -weights), axis=-1)
-    at, weights = (np.take_along_axis(each, order, axis=-1) for each in (at, weights))
-    return at.astype(np.uint16), quantise(weights)
-
-
-def toward(rows: Floats, key: int) -> NDArray[np.uint16]:
-    """What every row (..., n) gives to one key, in steps."""
-    return quantise(rows[..., key])
+    positions = np.stack([own[rows[..., own].argmax(axis=-1)] for own in of_kind], axis=-1)
+    weights = np.take_along_axis(rows, positions, axis=-1)
+    order = np.lexsort((positions, -weights), axis=-1)
+    positions, weights = (np.take_along_axis(each, order, axis=-1) for each in (positions, weights))
+    return positions.astype(np.uint16), quantise(weights)

@@ -1,4 +1,4 @@
-"""Two runs side by side: what one word looks at under both, and which heads changed most.
+"""Two runs side by side: the attention of one word in both, and the heads that changed most.
 
 In: two grids (weights: layer, head, query, key) and a position in each. Out: aligned positions, the difference of both,
 and heads by change. Grids of different sizes (two models) have no change by head.
@@ -15,7 +15,7 @@ from mha_core.display_names import Head
 from mha_core.errors import InputError, SizeError
 from mha_core.record.grid import Grid
 
-# What counts as a preference: below these a change of favourite is noise (an untrained model "flips" half its heads).
+# Limits of a preference: below these a change of favourite is noise (an untrained model "flips" half its heads).
 FLOOR = 0.05
 MARGIN = 0.05
 Pairs = tuple[tuple[int | None, int | None], ...]
@@ -23,10 +23,8 @@ Pairs = tuple[tuple[int | None, int | None], ...]
 
 @dataclass(frozen=True)
 class HeadDifference:
-    """How much of a head's attention from the chosen word moved (0 to 1), and what each candidate gets.
-
-    `masses_a`, `masses_b`: one share a candidate, in their order.
-    """
+    """Change of a head: `moved`, the share of its attention from the chosen word that moved (0 to 1); `masses_a`,
+    `masses_b`, one share a candidate, in their order."""
 
     head: Head
     moved: float
@@ -35,20 +33,20 @@ class HeadDifference:
 
     @property
     def flips(self) -> bool:
-        """Whether it prefers another candidate in B: in both runs one has FLOOR at least and leads by MARGIN."""
+        """True if it prefers another candidate in B: in both runs one has FLOOR at least and leads by MARGIN."""
         a, b = _favourite(self.masses_a), _favourite(self.masses_b)
         return a is not None and b is not None and a != b
 
     @property
-    def swing(self) -> float:
-        """How far the difference between the candidates went, -2 to 2: of the first two, A's minus B's."""
+    def preference_shift(self) -> float:
+        """Shift of the difference between the first two candidates, -2 to 2: A's minus B's."""
         if len(self.masses_a) < 2:
             return 0.0
         return (self.masses_a[0] - self.masses_a[1]) - (self.masses_b[0] - self.masses_b[1])
 
 
 def align(a: Sequence[str], b: Sequence[str]) -> Pairs:
-    """Positions of two sequences of labels, in order, side by side; None where one has no counterpart.
+    """Pair the positions of two sequences of labels, in order; None where one has no counterpart.
 
     Equal labels (case aside) meet; runs of the same length that differ are taken one by one.
     """
@@ -64,7 +62,7 @@ def align(a: Sequence[str], b: Sequence[str]) -> Pairs:
 
 
 def counterpart(pairs: Pairs, position: int) -> int | None:
-    """Where a position of A is in B."""
+    """Return the position in B of a position of A, or None."""
     return next((b for a, b in pairs if a == position), None)
 
 
@@ -77,14 +75,9 @@ def difference(a: Grid, b: Grid) -> Grid:
     both = [(i, j) for i, j in align(a.labels, b.labels) if i is not None and j is not None]
     rows = [np.array([pair[side] for pair in both], dtype=int) for side in (0, 1)]
     layers, heads = (min(sizes) for sizes in zip(a.weights.shape[:2], b.weights.shape[:2], strict=True))
-    here, there = (
-        grid.weights[:layers, :heads, at[:, None], at] for grid, at in zip((a, b), rows, strict=True)
-    )
-    seen = [
-        grid.visible[:layers, at[:, None], at]
-        for grid, at in zip((a, b), rows, strict=True)
-        if grid.visible is not None
-    ]
+    sides = tuple(zip((a, b), rows, strict=True))
+    of_a, of_b = (grid.weights[:layers, :heads, row[:, None], row] for grid, row in sides)
+    seen = [grid.visible[:layers, row[:, None], row] for grid, row in sides if grid.visible is not None]
     known = [grid.heads[:layers, :heads] for grid in (a, b) if grid.heads is not None]
     labels = [(a.units[i].label, b.units[j].label) for i, j in both]
     return Grid(
@@ -92,7 +85,7 @@ def difference(a: Grid, b: Grid) -> Grid:
             replace(a.units[i], label=x if x == y else f"{x} / {y}")
             for (i, _), (x, y) in zip(both, labels, strict=True)
         ),
-        weights=here - there,
+        weights=of_a - of_b,
         words=a.words,
         specials=a.specials,
         visible=np.logical_and.reduce(seen) if seen else None,
@@ -101,8 +94,8 @@ def difference(a: Grid, b: Grid) -> Grid:
 
 
 def most_changed(a: Grid, b: Grid, head: Head) -> tuple[int, int] | None:
-    """The link between two different words that changes most in a head, as positions in A, of words that both have;
-    None where nothing changes or only one of the two runs has the head. Special tokens and marks are no words."""
+    """Return the link between two different words that changes most in a head, as positions in A, of words that both
+    have; None where nothing changes or only one of the runs has the head. Special tokens and marks are no words."""
     if any(place >= size for grid in (a, b) for place, size in zip(head, grid.weights.shape, strict=False)):
         return None
     both = [
@@ -112,8 +105,8 @@ def most_changed(a: Grid, b: Grid, head: Head) -> tuple[int, int] | None:
     ]
     if not both:
         return None
-    here, there = (np.array(side) for side in zip(*both, strict=True))
-    change = abs(a.weights[head][np.ix_(here, here)] - b.weights[head][np.ix_(there, there)])
+    in_a, in_b = (np.array(side) for side in zip(*both, strict=True))
+    change = abs(a.weights[head][np.ix_(in_a, in_a)] - b.weights[head][np.ix_(in_b, in_b)])
     np.fill_diagonal(change, 0)
     if not change.any():
         return None
@@ -124,7 +117,7 @@ def most_changed(a: Grid, b: Grid, head: Head) -> tuple[int, int] | None:
 def head_changes(
     a: Grid, b: Grid, query: tuple[int, int], keys: Sequence[tuple[int, int]] = ()
 ) -> list[HeadDifference]:
-    """All heads by how far the difference between the first two candidates went, then by how much moved, most first.
+    """Return all heads by `preference_shift`, then by `moved`, most first.
 
     Moved is half of the summed absolute differences of the two rows (total variation): 0 is the same, 1 is
     nothing in common. A word without a counterpart counts in full. Raises SizeError for grids of two sizes.
@@ -146,11 +139,11 @@ def head_changes(
         )
         for layer, head in np.ndindex(moved.shape)
     ]
-    return sorted(changes, key=lambda change: (-abs(change.swing), -change.moved))
+    return sorted(changes, key=lambda change: (-abs(change.preference_shift), -change.moved))
 
 
 def _row(grid: Grid, query: int) -> npt.NDArray[np.float64]:
-    """Attention from one position: (layer, head, key)."""
+    """Return the attention from one position: (layer, head, key)."""
     if not 0 <= query < len(grid.units):
         raise InputError(f"Unknown position {query}. The sentence has positions 0 to {len(grid.units) - 1}.")
     return np.asarray(grid.weights[:, :, query], dtype=np.float64)

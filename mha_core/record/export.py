@@ -1,4 +1,4 @@
-"""What leaves the program: a frame as CSV or JSON, and what stands beside it to get the numbers again.
+"""Exports: a frame as CSV or JSON, with all that is needed to get the numbers again.
 
 Numbers are written in full: a weight read back as float32 is the very weight. Text in a CSV cell can
 never start a formula. In JSON `units` are the labels of rows and columns, and `unit` says whether they are pieces or
@@ -29,12 +29,12 @@ NORMALISED = {
 
 
 def safe_cell(text: str) -> str:
-    """A spreadsheet cell that is read as text: one that would start a formula gets an apostrophe before it."""
+    """Return a spreadsheet cell that is read as text: one that would start a formula gets an apostrophe before it."""
     return "'" + text if FORMULA.match(text) else text
 
 
 def csv_of(table: Any) -> str:
-    """Return a frame, or rows, as CSV with a line of headings; what is not known is empty."""
+    """Return a frame, or rows, as CSV with a line of headings; unknown values are empty."""
     import pandas as pd
 
     text: str = pd.DataFrame(table).apply(_safe).to_csv(index=False, lineterminator="\n")
@@ -42,7 +42,7 @@ def csv_of(table: Any) -> str:
 
 
 def rows_of(frame: "pd.DataFrame") -> list[dict[str, Any]]:
-    """Return the rows of a frame as plain values; what is not known is None."""
+    """Return the rows of a frame as plain values; unknown ones are None."""
     rows: list[dict[str, Any]] = frame.astype(object).where(frame.notna(), None).to_dict("records")
     return rows
 
@@ -53,7 +53,7 @@ def json_of(content: object) -> str:
 
 
 def model_of(model: ModelInfo) -> dict[str, Any]:
-    """Which model the numbers belong to."""
+    """Return the facts of the model that the numbers belong to."""
     return {
         "name": model.name,
         "title": model.title,
@@ -69,21 +69,20 @@ def model_of(model: ModelInfo) -> dict[str, Any]:
 
 
 def weights_csv(
-    grid: Grid, heads: Iterable[Head], said: Mapping[str, str] | None = None, per: Per = "head"
+    grid: Grid, heads: Iterable[Head], columns: Mapping[str, str] | None = None, per: Per = "head"
 ) -> str:
     """Return `Grid.to_frame` of some heads (layer and head from 0) as CSV, head by head.
 
-    `said` adds columns that say what the numbers are; those of LONG_COLUMNS stand in the first row only. Where heads
-    are mixed (`per`), `head` is empty; where layers are, `layer` too.
+    `columns`: more of them, on the numbers; those of LONG_COLUMNS stand in the first row only. Where heads are mixed
+    (`per`), `head` is empty; where layers are, `layer` too.
     """
     import pandas as pd
 
     frame = grid.to_frame()
     of_head = dict(iter(frame.groupby(["layer", "head"])))
-    there = [of_head[layer + 1, head + 1] for layer, head in heads if grid.has((layer, head))]
-    frame = pd.concat([frame[:0], *there])
+    parts = [of_head[layer + 1, head + 1] for layer, head in heads if grid.has((layer, head))]
     mixed = {"head": (), "layer": ("head",), "model": ("layer", "head")}[per]
-    frame = frame.assign(**dict.fromkeys(mixed), **(said or {}))
+    frame = pd.concat([frame[:0], *parts]).assign(**dict.fromkeys(mixed), **(columns or {}))
     frame.iloc[1:, [i for i, name in enumerate(frame) if name in LONG_COLUMNS]] = ""
     return csv_of(frame)
 
@@ -98,8 +97,8 @@ def weights_data(
     """Return the weights of some layers and heads, [layer][head][query][key], with all that is needed to get them
     again.
 
-    They stay one array of numbers; where `causal` is true, entries with a key after the query stand for no weight, and
-    `seen` says of other masks, layer by layer, the first and the last key that a query can see. Where heads are mixed
+    They stay one array of numbers. Where `causal` is true, entries with a key after the query stand for no weight; of
+    other masks `seen` gives, layer by layer, the first and the last key that a query can see. Where heads are mixed
     (`per`), none are named, and no layers where layers are.
     """
     per: Per = more.get("per", "head")
@@ -119,18 +118,11 @@ def weights_json(record: AttentionRecord, grid: Grid, *chosen: slice, **more: An
 
 
 def described(record: AttentionRecord, grid: Grid) -> dict[str, Any]:
-    """What numbers of a grid are, as the JSON of weights says it: all but the numbers. `changed` is there where heads
-    were changed on the way. Of cross-attention `tokens` and `units` are those of the rows, `key_tokens` and `key_units`
-    those of the columns."""
+    """Return the JSON of weights without the numbers. `changed`: heads that were changed in the run. Of cross-attention
+    `tokens` and `units` are those of the rows, `key_tokens` and `key_units` those of the columns. Layers without
+    attention, heads without weights, and keys outside of a layer's window are listed where there are any."""
     tokens, model = record.tokens, record.model
-    columns = {}
-    if record.keys is not None:
-        columns = {
-            "key_text": record.keys.text,
-            "key_tokens": [piece.text for piece in record.keys.pieces],
-            "key_units": list(grid.key_labels),
-        }
-    return {
+    content = {
         "model": model.name,
         "trained": model.trained,
         "model_details": model_of(model),
@@ -149,22 +141,21 @@ def described(record: AttentionRecord, grid: Grid) -> dict[str, Any]:
         "n_layers": record.n_layers,
         "n_heads": record.n_heads,
         "versions": dict(record.versions),
-        **({"changed": list(record.changed)} if record.changed else {}),
-        **_without(record, grid),
-        **columns,
     }
-
-
-def _without(record: AttentionRecord, grid: Grid) -> dict[str, Any]:
-    """What is not there: layers without attention, heads, and keys outside of a layer's window."""
-    said: dict[str, Any] = {}
+    if record.changed:
+        content["changed"] = list(record.changed)
     if record.without_attention:
-        said["layers_without_attention"] = [layer + 1 for layer in record.without_attention]
+        content["layers_without_attention"] = [layer + 1 for layer in record.without_attention]
     if record.heads is not None:
-        said["heads_without_weights"] = [head_name((int(la), int(h))) for la, h in np.argwhere(~record.heads)]
+        missing = np.argwhere(~record.heads)
+        content["heads_without_weights"] = [head_name((int(layer), int(head))) for layer, head in missing]
     if grid.reach is not None:
-        said["seen"] = grid.reach.tolist()
-    return said
+        content["seen"] = grid.reach.tolist()
+    if record.keys is not None:
+        content["key_text"] = record.keys.text
+        content["key_tokens"] = [piece.text for piece in record.keys.pieces]
+        content["key_units"] = list(grid.key_labels)
+    return content
 
 
 def _safe(column: "pd.Series[Any]") -> "pd.Series[Any]":

@@ -1,7 +1,7 @@
 """Two texts through one decoder: the first word at which their rows can differ, and the later words that carry it.
 
-In: two grids of one decoder (weights: layer, head, query, key) and the texts' tokens. Out: where the texts part, the
-largest difference of any row before that (rounding, if anything), and the words after it by how much their rows moved.
+In: two grids of one decoder (weights: layer, head, query, key) and the texts' tokens. Out: the place where the texts
+part, the largest difference of any row before it (rounding, if anything), and the words after it, most moved first.
 """
 
 from dataclasses import dataclass
@@ -37,18 +37,18 @@ class FirstDivergence:
 
     @property
     def first(self) -> ShiftedWord | None:
-        """The word at which the texts part, if both have one there."""
+        """Word at which the texts part, if both have one there."""
         return next((mover for mover in self.movers if mover.places == (self.place, self.place)), None)
 
 
 def first_change(a: Grid, a_tokens: Tokens, b: Grid, b_tokens: Tokens) -> FirstDivergence | None:
-    """Where two texts of one decoder part. None for models that see ahead, for heads that cannot be compared one by
-    one, and for texts that are the same or begin with different words.
+    """Compare two texts of one decoder. None for models that see ahead, for heads that cannot be compared one by one,
+    and for texts that are the same or begin with different words.
     """
     if not a.is_causal or not b.is_causal or a.weights.shape[:2] != b.weights.shape[:2]:
         return None
-    seen_a, seen_b = ([_ids(unit, t) for unit in g.units] for g, t in ((a, a_tokens), (b, b_tokens)))
-    same = [x == y for x, y in zip(seen_a, seen_b, strict=False)]
+    ids_a, ids_b = ([_ids(unit, t) for unit in g.units] for g, t in ((a, a_tokens), (b, b_tokens)))
+    same = [x == y for x, y in zip(ids_a, ids_b, strict=False)]
     place = same.index(False) if False in same else len(same)
     if place == 0 or place == len(a) == len(b):
         return None
@@ -56,15 +56,11 @@ def first_change(a: Grid, a_tokens: Tokens, b: Grid, b_tokens: Tokens) -> FirstD
     after = align(a.labels[place:], b.labels[place:])
     pairs = (
         *((i, i) for i in range(place)),
-        *((_moved_by(place, i), _moved_by(place, j)) for i, j in after),
+        *((None if i is None else place + i, None if j is None else place + j) for i, j in after),
     )
     movers = [_mover(a, b, pairs, i, j) for i, j in pairs if i is not None and j is not None and i >= place]
     movers.sort(key=lambda mover: -mover.moved)
     return FirstDivergence(place, float(np.abs(before).max(initial=0)), tuple(movers))
-
-
-def _moved_by(place: int, i: int | None) -> int | None:
-    return None if i is None else place + i
 
 
 def _ids(unit: Unit, tokens: Tokens) -> tuple[int, ...]:
@@ -72,7 +68,7 @@ def _ids(unit: Unit, tokens: Tokens) -> tuple[int, ...]:
 
 
 def _mover(a: Grid, b: Grid, pairs: Pairs, query_a: int, query_b: int) -> ShiftedWord:
-    """Half of the summed absolute differences of the two rows; a word without a counterpart counts in full."""
+    """Measure half of the summed absolute differences of two rows; a word without a counterpart counts in full."""
     row_a, row_b = (np.asarray(g.weights[:, :, q], np.float64) for g, q in ((a, query_a), (b, query_b)))
     left, right = (list(side) for side in zip(*(p for p in pairs if None not in p), strict=True))
     alone_a = [i for i, j in pairs if i is not None and j is None]

@@ -6,7 +6,7 @@ no attention weights is zero and is not in `heads`; a key that a query cannot se
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ Specials = Literal["shown", "hidden", "renormalised"]
 
 @dataclass(frozen=True)
 class Unit:
-    """One row or column of a picture: a piece or a word, in the reader's spelling; its characters, its pieces."""
+    """One row or column of a picture: a piece or a word, as typed; its characters, its pieces."""
 
     label: str
     start: int
@@ -37,12 +37,12 @@ class Unit:
 
     @property
     def bare(self) -> str:
-        """The label without the mark of a piece that continues a word."""
+        """Label without the mark of a piece that continues a word."""
         return self.label.removeprefix(self.mark)
 
     @property
     def is_word(self) -> bool:
-        """Whether it is of the text, and no mark."""
+        """True if it is of the text, and no mark."""
         return not self.special and any(map(str.isalnum, self.label))
 
 
@@ -50,7 +50,7 @@ class Unit:
 class HeadWeights(ReadOnlyArrays):
     """One head's weights (query, key) with the labels of both. `name`: as a person reads it, "4-2".
 
-    `visible`: whether the query can see the key; None where every query sees every key.
+    `visible`: True where the query can see the key; None where every query sees every key.
     """
 
     name: str
@@ -60,7 +60,7 @@ class HeadWeights(ReadOnlyArrays):
     visible: Mask | None = None
 
     def to_frame(self) -> "pd.DataFrame":
-        """A pandas DataFrame, a row for every query and a column for every key; nan where a query cannot look.
+        """Return a pandas DataFrame, a row for every query and a column for every key; nan where a query cannot look.
 
         Labels can stand twice; `.iloc` counts positions.
         """
@@ -81,10 +81,10 @@ class Grid(ReadOnlyArrays):
     """The weights between units: (layer, head, query, key). Rows sum to one, less what `sink` took, unless specials are
     "hidden".
 
-    `visible`: (layer, query, key), whether the query can see the key at all; None where every unit sees every other.
-    `heads`: (layer, head), which heads there are; None: all. `sink`: (layer, head, query), the share of a row that a
-    learned sink took, which is no token; None: nothing. `sharing`: how many heads in a row read the same keys and
-    values. `key_units`: those of the columns, where they are another text's (cross-attention).
+    `visible`: (layer, query, key), True where the query can see the key; None where every unit sees every other.
+    `heads`: (layer, head), True for heads with weights; None: all. `sink`: (layer, head, query), the share of a row
+    that a learned sink took, which is no token; None: nothing. `sharing`: number of neighbouring heads that read the
+    same keys and values. `key_units`: those of the columns, where they are another text's (cross-attention).
     """
 
     units: tuple[Unit, ...]
@@ -101,43 +101,44 @@ class Grid(ReadOnlyArrays):
         return len(self.units)
 
     @property
+    def columns(self) -> tuple[Unit, ...]:
+        """Units of the columns."""
+        return self.units if self.key_units is None else self.key_units
+
+    @property
     def labels(self) -> tuple[str, ...]:
-        """One label a unit."""
+        """One label a row."""
         return tuple(unit.label for unit in self.units)
 
     @property
     def key_labels(self) -> tuple[str, ...]:
         """One label a column."""
-        return self.labels if self.key_units is None else tuple(unit.label for unit in self.key_units)
+        return tuple(unit.label for unit in self.columns)
 
     @property
     def is_causal(self) -> bool:
-        """Whether no unit sees one that comes later, in any layer."""
+        """True if no unit sees a later one, in any layer."""
         return self.visible is not None and not np.triu(distinct(self.visible), 1).any()
 
     @property
     def reach(self) -> NDArray[np.intp] | None:
-        """(layer, query, 2): the first and the last key that each query can see, where that is neither all nor all that
-        came before: windows. None where it is."""
-        if (
-            self.visible is None
-            or (distinct(self.visible) == np.tri(len(self), self.visible.shape[2], dtype=bool)).all()
-        ):
+        """First and last key that each query sees, (layer, query, 2); None where that is all, or all up to itself."""
+        n_keys = len(self.columns)
+        if self.visible is None or (distinct(self.visible) == np.tri(len(self), n_keys, dtype=bool)).all():
             return None
-        last = self.visible.shape[2] - 1 - self.visible[..., ::-1].argmax(axis=-1)
+        last = n_keys - 1 - self.visible[..., ::-1].argmax(axis=-1)
         return np.stack([self.visible.argmax(axis=-1), last], axis=-1)
 
     def has(self, head: Head) -> bool:
-        """Whether the head (layer and head from 0) has weights."""
+        """Return whether the head (layer and head from 0) has weights."""
         return self.heads is None or bool(self.heads[head])
 
     def find(self, word: str, *, among_keys: bool = False) -> tuple[int, ...]:
-        """Where that word or piece stands (in the rows, or `among_keys` in the columns), without regard to case; empty
-        if nowhere."""
-        return places_of(self.key_units or self.units if among_keys else self.units, word)
+        """Return every place of a word or piece, in the rows or `among_keys` in the columns, without regard to case."""
+        return places_of(self.columns if among_keys else self.units, word)
 
     def __getitem__(self, name: str) -> HeadWeights:
-        """One head by its name, layer and head from 1: grid["4-2"]. Raises InputError for another name."""
+        """Return one head by its name, layer and head from 1: grid["4-2"]. Raises InputError for another name."""
         head = head_from_name(name, *self.weights.shape[:2])
         if not self.has(head):
             raise InputError(f"{name} has no attention weights in this model.")
@@ -145,60 +146,47 @@ class Grid(ReadOnlyArrays):
         return HeadWeights(head_name(head), self.weights[head], self.labels, self.key_labels, visible)
 
     def rank(self, source: str, target: str | None = None) -> "pd.DataFrame":
-        """All heads by their weight from one unit to another, strongest first; both by how they are spelt ("it#2"
+        """Rank all heads by their weight from one unit to another, strongest first; both by their spelling ("it#2"
         is the second). Without a target, by the largest weight in the row of `source`.
 
         Returns a frame: rank, head ("4-2"), layer and number in the layer from 1 (`head_in_layer`), weight, key (the
-        target's position from 0), key_text. Raises InputError for a unit that is not there, and for one that cannot
-        be seen.
+        target's position from 0), key_text. Raises InputError for an unknown unit, and for one that cannot be seen.
         """
-        to = None if target is None else find_unit(self, target, among_keys=True)
-        return ranked_heads(self, find_unit(self, source), to)
+        to = None if target is None else find_unit(self.columns, target)
+        return ranked_heads(self, find_unit(self.units, source), to)
 
     def to_frame(self) -> "pd.DataFrame":
-        """All weights as a tidy pandas DataFrame, a row a weight: layer and head from 1, query and key from 0, their
-        labels, and the weight. A pair of which the query cannot see the key has no row, and neither has a head that is
-        not there; what a learned sink took stands in rows of key -1 and text "(sink)".
+        """Return all weights as a tidy pandas DataFrame, a row a weight: layer and head from 1, query and key from 0,
+        their labels, and the weight. A pair of which the query cannot see the key has no row, and neither has a head
+        without weights; the share of a learned sink stands in rows of key -1 and text "(sink)".
         """
         import pandas as pd
 
         layers, heads, queries, keys = (axis.ravel() for axis in np.indices(self.weights.shape))
-        content = {
-            "layer": layers + 1,
-            "head": heads + 1,
-            "query": queries,
-            "key": keys,
-            "query_text": np.array(self.labels, dtype=object)[queries],
-            "key_text": np.array(self.key_labels, dtype=object)[keys],
-            "weight": self.weights.ravel(),
-        }
-        kept = np.ones(len(layers), dtype=bool)
+        has_row = np.ones(len(layers), dtype=bool)
         if self.visible is not None:
-            kept &= self.visible[layers, queries, keys]
+            has_row &= self.visible[layers, queries, keys]
         if self.heads is not None:
-            kept &= self.heads[layers, heads]
-        content = {name: column[kept] for name, column in content.items()}
-        if self.sink is not None:
-            content = {
-                name: np.concatenate([content[name], column]) for name, column in self._sink_rows().items()
+            has_row &= self.heads[layers, heads]
+        columns = [column[has_row] for column in (layers, heads, queries, keys, self.weights.ravel())]
+        if self.sink is not None:  # its rows look at key -1, whose label is the last
+            of_sink = np.argwhere(
+                np.broadcast_to(True if self.heads is None else self.heads[..., None], self.sink.shape)
+            )
+            rows = (*of_sink.T, np.full(len(of_sink), -1), self.sink[tuple(of_sink.T)])
+            columns = [np.concatenate(pair) for pair in zip(columns, rows, strict=True)]
+        layers, heads, queries, keys, weights = columns
+        return pd.DataFrame(
+            {
+                "layer": layers + 1,
+                "head": heads + 1,
+                "query": queries,
+                "key": keys,
+                "query_text": np.array(self.labels, dtype=object)[queries],
+                "key_text": np.array([*self.key_labels, SINK], dtype=object)[keys],
+                "weight": weights,
             }
-        return pd.DataFrame(content)
-
-    def _sink_rows(self) -> dict[str, Any]:
-        """What the learned sink took, as rows of the frame."""
-        assert self.sink is not None  # noqa: S101 - asked for only where there is one
-        there: Mask = np.ones(self.sink.shape[:2], dtype=bool) if self.heads is None else self.heads
-        indices: NDArray[np.intp] = np.indices(self.sink.shape)
-        layers, heads, queries = (axis[there].ravel() for axis in indices)
-        return {
-            "layer": layers + 1,
-            "head": heads + 1,
-            "query": queries,
-            "key": np.full(len(layers), -1),
-            "query_text": np.array(self.labels, dtype=object)[queries],
-            "key_text": np.full(len(layers), SINK, dtype=object),
-            "weight": self.sink[there].ravel(),
-        }
+        )
 
     def __repr__(self) -> str:
         layers, heads, rows, columns = self.weights.shape
@@ -207,17 +195,17 @@ class Grid(ReadOnlyArrays):
         return f"Grid of {size}, {rows} x {columns} {unit}, specials {self.specials}"
 
 
-SINK = "(sink)"  # what stands for a learned sink where a token would stand
+SINK = "(sink)"  # text of a learned sink where a token's would stand
 
 
 def units_of(tokens: Tokens, words: bool = False, specials: Specials = "shown") -> tuple[Unit, ...]:
-    """The rows and columns of a grid of that text, see `AttentionRecord.grid`."""
+    """Return the rows and columns of a grid of that text, see `AttentionRecord.grid`."""
     units = word_units(tokens) if words else piece_units(tokens)
     return units if specials == "shown" else tuple(unit for unit in units if not unit.special)
 
 
 def piece_units(tokens: Tokens) -> tuple[Unit, ...]:
-    """One unit a piece, in the reader's spelling; a piece that continues a word begins with its mark."""
+    """Return one unit a piece, as typed; a piece that continues a word begins with its mark."""
     return tuple(
         Unit(tokens.label(piece), piece.start, piece.end, piece.segment, piece.special, (i,), piece.mark)
         for i, piece in enumerate(tokens.pieces)
@@ -225,28 +213,24 @@ def piece_units(tokens: Tokens) -> tuple[Unit, ...]:
 
 
 def word_units(tokens: Tokens) -> tuple[Unit, ...]:
-    """One unit a word, and one for every special token, in order."""
+    """Return one unit a word, and one for every special token, in order."""
     units: list[Unit] = []
-    position = 0
-    while position < len(tokens):
-        piece = tokens.pieces[position]
+    for position, piece in enumerate(tokens.pieces):
         if piece.word is None:
             label = tokens.spelling(piece)
             units.append(Unit(label, piece.start, piece.end, piece.segment, piece.special, (position,)))
-            position += 1
-        else:
+        elif position == tokens.words[piece.word].first:
             word = tokens.words[piece.word]
             pieces = tuple(range(word.first, word.stop))
             units.append(Unit(word.text, word.start, word.end, word.segment, False, pieces))
-            position = word.stop
     return tuple(units)
 
 
 def pool_to_units(
     weights: Array, rows: tuple[Unit, ...], columns: tuple[Unit, ...], n: tuple[int, int]
 ) -> Array:
-    """(..., query, key) between `n` pieces to units: the sum over the key's pieces, the mean over the query's (Clark et
-    al. 2019, section 4.1). Units of one piece each leave the weights as they are."""
+    """Pool (..., query, key) between `n` pieces to units: the sum over the key's pieces, the mean over the query's
+    (Clark et al. 2019, section 4.1). Units of one piece each leave the weights as they are."""
     if n == (len(rows), len(columns)):
         return weights
     to_keys = np.add.reduceat(weights, [unit.pieces[0] for unit in columns], axis=-1)
@@ -256,12 +240,12 @@ def pool_to_units(
 
 
 def distinct(visible: Mask) -> Mask:
-    """Masks (layer, query, key), one alone where every layer has the same (a view that repeats it)."""
+    """Return masks (layer, query, key), one alone where every layer has the same (a view that repeats it)."""
     return visible if visible.strides[0] else visible[:1]
 
 
 def pool_visibility(visible: Mask, rows: tuple[Unit, ...], columns: tuple[Unit, ...]) -> Mask:
-    """(layer, query, key) between pieces to units: one sees another if any of its pieces sees any of its."""
+    """Pool (layer, query, key) between pieces to units: one sees another if any of its pieces sees any of its."""
     if visible.shape[1:] == (len(rows), len(columns)):
         return visible
     to_keys = np.logical_or.reduceat(visible, [unit.pieces[0] for unit in columns], axis=-1)
@@ -270,7 +254,7 @@ def pool_visibility(visible: Mask, rows: tuple[Unit, ...], columns: tuple[Unit, 
 
 
 def head_from_name(name: object, n_layers: int, n_heads: int) -> Head:
-    """A head from 0, by its name from 1. Raises InputError for what is no name, and a head that is not there."""
+    """Return a head from 0, by its name from 1. Raises InputError for another text, and a head that is not there."""
     head = parse_head(name)
     if head is None:
         raise InputError(
@@ -290,7 +274,7 @@ def check_heads(heads: Iterable[Head], n_layers: int, n_heads: int) -> None:
 
 
 def check_specials(specials: object) -> None:
-    """Raise InputError for what is no way to treat special tokens."""
+    """Raise InputError for an unknown treatment of special tokens."""
     if specials not in ("shown", "hidden", "renormalised"):
         raise InputError(f"Specials can be shown, hidden or renormalised, not '{specials}'.")
 

@@ -1,4 +1,4 @@
-"""Links: which heads connect two words, which two words a head connects most, and a word's place by its name.
+"""Links: the heads that connect two words most, a head's strongest link, and a word's place by its name.
 
 In: a grid, weights. Out: a frame, or places from 0. A link is a query and a key.
 """
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 
 def ranked_heads(grid: "Grid", source: int, target: int | None = None) -> "pd.DataFrame":
-    """All heads by their weight from unit `source` to unit `target`, strongest first: see `Grid.rank`. Of layers in
-    which the source can see the target.
+    """Rank heads by their weight from unit `source` to unit `target`, strongest first, see `Grid.rank`: those of layers
+    in which the source can see the target.
 
     Raises InputError for a target that the source can see in no layer.
     """
     import pandas as pd
 
-    there = np.ones(grid.weights.shape[:2], dtype=bool) if grid.heads is None else grid.heads
+    ranked = np.ones(grid.weights.shape[:2], dtype=bool) if grid.heads is None else grid.heads
     if target is not None and grid.visible is not None:
-        there = there & grid.visible[:, source, target, None]
-        if not there.any():
+        ranked = ranked & grid.visible[:, source, target, None]
+        if not ranked.any():
             why = (
                 "in a decoder a word sees only itself and what stands before it"
                 if grid.is_causal and target > source
@@ -41,8 +41,8 @@ def ranked_heads(grid: "Grid", source: int, target: int | None = None) -> "pd.Da
             )
             raise InputError(f"'{grid.labels[source]}' cannot see '{grid.key_labels[target]}': {why}.")
     rows = grid.weights[:, :, source]
-    layers, heads = np.nonzero(there)
-    keys = rows[there].argmax(axis=-1) if target is None else np.full(len(layers), target)
+    layers, heads = np.nonzero(ranked)
+    keys = rows[ranked].argmax(axis=-1) if target is None else np.full(len(layers), target)
     frame = pd.DataFrame(
         {
             "head": [head_name((int(layer), int(head))) for layer, head in zip(layers, heads, strict=True)],
@@ -58,12 +58,12 @@ def ranked_heads(grid: "Grid", source: int, target: int | None = None) -> "pd.Da
 
 
 def largest_weights(grid: "Grid") -> "pd.DataFrame":
-    """The largest weight of every head and the units it links; a decoder's first row, 100 % of itself, is left out."""
+    """Return every head's largest weight and the units it links, but for a decoder's first row, 100 % of itself."""
     import pandas as pd
 
     rows = np.arange(len(grid))[:, None] >= int(grid.is_causal and len(grid) > 1)
     queries, keys, weights = strongest(grid.weights, np.broadcast_to(rows, grid.weights.shape[2:]))
-    there = np.argwhere(np.ones_like(queries) if grid.heads is None else grid.heads)
+    heads = np.argwhere(np.ones_like(queries) if grid.heads is None else grid.heads)
     return pd.DataFrame(
         {
             "layer": layer + 1,
@@ -72,13 +72,13 @@ def largest_weights(grid: "Grid") -> "pd.DataFrame":
             "key": grid.key_labels[keys[layer, head]],
             "weight": weights[layer, head],
         }
-        for layer, head in there
+        for layer, head in heads
     )
 
 
 def strongest(weights: Floats, among: Mask) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:
-    """The strongest of the links `among` (layer or 1, query, key) in every head of weights (layer, head, query, key):
-    queries, keys and weights (layer, head) each, the first of equals; weight 0 where there is none."""
+    """Return the strongest of the links `among` (layer or 1, query, key) in every head of weights (layer, head, query,
+    key): queries, keys and weights (layer, head) each, the first of equals; weight 0 where there is none."""
     n_heads, n_keys = weights.shape[1], weights.shape[3]
     masks = np.broadcast_to(among, (len(weights), *weights.shape[2:]))
     flat = [np.where(mask, layer, 0).reshape(n_heads, -1) for layer, mask in zip(weights, masks, strict=True)]
@@ -87,11 +87,9 @@ def strongest(weights: Floats, among: Mask) -> tuple[NDArray[np.intp], NDArray[n
 
 
 def between_words(grid: "Grid") -> Mask:
-    """The links between two different words, (query, key): special tokens, marks and a decoder's first token, which all
-    others can rest on, are none."""
-    rows, columns = (
-        np.array([unit.is_word for unit in units]) for units in (grid.units, grid.key_units or grid.units)
-    )
+    """Return the links between two different words, (query, key): special tokens, marks and a decoder's first token,
+    which all others can rest on, have none."""
+    rows, columns = (np.array([unit.is_word for unit in units]) for units in (grid.units, grid.columns))
     if grid.key_units is not None:
         links: Mask = np.logical_and.outer(rows, columns)
         return links
@@ -100,16 +98,16 @@ def between_words(grid: "Grid") -> Mask:
 
 
 def strongest_link(grid: "Grid", head: Head) -> tuple[int, int] | None:
-    """The strongest link between two different words in one head (from 0); None where there is none."""
+    """Return the strongest link between two different words in one head (from 0); None where there is none."""
     layer, number = head
-    weights = grid.weights[layer : layer + 1, number : number + 1]
-    queries, keys, found = strongest(weights, between_words(grid))
-    return (int(queries[0, 0]), int(keys[0, 0])) if found[0, 0] > 0 else None
+    head_weights = grid.weights[layer : layer + 1, number : number + 1]
+    queries, keys, weights = strongest(head_weights, between_words(grid))
+    return (int(queries[0, 0]), int(keys[0, 0])) if weights[0, 0] > 0 else None
 
 
 def heads_by_link(grid: "Grid", query: int | None = None) -> list[tuple[Head, tuple[int, int], float]]:
-    """Every head with its strongest link between two different words and that weight, the strongest first; or with its
-    strongest link from `query` to another word."""
+    """Return every head with its strongest link between two different words and that weight, the strongest first; or
+    with its strongest link from `query` to another word."""
     among = between_words(grid)
     if query is not None:
         to_words = among.any(axis=0) & (
@@ -123,7 +121,7 @@ def heads_by_link(grid: "Grid", query: int | None = None) -> list[tuple[Head, tu
 
 
 def has_choice(grid: "Grid") -> Mask:
-    """Whether a query sees more keys than one, (layer or 1, query); where there is one key alone, all have."""
+    """Return whether a query sees more keys than one, (layer or 1, query); True where there is one key alone."""
     n_queries, n_keys = grid.weights.shape[2:]
     if grid.visible is None or n_keys == 1:
         return np.ones((1, n_queries), dtype=bool)
@@ -131,14 +129,9 @@ def has_choice(grid: "Grid") -> Mask:
     return choice
 
 
-def find_unit(grid: "Grid", name: str, *, among_keys: bool = False) -> int:
-    """The unit that spells `name`, see `place_named`."""
-    return place_named(grid.key_units or grid.units if among_keys else grid.units, name)
-
-
-def place_named(units: Sequence["Unit"], name: str) -> int:
-    """The place, from 0, of the unit that spells `name` without regard to case; "it#2" is the second of its kind, "#20"
-    the unit at place 20, from 1. Raises InputError if there is none."""
+def find_unit(units: Sequence["Unit"], name: str) -> int:
+    """Return the place, from 0, of the unit that spells `name` without regard to case; "it#2" is the second of its
+    kind, "#20" the unit at place 20, from 1. Raises InputError if there is none."""
     if not isinstance(name, str):
         raise InputError(f"A word must be a string, not {type(name).__name__}.")
     word, mark, number = name.rpartition("#")
@@ -148,8 +141,8 @@ def place_named(units: Sequence["Unit"], name: str) -> int:
     if not places and not word and _is_count(number) and 1 <= int(number) <= len(units):
         return int(number) - 1
     if not places:
-        there = " ".join(unit.label for unit in units)
-        raise InputError(f"'{wanted[:60]}' is not in the sentence; its tokens are: {there}.")
+        labels = " ".join(unit.label for unit in units)
+        raise InputError(f"'{wanted[:60]}' is not in the sentence; its tokens are: {labels}.")
     if not 1 <= which <= len(places):
         times = "once" if len(places) == 1 else f"{len(places)} times"
         raise InputError(f"'{wanted}' occurs {times} in the sentence; number {which} does not exist.")
@@ -157,7 +150,7 @@ def place_named(units: Sequence["Unit"], name: str) -> int:
 
 
 def places_of(units: Sequence["Unit"], word: str) -> tuple[int, ...]:
-    """Every place of a word or piece, without regard to case."""
+    """Return every place of a word or piece, without regard to case."""
     wanted = word.strip().casefold()
     return tuple(i for i, unit in enumerate(units) if unit.bare.casefold() == wanted)
 

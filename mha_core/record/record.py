@@ -44,13 +44,13 @@ ROUNDED = 5e-2  # so far rounding can take it
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """What a reader must know of the model: sizes, whether it is trained, and the digest of its weights.
+    """Facts of a model: sizes, training, and the digest of its weights.
 
-    `files`: name and SHA-256 of every file it was made from; `pinned`: whether they were compared with digests that
-    were known before. `computed_by`: what computed the numbers, ENGINE or another library or the caller. Of a model
-    that another one computed `trained` can be None (unknown), and sizes that it does not say are 0. `n_heads` is the
-    most that a layer has. `windows`: how many tokens to each side a layer sees, one a layer, 0 for all; empty: every
-    layer sees all. `layer_kinds`: what a layer does instead of attention, one a layer, empty where it attends.
+    `files`: name and SHA-256 of every file it was made from; `pinned`: True if these were compared with digests known
+    before. `computed_by`: ENGINE, another library, or the caller. Of a model that another library computed `trained`
+    can be None (unknown), and unknown sizes are 0. `n_heads` is the most that a layer has. `windows`: tokens that a
+    layer sees to each side, one a layer, 0 for all; empty: every layer sees all. `layer_kinds`: kind of a layer without
+    attention, one a layer, empty where it attends.
     """
 
     name: str
@@ -73,21 +73,21 @@ class ModelInfo:
 
     @property
     def short_digest(self) -> str:
-        """The first letters of the digest, for people; "untrained, seed 0" is none, and stays whole."""
+        """First letters of the digest, for people; "untrained, seed 0" is none, and stays whole."""
         return self.digest[:12] if re.match("[0-9a-f]{12}", self.digest) else self.digest
 
     @property
     def is_ours(self) -> bool:
-        """Whether this engine computed the numbers."""
+        """True if this engine computed the numbers."""
         return self.computed_by == ENGINE
 
     @property
     def visibility(self) -> Visibility:
-        """Who sees whom in each layer."""
+        """Masks of the layers."""
         return Visibility(self.is_causal, self.windows)
 
     def visible(self, n: int) -> Mask | None:
-        """(layer, query, key): which of n tokens each can see; None where all see all."""
+        """Return the masks of n tokens, (layer, query, key); None where all see all."""
         if not self.is_causal and not any(self.windows):
             return None
         return np.broadcast_to(self.visibility.mask(n), (self.n_layers, n, n))
@@ -98,8 +98,8 @@ class AttentionRecord(ReadOnlyArrays):
     """One text through one model, looking at itself, or at another text (`keys`): an encoder's, a decoder's or
     cross-attention. Raises SizeError for weights of another shape, HeadScopeError for rows that do not sum to one.
 
-    `tokens`: those that look, the rows. `gates`, `interventions`: what was done to its heads on the way; the weights
-    are those after it. `visible`, `heads`, `sink`: as in `Grid`, between pieces; without `visible` the model says it.
+    `tokens`: those of the rows. `gates`, `interventions`: changes of its heads in the run; the weights are those after
+    them. `visible`, `heads`, `sink`: as in `Grid`, between pieces; `visible` is the model's unless it is given.
     """
 
     model: ModelInfo
@@ -114,8 +114,7 @@ class AttentionRecord(ReadOnlyArrays):
     sink: Array | None = None
 
     def __post_init__(self) -> None:
-        columns = self.tokens if self.keys is None else self.keys
-        expected = (self.model.n_layers, self.model.n_heads, len(self.tokens), len(columns))
+        expected = (self.model.n_layers, self.model.n_heads, len(self.tokens), len(self.key_tokens))
         if self.weights.shape != expected or self.weights.dtype != np.float32:
             raise SizeError(
                 f"A record of {len(self.tokens)} tokens needs float32 weights of shape {expected}; given are "
@@ -138,25 +137,24 @@ class AttentionRecord(ReadOnlyArrays):
 
     @property
     def key_tokens(self) -> Tokens:
-        """The tokens of the columns."""
+        """Tokens of the columns."""
         return self.tokens if self.keys is None else self.keys
 
     @property
     def is_cross(self) -> bool:
-        """Whether its rows look at another text."""
+        """True if its rows look at another text."""
         return self.keys is not None
 
     @property
-    def said(self) -> str:
-        """What it is of, in a line."""
+    def headline(self) -> str:
+        """Text and sizes, in a line."""
         if self.keys is not None:
-            rows, columns = (_said(part) for part in (self.tokens, self.keys))
-            return f"cross-attention, rows {rows}; columns {columns}"
-        return _said(self.tokens)
+            return f"cross-attention, rows {quoted(self.tokens)}; columns {quoted(self.keys)}"
+        return quoted(self.tokens)
 
     @property
     def changed(self) -> tuple[str, ...]:
-        """What was done to its heads: with it, and by the gates."""
+        """Changes of its heads: by interventions, and by gates."""
         gates = {} if self.gates is None else dict(np.ndenumerate(self.gates))
         gated = (
             f"{head_name((layer, head))} times {gate:g}" for (layer, head), gate in gates.items() if gate != 1
@@ -165,21 +163,21 @@ class AttentionRecord(ReadOnlyArrays):
 
     @property
     def n_layers(self) -> int:
-        """How many layers there are."""
+        """Number of layers."""
         return self.model.n_layers
 
     @property
     def n_heads(self) -> int:
-        """How many heads a layer has at most."""
+        """Number of heads, the most that a layer has."""
         return self.model.n_heads
 
     @property
     def without_attention(self) -> tuple[int, ...]:
-        """The layers (from 0) that have no attention weights."""
+        """Layers (from 0) that have no attention weights."""
         return () if self.heads is None else tuple(np.flatnonzero(~self.heads.any(axis=1)).tolist())
 
     def grid(self, words: bool = False, specials: Specials = "shown") -> Grid:
-        """The weights between pieces or words.
+        """Return the weights between pieces or words.
 
         Words by Clark et al. 2019, section 4.1: attention to a split word is the sum over its pieces, from it
         the mean. `specials`: "shown"; "hidden" (their rows and columns removed, the rest as it is, so rows sum
@@ -188,12 +186,12 @@ class AttentionRecord(ReadOnlyArrays):
         return _grid(self, self.weights, words, specials, self.visible, self.sink)
 
     def __getitem__(self, name: str) -> HeadWeights:
-        """One head between pieces, by its name with layer and head from 1: record["4-2"]; between words it is
+        """Return one head between pieces, by its name with layer and head from 1: record["4-2"]; between words it is
         record.grid(words=True)["4-2"]. Raises InputError for another name."""
         return self.grid()[name]
 
     def rank(self, source: str, target: str | None = None, words: bool = True) -> "pd.DataFrame":
-        """All heads by their weight from one word to another, strongest first: record.rank("it", "animal").
+        """Rank all heads by their weight from one word to another, strongest first: record.rank("it", "animal").
 
         Without a target, by the largest weight in the row of `source`. Columns and errors: see `Grid.rank`.
         """
@@ -228,16 +226,16 @@ class AttentionRecord(ReadOnlyArrays):
             head_from_name(head, self.n_layers, self.n_heads) if isinstance(head, str) else head
             for head in chosen
         ]
-        queries = [find_unit(grid, word) for word in ([words] if isinstance(words, str) else words)]
+        queries = [find_unit(grid.units, word) for word in ([words] if isinstance(words, str) else words)]
         title = captioned(self, kind, pairs)
         return figure(grid, kind, heads=pairs, queries=queries, width_cm=width_cm, title=title, dark=dark)
 
     def to_frame(self, words: bool = False, specials: Specials = "shown") -> "pd.DataFrame":
-        """All heads as a tidy pandas DataFrame, a row a weight; see `Grid.to_frame`."""
+        """Return all heads as a tidy pandas DataFrame, a row a weight; see `Grid.to_frame`."""
         return self.grid(words, specials).to_frame()
 
     def widget(self, **options: Any) -> "Widget":
-        """The picture for a notebook that tells Python what was pressed; options and errors as of `Widget`.
+        """Return the picture for a notebook, whose presses Python hears of; options and errors as of `Widget`.
 
         Raises Unavailable without anywidget.
         """
@@ -255,22 +253,20 @@ class AttentionRecord(ReadOnlyArrays):
 def grid_of(
     record: AttentionRecord, weights: Array, words: bool = False, specials: Specials = "shown"
 ) -> Grid:
-    """Any numbers between the pieces of a record's text, (layer, head, query, key), as a grid; see
+    """Return any numbers between the pieces of a record's text, (layer, head, query, key), as a grid; see
     `AttentionRecord.grid`. Numbers of another count of heads or layers (mixed ones) have all of them.
 
     Raises SizeError if the numbers are not between these pieces.
     """
-    same = weights.shape[:2] == record.weights.shape[:2]
-    visible = record.visible
+    visible, is_mixed = record.visible, weights.shape[:2] != record.weights.shape[:2]
     if visible is not None and len(visible) != len(weights):
-        seen_by_any = visible.any(axis=0)
-        visible = np.broadcast_to(seen_by_any, (len(weights), *seen_by_any.shape))
-    return _grid(record, weights, words, specials, visible, None, mixed=not same)
+        visible = np.broadcast_to(visible.any(axis=0), (len(weights), *visible.shape[1:]))
+    return _grid(record, weights, words, specials, visible, None, is_mixed=is_mixed)
 
 
 def _grid(
     record: AttentionRecord, weights: Array, words: bool, specials: Specials, visible: Mask | None,
-    sink: Array | None, *, mixed: bool = False,
+    sink: Array | None, *, is_mixed: bool = False,
 ) -> Grid:  # fmt: skip
     check_specials(specials)
     rows, columns = record.tokens, record.key_tokens
@@ -284,11 +280,11 @@ def _grid(
         sums = np.add.reduceat(sink, [unit.pieces[0] for unit in units], axis=-1)
         sink = (sums / counts).astype(np.float32)
     if specials != "shown":
-        at, of = ([i for i, unit in enumerate(side) if not unit.special] for side in (units, keys))
-        units, keys = tuple(units[i] for i in at), tuple(keys[i] for i in of)
-        weights = weights[:, :, at][:, :, :, of]
-        masks = None if masks is None else masks[:, at][:, :, of]
-        sink = None if sink is None else sink[:, :, at]
+        left, right = ([i for i, unit in enumerate(side) if not unit.special] for side in (units, keys))
+        units, keys = tuple(units[i] for i in left), tuple(keys[i] for i in right)
+        weights = weights[:, :, left][:, :, :, right]
+        masks = None if masks is None else masks[:, left][:, :, right]
+        sink = None if sink is None else sink[:, :, left]
         if specials == "renormalised":
             sums, sink = weights.sum(axis=-1, keepdims=True), None
             weights = np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
@@ -297,29 +293,16 @@ def _grid(
     for array in (weights, visible, sink):
         if array is not None:
             freeze(array)
-    key_units = None if record.keys is None else keys
-    heads = None if mixed else record.heads
-    return Grid(
-        units,
-        weights,
-        words,
-        specials,
-        visible,
-        1 if mixed else sharing(record.model),
-        key_units,
-        heads,
-        sink,
-    )
-
-
-def sharing(model: ModelInfo) -> int:
-    """How many neighbouring heads read one key head."""
-    return model.n_heads // model.n_kv_heads if model.n_kv_heads else 1
+    model, key_units = record.model, None if record.keys is None else keys
+    if is_mixed:
+        return Grid(units, weights, words, specials, visible, key_units=key_units, sink=sink)
+    sharing = model.n_heads // model.n_kv_heads if model.n_kv_heads else 1
+    return Grid(units, weights, words, specials, visible, sharing, key_units, record.heads, sink)
 
 
 def fault_in_rows(weights: Array, heads: Mask | None, sink: Array | None, rows: Tokens) -> str:
-    """Return which row of weights (layer, head, query, key) is no attention, what it sums to and the likely reason; ""
-    where all rows are finite numbers from 0 that sum to one, together with what a learned sink took."""
+    """Return a sentence on the first row of weights (layer, head, query, key) that is no attention, its sum and the
+    likely reason; "" where all rows are finite numbers from 0 that sum to one, a learned sink's share included."""
     sums = weights.sum(axis=-1) if sink is None else weights.sum(axis=-1) + sink
     off = np.abs(sums - (1 if heads is None else heads[..., None]))
     if np.isfinite(sums).all() and off.max(initial=0) <= LARGEST_ERROR and (weights >= 0).all():
@@ -345,8 +328,3 @@ def fault_in_rows(weights: Array, heads: Mask | None, sink: Array | None, rows: 
         f"Every row of attention sums to 1; row {query + 1} ({rows.label(rows.pieces[query])!r:.40}) of head "
         f"{head_name((layer, head))} {what}{others}. Likely cause: {reason}."
     )
-
-
-def _said(tokens: Tokens) -> str:
-    text = tokens.text if tokens.pair is None else f"{tokens.text} | {tokens.pair}"
-    return quoted(text, len(tokens), len(tokens.words), tokens.cut_text)

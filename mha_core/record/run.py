@@ -1,4 +1,4 @@
-"""What was run: one frozen value from which everything that was computed follows, and the key it is kept by."""
+"""Specification of a run: one frozen value from which all its numbers follow, and the key of their cache."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 class RunSpec:
     """A text, or a pair of texts, through a model, trained or not, with or without interventions.
 
-    Equal runs give equal numbers. `interventions` are frozen values, in the order in which they act. `part`: of an
-    encoder-decoder, what is looked at; its `pair` is what the decoder reads.
+    Equal runs give equal numbers. `interventions` are frozen values, in the order in which they act. `part`: the
+    attention of an encoder-decoder that is looked at; its `pair` is the decoder's text.
     """
 
     model: str

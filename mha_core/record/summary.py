@@ -12,19 +12,20 @@ from mha_core.record.links import heads_by_link, places_of
 if TYPE_CHECKING:
     from mha_core.record.grid import Grid, Unit
     from mha_core.record.record import AttentionRecord
+    from mha_core.text.tokens import Tokens
 
 LONGEST = 60  # signs of a text that are repeated
 STRONGEST = 3
 
 
 def summary(record: "AttentionRecord") -> str:
-    """Five lines: the text, the model, who computed it, its strongest links, and what can be asked of it."""
+    """Return five lines: the text, the model, who computed it, its strongest links, and calls to go on with."""
     lines = [f"{key}: {value}" for key, value in _facts(record)]
     return "\n".join([*lines, f"ask: {_calls(record)}"])
 
 
 def summary_html(record: "AttentionRecord") -> str:
-    """The same as a table."""
+    """Return the lines as a table in HTML, but for the calls."""
     import pandas as pd
 
     table: str = pd.DataFrame(_facts(record)).to_html(header=False, index=False)
@@ -42,7 +43,7 @@ def _facts(record: "AttentionRecord") -> list[tuple[str, str]]:
     changed = f"; changed: {_cut('; '.join(record.changed))}" if record.changed else ""
     by = model.computed_by if model.is_ours else f"{model.computed_by}, not by HeadScope's engine"
     return [
-        ("record", record.said),
+        ("record", record.headline),
         ("model", f"{_cut(model.title)}: {shape}{digest}{changed}"),
         ("computed by", by),
         *([("no attention", without)] if without else []),
@@ -52,8 +53,7 @@ def _facts(record: "AttentionRecord") -> list[tuple[str, str]]:
 
 
 def layers_without(record: "AttentionRecord") -> str:
-    """Which layers have no attention weights, and what they do instead: "layers 1 to 3 (linear attention)"; "" if all
-    have."""
+    """List layers without attention weights, with their kind: "layers 1 to 3 (linear attention)"; "" if all have."""
     groups: list[tuple[int, int, str]] = []
     for layer in record.without_attention:
         kind = record.model.layer_kinds[layer] if record.model.layer_kinds else ""
@@ -69,18 +69,19 @@ def layers_without(record: "AttentionRecord") -> str:
 
 
 def _sink(record: "AttentionRecord") -> str:
-    """How much a learned sink took, on average and at most in one row."""
+    """Say the share of a learned sink, on average and at most in one row."""
     sink = np.zeros(1) if record.sink is None else record.sink
     sink = sink if record.heads is None else sink[record.heads]
     mean, most = percent(float(sink.mean())), percent(float(sink.max()))
     return f"a learned sink takes {mean} of a row on average, {most} at most"
 
 
-def quoted(text: str, n_tokens: int, n_words: int, cut: str = "") -> str:
-    """A text and its sizes, for the first line, and how it was cut."""
-    cut = f", {cut}" if cut else ""
+def quoted(tokens: "Tokens") -> str:
+    """Return a text with its sizes, for the first line, and a note on what was cut."""
+    text = tokens.text if tokens.pair is None else f"{tokens.text} | {tokens.pair}"
+    cut = f", {tokens.cut_text}" if tokens.cut_text else ""
     shown = visible(_cut(" ".join(text.split())))
-    return f"“{shown}”, {count_noun(n_tokens, 'token')}, {count_noun(n_words, 'word')}{cut}"
+    return f"“{shown}”, {count_noun(len(tokens), 'token')}, {count_noun(len(tokens.words), 'word')}{cut}"
 
 
 def _cut(text: str) -> str:
@@ -88,26 +89,26 @@ def _cut(text: str) -> str:
 
 
 def _calls(record: "AttentionRecord") -> str:
-    """What can be asked of the record, with the head and the words of its strongest link."""
+    """Return calls of the record, with the head and the words of its strongest link."""
     grid = record.grid(words=True)
     links = heads_by_link(grid)
     heads = np.argwhere(np.ones(record.weights.shape[:2]) if record.heads is None else record.heads)
     name, rank = head_name((int(heads[0, 0]), int(heads[0, 1]))), ""
     if links:
         head, (q, k), _ = links[0]
-        words = (_named(grid.units, q), _named(grid.key_units or grid.units, k))
+        words = (_name_of(grid.units, q), _name_of(grid.columns, k))
         name, rank = head_name(head), f".rank({json.dumps(words, ensure_ascii=False)[1:-1]}), "
     return f'["{name}"].to_frame(), {rank}.to_frame(words=True), .widget()'
 
 
-def _named(units: "Sequence[Unit]", at: int) -> str:
-    """How a unit is asked for: its text, with its number where it stands several times before."""
-    places = places_of(units, units[at].bare)
-    return units[at].bare + (f"#{places.index(at) + 1}" if at in places[1:] else "")
+def _name_of(units: "Sequence[Unit]", index: int) -> str:
+    """Return the name of a unit for `find_unit`: its text, with its number where the text stands before."""
+    places = places_of(units, units[index].bare)
+    return units[index].bare + (f"#{places.index(index) + 1}" if index in places[1:] else "")
 
 
 def _links(grid: "Grid") -> str:
-    """The heads with the strongest link between two words, each with that link."""
+    """List the heads with the strongest link between two words, each with that link."""
     return (
         "; ".join(
             f"{head_name(head)} {_cut(grid.labels[query])} → {_cut(grid.key_labels[key])} {percent(weight)}"

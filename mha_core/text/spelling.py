@@ -1,4 +1,4 @@
-"""What tokens spell by their names, where a tokenizer tells no more: bytes, and the signs for a space or a word's end.
+"""Spelling of tokens by their names, where a tokenizer tells no more: bytes, signs for a space or a word's end.
 
 The alphabet of 256 signs, one for a byte, is GPT-2's (Radford et al. 2019); "▁" is SentencePiece's.
 """
@@ -10,8 +10,8 @@ from itertools import groupby
 from typing import Literal
 
 Span = tuple[int, int]
-# How a tokenizer writes its tokens: a sign for every byte (GPT-2), "▁" for a space (SentencePiece), "</w>" at the end
-# of a word (CLIP), "##" where a word goes on (BERT), or whole words alone.
+# Ways to write tokens: a sign for every byte (GPT-2), "▁" for a space (SentencePiece), "</w>" at the end of a word
+# (CLIP), "##" where a word goes on (BERT), or whole words alone.
 Style = Literal["bytes", "spaces", "ends", "pieces", "words"]
 BYTE = re.compile("<0x([0-9A-Fa-f]{2})>")
 # Names of special tokens that no text spells; unknown and masked words are in a text.
@@ -19,7 +19,7 @@ SPECIAL = re.compile(
     r"<[|｜].*[|｜]>|</?s>|<(bos|eos|pad|cls|sep|extra_id_\d+|(start|end)_of_\w+)>|\[(CLS|SEP|PAD|BOS|EOS)\]"
 )
 PADDING = re.compile(r"<pad>|\[PAD\]|<[|｜].*pad.*[|｜]>")
-# How pieces are written that begin with a space, that end a word, and that go on with one.
+# Signs of pieces that begin with a space, that end a word, and that go on with one.
 SPACES, END_OF_WORD, WORDPIECE = ("▁", "Ġ", " "), "</w>", "##"
 # GPT-2's sign for every byte: printable ones stand for themselves, the others follow from 256 on.
 PRINTABLE = [*range(33, 127), *range(161, 173), *range(174, 256)]
@@ -43,17 +43,17 @@ class Row:
 
     @property
     def is_space(self) -> bool:
-        """Whether it stands for nothing but a space."""
+        """True if it stands for nothing but a space."""
         return not self.name.strip("".join(SPACES))
 
     @property
     def is_marked(self) -> bool:
-        """Whether its tokenizer writes that it continues a word."""
+        """True if its tokenizer writes that it continues a word."""
         return self.name.startswith(WORDPIECE) and len(self.name) > len(WORDPIECE)
 
 
 def style_of(names: Collection[str]) -> Style:
-    """Return how the tokenizer writes tokens of which these are some; "words" where no name has a sign of it."""
+    """Return the style of a tokenizer from some of its names; "words" where no name has a sign of another."""
     if any(name.startswith(SPACES[0]) or BYTE.fullmatch(name) for name in names):
         return "spaces"
     if any(name.endswith(END_OF_WORD) for name in names):
@@ -73,7 +73,7 @@ def style_of(names: Collection[str]) -> Style:
 
 
 def spell_rows(rows: Iterable[Row], style: Style) -> str:
-    """Return the text that pieces spell by their names; each gets its span in it. A special token ends a word."""
+    """Return the text that pieces spell by their names, and give each its span in it. A special token ends a word."""
     text = ""
     for is_text, group in groupby(rows, key=lambda row: row.segment is not None):
         part = list(group)
@@ -93,10 +93,10 @@ def _spell(rows: list[Row], style: Style) -> tuple[str, list[Span]]:
         front = int(text.startswith(" ") and bool(text.strip()))  # before the first word nothing stands
         return text[front:], [(max(first - front, 0), max(stop - front, 0)) for first, stop in spans]
     text, spans, ended = "", list[Span](), False
-    for at, row in enumerate(rows):
-        begins = ended if style == "ends" else at > 0 and not row.is_marked
+    for i, row in enumerate(rows):
+        begins = ended if style == "ends" else i > 0 and not row.is_marked
         bare = row.name.removesuffix(END_OF_WORD) if style == "ends" else row.name
-        bare = bare.removeprefix(WORDPIECE) or bare if at > 0 and row.is_marked else bare
+        bare = bare.removeprefix(WORDPIECE) or bare if i > 0 and row.is_marked else bare
         start, ended = len(text) + begins, row.name.endswith(END_OF_WORD)
         text = text.ljust(start) + bare
         spans.append((start, len(text)))
@@ -104,7 +104,7 @@ def _spell(rows: list[Row], style: Style) -> tuple[str, list[Span]]:
 
 
 def bytes_of(name: str, style: Style) -> bytes:
-    """Return what a token spells: GPT-2's signs for bytes, or SentencePiece's "▁" for a space and bytes by number."""
+    """Return a token's bytes: by GPT-2's signs for them, or SentencePiece's "▁" for a space and bytes by number."""
     if style == "spaces":
         byte = BYTE.fullmatch(name)
         return bytes.fromhex(byte[1]) if byte else name.replace(SPACES[0], " ").encode()
@@ -112,29 +112,29 @@ def bytes_of(name: str, style: Style) -> bytes:
 
 
 def spell_bytes(parts: Iterable[bytes]) -> tuple[str, list[Span]]:
-    """The text of all parts together, and the characters that each has a byte of."""
+    """Return the text of all parts together, and the span of characters that each has a byte of."""
     parts = list(parts)
     text, owner = _decode(b"".join(parts))
-    spans, at = list[Span](), 0
+    spans, start = list[Span](), 0
     for part in parts:
-        end = at + len(part)
-        first = owner[at] if at < len(owner) else len(text)
+        end = start + len(part)
+        first = owner[start] if start < len(owner) else len(text)
         spans.append((first, owner[end - 1] + 1 if part else first))
-        at = end
+        start = end
     return text, spans
 
 
 def _decode(whole: bytes) -> tuple[str, list[int]]:
-    """The text, and for every byte the number of its character; bytes that are no character become one \\ufffd."""
-    text, owner, at = "", list[int](), 0
-    while at < len(whole):
+    """Return the text, and for every byte the number of its character; bytes of no character become one \\ufffd."""
+    text, owner = "", list[int]()
+    while len(owner) < len(whole):
+        rest = whole[len(owner) :]
         try:
-            good, broken = whole[at:].decode(), 0
+            good, n_broken = rest.decode(), 0
         except UnicodeDecodeError as problem:
-            good, broken = whole[at : at + problem.start].decode(), problem.end - problem.start
+            good, n_broken = rest[: problem.start].decode(), problem.end - problem.start
         owner += [len(text) + i for i, character in enumerate(good) for _ in character.encode()]
         text += good
-        owner += [len(text)] * broken
-        text += "\ufffd" if broken else ""
-        at = len(owner)
+        owner += [len(text)] * n_broken
+        text += "\ufffd" if n_broken else ""
     return text, owner

@@ -1,4 +1,4 @@
-"""A reader's text as tokens and words, each with its place in the reader's own spelling.
+"""A user's text as tokens and words, each with its place in the text as typed.
 
 In: one text or a pair, through any tokenizer of the library tokenizers. Out: `Tokens`: the pieces that the model sees,
 in order, with the special tokens around them, and the words that they spell. Spans are in characters of the text of
@@ -33,10 +33,10 @@ COMMON = (1_000, 40_000)
 
 @dataclass(frozen=True)
 class Token:
-    """One token of the model. `start`, `end`: its characters in its segment's text (0, 0 for what we insert).
+    """One token of the model. `start`, `end`: its characters in its segment's text (0, 0 for an inserted one).
 
-    `role`: what kind of special token it is, or that it stands for what the vocabulary lacks. `mark`: what is
-    written before a piece that continues a word; empty for one that begins a word.
+    `role`: the kind of special token, or "unknown" for a word that the vocabulary lacks. `mark`: the sign before a
+    piece that continues a word; empty for one that begins a word.
     """
 
     text: str
@@ -51,18 +51,18 @@ class Token:
 
     @property
     def continues(self) -> bool:
-        """Whether it goes on with the word that the piece before it began."""
+        """True if it goes on with the word that the piece before it began."""
         return bool(self.mark)
 
     @property
     def bare(self) -> str:
-        """Its text without the mark of a continuation and without the space before it."""
+        """Text without the mark of a continuation and without the space before it."""
         return self.text.removeprefix(self.mark).strip() or self.text
 
 
 @dataclass(frozen=True)
 class Word:
-    """One word in the reader's spelling, made of pieces[first:stop]."""
+    """One word as typed, made of pieces[first:stop]."""
 
     text: str
     start: int
@@ -74,8 +74,8 @@ class Word:
 
 @dataclass(frozen=True)
 class Tokens:
-    """What the model is given. `n_cut`: how many pieces were left out because the model takes no more. `inputs`: what
-    else a tokenizer of transformers made for the model, a number a piece."""
+    """Input of the model. `n_cut`: number of pieces left out because the model takes no more. `inputs`: other inputs by
+    a tokenizer of transformers, a number a piece."""
 
     text: str
     pair: str | None
@@ -94,21 +94,21 @@ class Tokens:
 
     @property
     def special_names(self) -> tuple[str, ...]:
-        """The names of the special tokens in it, each once, in order."""
+        """Names of the special tokens in it, each once, in order."""
         return tuple(dict.fromkeys(piece.text for piece in self.pieces if piece.special))
 
     @property
     def segments(self) -> tuple[int, ...]:
-        """0 for the first text and its specials, 1 for the second."""
+        """One number a piece: 0 for the first text and its specials, 1 for the second."""
         return tuple(piece.segment for piece in self.pieces)
 
     def text_of(self, segment: int) -> str:
-        """The reader's text of that segment."""
+        """Return a segment's text as typed."""
         return self.text if segment == 0 else self.pair or ""
 
     @property
     def cut_text(self) -> str:
-        """Which tokens were cut off at which side, and the words they spell; "" where none was."""
+        """Sentence on the tokens that were cut off, at which side, and the words they spell; "" where none was."""
         if not self.n_cut:
             return ""
         own = [piece for piece in self.pieces if piece.word is not None]
@@ -117,14 +117,12 @@ class Tokens:
         right = " ".join(self.text_of(part[0].segment)[part[-1].end :] for part in ends)
         where = "before the last" if len(left) > len(right) else "after"
         words = shorten(f"{left} {right}", CUT_SHOWN, placeholder=" …")
-        return (
-            f"cut {where} {len(self):,} of {len(self) + self.n_cut:,} tokens"
-            + f" (unread: “{words}”)" * bool(words)
-        )
+        unread = f" (unread: “{words}”)" * bool(words)
+        return f"cut {where} {len(self):,} of {len(self) + self.n_cut:,} tokens{unread}"
 
-    def keep(self, kept: Sequence[bool]) -> "Tokens":
-        """Return these tokens without those marked False, such as padding; a word that loses all of its own is gone."""
-        places = [i for i, is_kept in enumerate(kept) if is_kept]
+    def select(self, is_selected: Sequence[bool]) -> "Tokens":
+        """Return the tokens marked True, for example all but padding; a word that loses all of its own is gone."""
+        places = [i for i, selected in enumerate(is_selected) if selected]
         new = {old: i for i, old in enumerate(places)}
         words, numbers = list[Word](), dict[int, int]()
         for number, word in enumerate(self.words):
@@ -138,19 +136,19 @@ class Tokens:
         return replace(self, pieces=tuple(pieces), words=tuple(words), inputs=inputs)
 
     def spelling(self, piece: Token) -> str:
-        """The piece in the reader's own spelling; by its name what the reader did not write."""
+        """Return a piece as typed; an inserted one by its name."""
         own = self.text_of(piece.segment)[piece.start : piece.end]
         return own or (piece.text if piece.text.strip() else SPACES[0])
 
     def label(self, piece: Token) -> str:
-        """Its spelling, with the mark before it where it continues a word."""
+        """Return a piece's spelling, with the mark before it where it continues a word."""
         return piece.mark + self.spelling(piece)
 
 
 @dataclass(frozen=True)
-class Specials:
-    """What a kind of model calls its special tokens. `begin` stands before a text, `separator` after each, and so many
-    `between` the texts of a pair; empty where nothing is put there."""
+class SpecialTokenNames:
+    """Names of a family's special tokens. `begin` stands before a text, `separator` after each, and so many `between`
+    the texts of a pair; empty where nothing is put there."""
 
     begin: str
     separator: str
@@ -160,7 +158,7 @@ class Specials:
     between: int = 1
 
     def roles(self) -> dict[str, Role]:
-        """The role of each name."""
+        """Return the role of each name."""
         roles: dict[str, Role] = {
             self.padding: "padding", self.unknown: "unknown", self.mask: "mask",
             self.begin: "begin", self.separator: "separator",
@@ -179,7 +177,7 @@ class Tokenizer:
         self,
         fast: FastTokenizer,
         max_tokens: int,
-        specials: Specials | None = None,
+        specials: SpecialTokenNames | None = None,
         begin: Sequence[str] | None = None,
     ) -> None:
         fast.no_truncation()
@@ -193,7 +191,7 @@ class Tokenizer:
         self._added = {identity: token.content for identity, token in added.items()}
         if begin is None:
             begin = _front(fast) if specials is None else [specials.begin]
-        specials = specials or Specials("", "", "", "", "")
+        specials = specials or SpecialTokenNames("", "", "", "", "")
         self.begin, self.separator = tuple(name for name in begin if name), specials.separator
         self.end: tuple[str, ...] = (self.separator,) if self.separator else ()
         names = fast.get_vocab(with_added_tokens=False) if self._spells else ()
@@ -203,23 +201,23 @@ class Tokenizer:
         roles: dict[str, Role] = {token.content: "other" for token in added.values() if token.special}
         roles |= dict.fromkeys(self.begin, "begin")
         roles |= specials.roles()
-        found = {name: fast.token_to_id(name) for name in (*roles, self._unknown)}
-        known = {name: identity for name, identity in found.items() if identity is not None}
+        ids_of_names = {name: fast.token_to_id(name) for name in (*roles, self._unknown)}
+        known = {name: identity for name, identity in ids_of_names.items() if identity is not None}
         for name in (*self.special_names, self._unknown):
             if name and name not in known:
                 raise ModelError(f"The tokenizer has no {name}; it belongs to another kind of model.")
         self._roles: dict[int, Role] = {known[name]: role for name, role in roles.items() if name in known}
         ids = {role: identity for identity, role in self._roles.items()}
         self.mask_id, self.pad_id = ids.get("mask"), ids.get("padding", 0)
-        # Typed by the reader these become the token itself, and are no part of any word.
+        # Typed by the user these become the token itself, and are no part of any word.
         self._signs = set() if self.is_list else {i for i, role in self._roles.items() if role in NO_WORDS}
         self._around = [known[name] for name in self.special_names]
         self._put_around()
 
     def _put_around(self) -> None:
         """Let the tokenizer itself put the special tokens around a text and a pair."""
-        end = [self.separator] if self.separator else []
-        single, pair = [*self.begin, "$A", *end], [*self.begin, "$A", *end * self._between, "$B", *end]
+        single = [*self.begin, "$A", *self.end]
+        pair = [*self.begin, "$A", *self.end * self._between, "$B", *self.end]
         room = len(pair) if self.takes_pairs else 2
         if self.max_tokens < room:
             raise ModelError(f"The model takes {self.max_tokens} tokens; a text in its frame needs {room}.")
@@ -231,55 +229,55 @@ class Tokenizer:
 
     @property
     def special_names(self) -> tuple[str, ...]:
-        """The special tokens that are put around every text, in order, for words on the screen."""
-        return (*self.begin, *([self.separator] if self.separator else []))
+        """Special tokens that are put around every text, in order, for words on the screen."""
+        return (*self.begin, *self.end)
 
     @property
     def mask_name(self) -> str | None:
-        """What a reader types where a word is to be predicted, if the vocabulary has it."""
+        """Token to type where a word is to be predicted; None without one in the vocabulary."""
         return None if self.mask_id is None else self.piece_name(self.mask_id)
 
     @cached_property
     def identities(self) -> tuple[int, ...]:
-        """The numbers that pieces have, in order; a tokenizer may leave out some."""
+        """Numbers of the pieces, in order; a tokenizer may leave out some."""
         return tuple(sorted(set(self._fast.get_vocab().values())))
 
     @property
     def largest_id(self) -> int:
-        """The largest number that a piece has, -1 without any."""
+        """Largest number of a piece, -1 without any."""
         return self.identities[-1] if self.identities else -1
 
     @property
     def vocab_size(self) -> int:
-        """How many pieces there are to choose from."""
+        """Number of pieces to choose from."""
         return len(self.identities)
 
     @cached_property
     def left_out(self) -> tuple[int, ...]:
-        """The numbers below the largest that no piece has."""
+        """Numbers below the largest that no piece has."""
         return tuple(sorted(set(range(self.largest_id + 1)) - set(self.identities)))
 
     def has(self, identity: int) -> bool:
-        """Whether a piece has that number."""
+        """Return whether a piece has that number."""
         return 0 <= identity <= self.largest_id and identity not in self.left_out
 
     @property
     def known_words(self) -> tuple[str, ...] | None:
-        """All words that there are, where a reader can type nothing else; None where any text can be read."""
+        """All words, where a user can type nothing else; None where any text can be read."""
         if not self.is_list:
             return None
         return tuple(sorted(self.piece_name(i) for i in self.identities if i not in self._roles))
 
     def piece_name(self, identity: int) -> str:
-        """The vocabulary entry with that number."""
+        """Return the vocabulary entry with that number."""
         return str(self._fast.id_to_token(identity))
 
     def typed(self, identity: int) -> str:
-        """The token with that number as a reader would type it, the space before it included."""
+        """Return the token with that number as a user would type it, the space before it included."""
         return self.spell((identity,))
 
     def spell(self, ids: Sequence[int]) -> str:
-        """What these tokens spell together: a character may be cut into tokens of single bytes."""
+        """Return the text that tokens spell together: a character may be cut into tokens of single bytes."""
         if not self._spells:
             return "".join(map(self.piece_name, ids))
         return b"".join(map(self._bytes, ids)).decode("utf-8", "replace")
@@ -289,25 +287,25 @@ class Tokenizer:
         return bytes_of(self.piece_name(identity), self._style) if added is None else added.encode()
 
     def ids_of(self, text: str) -> tuple[int, ...]:
-        """The numbers of the tokens that spell this text, exactly as it stands and without special tokens."""
+        """Return the numbers of the tokens that spell this text, exactly as it stands and without special tokens."""
         ids: list[int] = self._fast.encode(text, add_special_tokens=False).ids
         return (ids[-1],) if ids and self.typed(ids[-1]) == text else tuple(ids)
 
     def is_special(self, identity: int) -> bool:
-        """Whether the token with that number is a sign of the model's own: no part of any text."""
+        """Return whether the token with that number is a sign of the model's own: no part of any text."""
         return identity in self._roles
 
     def is_outside_words(self, identity: int) -> bool:
-        """Whether that token is in no word where a reader typed it."""
+        """Return whether that token is in no word where a user typed it."""
         return identity in self._signs
 
     def to_json(self) -> str:
-        """The tokenizer as a tokenizer.json says it."""
+        """Return the tokenizer as the text of a tokenizer.json."""
         return str(self._fast.to_str())
 
     def read(self, text: Text | Tokens, pair: str | None = None) -> Tokens:
-        """Return the tokens of whatever is given for a text: a string, its words (a list or an array), or chat messages
-        with a role and a content each. Tokens stay as they are. Raises InputError for anything else."""
+        """Return the tokens of a text: a string, its words (a list or an array), or chat messages with a role and a
+        content each. Tokens stay as they are. Raises InputError for anything else."""
         if isinstance(text, str) and isinstance(pair, str | None):
             return self.encode(text, pair)
         if pair is not None:
@@ -329,10 +327,10 @@ class Tokenizer:
         )
 
     def encode(self, text: str, pair: str | None = None) -> Tokens:
-        """A text, or two. One separator typed between two texts is read as the border of a pair; special tokens
+        """Encode a text, or two. One separator typed between two texts is read as the border of a pair; special tokens
         typed around a text as they are put there are not doubled.
 
-        Raises InputError if there is nothing to look at, and for a pair where the model takes none.
+        Raises InputError for a text without words, and for a pair where the model takes none.
         """
         texts = self._texts_of(text, pair)
         encoding = self._fast.encode(texts[0], texts[1] if texts[1:] else None)
@@ -342,32 +340,32 @@ class Tokenizer:
         return self._of_texts(texts, self._rows(encoding))
 
     def encode_words(self, words: Sequence[str]) -> Tokens:
-        """A sentence given as its words (a treebank's): the list is the list of words, whatever is in them.
+        """Encode a sentence given as its words (a treebank's): the list is the list of words, whatever is in them.
 
         Raises InputError for no words, and where a token spells more than one word.
         """
         words = clean_words(words, may_be_empty=not self._spells)
-        text, spans = " ".join(words), word_spans.one_after_the_other(words)
+        text, spans = " ".join(words), word_spans.spans_in_sentence(words)
         if self._spells:  # cut apart, its words would lose the spaces that their tokens begin with
             rows = self._rows(self._fast.encode(text))
             word_spans.give_words(text, rows, spans)
         else:
             encoding = self._fast.encode(self._known(words), is_pretokenized=True)
             rows = word_spans.rows_of_words(encoding, words)
-        word_spans.fill_words(text, rows, spans)
+        word_spans.fill_spans(text, rows, spans)
         rows, n_cut = self._cut(rows)
         return _tokens([text], rows, self._roles, n_cut)
 
     def _known(self, words: Sequence[str]) -> list[str]:
-        """The words, but unknown ones for those without a token (control characters alone); of a list of words also
-        for what is more than one."""
+        """Return the words, but unknown ones for those without a token (control characters alone); of a list of words
+        also for those that are more than one."""
         ids = Counter(self._fast.encode(words, is_pretokenized=True, add_special_tokens=False).word_ids)
         most = 1 if self.is_list else max(ids.values(), default=1)
         return [word if 1 <= ids[i] <= most else self._unknown for i, word in enumerate(words)]
 
     def ordinary(self) -> tuple[int, ...]:
-        """The tokens to draw from where random ones are wanted: common ones, and no special ones; of word pieces whole
-        words, for in any order they are read as they stand. None of a list of words."""
+        """Return tokens to draw random ones from: common ones, and no special ones; of word pieces whole words, for in
+        any order they are read as they stand. None of a list of words."""
         if self.is_list:
             return ()
         if self.continuation:
@@ -377,8 +375,8 @@ class Tokenizer:
         return tuple(i for i in self.identities if low <= i < high and not self.is_special(i))
 
     def from_ids(self, ids: Sequence[int]) -> Tokens:
-        """The tokens with these numbers, whatever text they spell, with the special tokens around it: what a model has
-        said, token by token; of word pieces whole words."""
+        """Return the tokens with these numbers, whatever text they spell, with the special tokens around it: a model's
+        own output, token by token; of word pieces whole words."""
         if not self._spells:
             return self.encode_words([self.piece_name(i) for i in ids])
         front = len(self.begin)
@@ -400,7 +398,7 @@ class Tokenizer:
         return _tokens(texts, rows, self._roles, n_cut)
 
     def _cut(self, rows: list[Row]) -> tuple[list[Row], int]:
-        """Cut to the model's limit, and how many are lost: the longer text loses its end first."""
+        """Cut to the model's limit; return the rows left and the number lost. The longer text loses its end first."""
         n_cut = len(rows) - self.max_tokens
         if n_cut <= 0:
             return rows, 0
@@ -411,9 +409,8 @@ class Tokenizer:
             other = keep[1 - longer]
             keep[longer] = max(room - other, other - 1, 1) if keep[longer] > other else keep[longer] - 1
         places = [iter(range(most)) for most in keep]  # each text's first so many
-        return [
-            row for row in rows if row.segment is None or next(places[row.segment], None) is not None
-        ], n_cut
+        rows = [row for row in rows if row.segment is None or next(places[row.segment], None) is not None]
+        return rows, n_cut
 
     def _texts_of(self, text: str, pair: str | None) -> list[str]:
         """Return one text or two, as they stand between the special tokens, whether or not these were typed."""
@@ -427,7 +424,7 @@ class Tokenizer:
         return texts
 
     def _unframed(self, text: str) -> str:
-        """Without what a reader typed of the frame; a decoder reads the spaces beside it."""
+        """Remove what a user typed of the frame; a decoder reads the spaces beside it."""
         for name in self.begin:
             if text.lstrip().startswith(name):
                 text = text.lstrip().removeprefix(name)
@@ -442,10 +439,10 @@ def tokens_of(
     texts: Sequence[str], encoding: Encoding, *, n_cut: int = 0, words: Sequence[str] | None = None,
     roles: Mapping[int, Role] | None = None,
 ) -> Tokens:  # fmt: skip
-    """The tokens of one text or a pair, as any tokenizer of the library tokenizers encoded them.
+    """Return the tokens of one text or a pair, as any tokenizer of the library tokenizers encoded them.
 
-    Special tokens are those that the encoding says were put around. `n_cut`: how many tokens were left out before.
-    `words`: what was encoded with is_pretokenized=True; these are the words then, with one space between them.
+    Special tokens are those that the encoding says were put around. `n_cut`: number of tokens left out before.
+    `words`: those encoded with is_pretokenized=True; these are the words then, with one space between them.
     `roles`: of special tokens by number; one that a user typed is in no word, unless unknown or a mask.
 
     Raises InputError where one of `words` has no token, and where the tokenizer does not say which text of a pair a
@@ -459,15 +456,15 @@ def tokens_of(
     else:
         texts, rows = [" ".join(words)], word_spans.rows_of_words(encoding, words)
         read = {row.word for row in rows if row.word is not None} if n_cut else set(range(len(words)))
-        word_spans.fill_words(texts[0], rows, word_spans.one_after_the_other(words), read)
+        word_spans.fill_spans(texts[0], rows, word_spans.spans_in_sentence(words), read)
     return _tokens(texts, rows, roles or {}, n_cut)
 
 
 def spelt_tokens(
     names: Sequence[str], ids: Sequence[int], special: Sequence[bool], style: Style | None = None
 ) -> Tokens:
-    """Return tokens in the text that their names spell, by the tokenizer's way of writing them (`style_of` the names
-    unless given). Names without any sign of one are words, each as it stands."""
+    """Return tokens in the text that their names spell, by the tokenizer's style (`style_of` the names unless given).
+    Names without any sign of one are words, each as it stands."""
     rows = [
         Row(name, identity, 0, 0, None if put_around else 0)
         for name, identity, put_around in zip(names, ids, special, strict=True)
@@ -482,9 +479,9 @@ def spelt_tokens(
 
 
 def clean_text(text: str) -> str:
-    """The text with lone surrogates (no characters at all) replaced one by one, so that spans stay right.
+    """Replace lone surrogates (no characters at all) one by one, so that spans stay right.
 
-    Raises InputError for what is no text: every text that is read comes through here.
+    Raises InputError for anything but a string: every text that is read comes through here.
     """
     if not isinstance(text, str):
         raise InputError(f"`text` must be a string, not {type(text).__name__}.")
@@ -493,7 +490,7 @@ def clean_text(text: str) -> str:
 
 
 def clean_words(words: Sequence[str], *, may_be_empty: bool = False) -> list[str]:
-    """Return the words of a sentence as `clean_text` does. Raises InputError for none, or what is no word."""
+    """Clean the words of a sentence as `clean_text` does. Raises InputError for no words, or for other things."""
     if isinstance(words, str | bytes):
         raise InputError("The words must be a list, not one text.")
     given: Sequence[Any] = words
@@ -510,15 +507,15 @@ def clean_words(words: Sequence[str], *, may_be_empty: bool = False) -> list[str
 
 
 def _tokens(texts: Sequence[str], rows: Iterable[Row], roles: Mapping[int, Role], n_cut: int) -> Tokens:
-    """Finished rows as pieces and words."""
+    """Return finished rows as pieces and words."""
     pieces, words, segment, last = list[Token](), list[Word](), 0, None
-    for at, row in enumerate(rows):
+    for i, row in enumerate(rows):
         segment = segment if row.segment is None else row.segment
         if row.word is not None:
             continued = (segment, row.word) == last
-            old = words.pop() if continued else Word("", row.start, row.end, segment, at, at)
+            old = words.pop() if continued else Word("", row.start, row.end, segment, i, i)
             end = max(old.end, row.end)
-            words.append(Word(texts[segment][old.start : end], old.start, end, segment, old.first, at + 1))
+            words.append(Word(texts[segment][old.start : end], old.start, end, segment, old.first, i + 1))
         last = None if row.word is None else (segment, row.word)
         word, role = None if row.word is None else len(words) - 1, roles.get(row.id)
         pieces.append(
@@ -528,15 +525,15 @@ def _tokens(texts: Sequence[str], rows: Iterable[Row], roles: Mapping[int, Role]
 
 
 def _front(fast: FastTokenizer) -> tuple[str, ...]:
-    """The special tokens that the tokenizer itself puts in front of a text."""
+    """Return the special tokens that the tokenizer itself puts in front of a text."""
     whole = fast.encode("a")
     return tuple(whole.tokens[: [*whole.special_tokens_mask, 0].index(0)])
 
 
 def _at_border(text: str, separator: str, between: int) -> list[str]:
-    """The two texts that one typed border lies between, or the one text."""
-    first, found, second = text.partition(separator)
+    """Return the two texts that one typed border lies between, or the one text."""
+    first, border, second = text.partition(separator)
     second = second.removeprefix(separator) if between > 1 else second
-    if found and separator not in second and first.strip() and second.strip():
+    if border and separator not in second and first.strip() and second.strip():
         return [first.rstrip(), second.lstrip()]
     return [text]

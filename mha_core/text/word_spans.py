@@ -1,4 +1,4 @@
-"""Which characters of a text make one word, and which pieces of a tokenizer spell it.
+"""Words of a text: the characters of each, and the pieces of a tokenizer that spell it.
 
 In: a text and its pieces as rows. Out: the rows with their words. A word is didn't, well-known or 67.7; a sign of
 punctuation or a Chinese character is one alone. What the eye sees as one character is in one word: a letter with its
@@ -16,8 +16,8 @@ from tokenizers import Encoding, Regex, pre_tokenizers
 from mha_core.errors import InputError
 from mha_core.text.spelling import WORDPIECE, Row, Span, spell_rows, style_of
 
-# Where runs of letters and single signs begin: as everywhere here, where the tokenizer itself cuts the text first
-# (word pieces), or the same of a tokenizer with one token for every word, where nothing but characters is joined.
+# Source of the runs of letters and single signs: RUNS below; the tokenizer's own first cut of the text (word pieces);
+# or that of a tokenizer with one token for every word, where nothing but characters is joined.
 Runs = Literal["text", "own", "words"]
 CONTINUES = "…"  # what we write before a piece that goes on with a word, where its tokenizer writes nothing
 APOSTROPHES_AND_HYPHENS = frozenset("'’‘ʼ`-‐‑_")
@@ -38,42 +38,36 @@ RUNS = pre_tokenizers.Sequence(
 
 
 def rows_of(encoding: Encoding) -> list[Row]:
-    """A row for every token; those that were put around have no segment."""
-    told = zip(
-        encoding.tokens,
-        encoding.ids,
-        encoding.offsets,
-        encoding.sequence_ids,
-        encoding.special_tokens_mask,
-        encoding.word_ids,
-        strict=True,
+    """Return a row for every token; those that were put around have no segment."""
+    names, spans, is_special = encoding.tokens, encoding.offsets, encoding.special_tokens_mask
+    columns = zip(
+        names, encoding.ids, spans, encoding.sequence_ids, is_special, encoding.word_ids, strict=True
     )
     return [
         Row(name, identity, 0, 0, None) if special else Row(name, identity, start, end, segment, run)
-        for name, identity, (start, end), segment, special, run in told
+        for name, identity, (start, end), segment, special, run in columns
     ]
 
 
 def rows_of_words(encoding: Encoding, words: Sequence[str]) -> list[Row]:
-    """The rows of words that were encoded one by one: spans are told in the characters of each word."""
-    bases, rows = [start for start, _ in one_after_the_other(words)], rows_of(encoding)
+    """Return the rows of words that were encoded one by one, whose spans count the characters of each word."""
+    bases, rows = [start for start, _ in spans_in_sentence(words)], rows_of(encoding)
     for row in rows:
         if row.run is not None:
             row.start, row.end, row.word = row.start + bases[row.run], row.end + bases[row.run], row.run
     return rows
 
 
-def one_after_the_other(words: Sequence[str]) -> list[Span]:
-    """Where words stand with one space between them."""
+def spans_in_sentence(words: Sequence[str]) -> list[Span]:
+    """Return the spans of words with one space between them."""
     ends = accumulate(len(word) + 1 for word in words)
     return [(end - 1 - len(word), end - 1) for word, end in zip(words, ends, strict=True)]
 
 
 def with_spans(texts: Sequence[str], rows: list[Row]) -> tuple[Sequence[str], list[Row]]:
-    """The texts and rows; where a tokenizer tells no spans, the text that its tokens spell, with their spans in it."""
-    told = {row.segment for row in rows if row.start < row.end}
-    untold = {row.segment for row in rows if not row.is_space} - told - {None}
-    if not untold:
+    """Return texts and rows; without spans from the tokenizer, the text that its tokens spell, with their spans."""
+    with_span = {row.segment for row in rows if row.start < row.end}
+    if not {row.segment for row in rows if not row.is_space} - with_span - {None}:
         return texts, rows
     if len(texts) > 1:
         raise InputError(
@@ -92,8 +86,9 @@ def find_words(
             continue
         text, part = texts[segment], list(group)
         _trim(text, part)
-        found = _runs(text) if runs == "text" else _own_runs(part)
-        words, starts = _joined(text, found, by_marks=runs != "words")
+        words, starts = _joined(
+            text, _runs(text) if runs == "text" else _own_runs(part), by_marks=runs != "words"
+        )
         for row, owner in zip(part, _owners(part, words), strict=True):
             row.word = None if row.id in signs else owner
         _join_spaces(text, part, len(words))
@@ -110,7 +105,7 @@ def give_words(text: str, rows: Sequence[Row], words: Sequence[Span]) -> None:
         row.word = following = owner if owner < len(words) else following
 
 
-def fill_words(
+def fill_spans(
     text: str, rows: Iterable[Row], words: Sequence[Span], read: Container[int] | None = None
 ) -> None:
     """Let the pieces of words that were given reach to both ends of their word, and not beyond.
@@ -153,17 +148,17 @@ def reach(texts: Sequence[str], rows: Sequence[Row]) -> None:
             row.end += 1
 
 
-def is_inside(text: str, at: int) -> bool:
-    """Whether a cut before text[at] would fall inside what the eye sees as one character: before an accent, between the
-    parts of an emoji or the two letters of a flag (Unicode Standard Annex 29, in short)."""
-    if not 0 < at < len(text) or text[at - 1].isspace():
+def is_inside(text: str, index: int) -> bool:
+    """Return whether a cut before text[index] would fall inside what the eye sees as one character: before an accent,
+    between the parts of an emoji or the two letters of a flag (Unicode Standard Annex 29, in short)."""
+    if not 0 < index < len(text) or text[index - 1].isspace():
         return False
-    kind = unicodedata.category(text[at])
-    if kind in MARKS or EXTENDS.match(text[at]):
+    kind = unicodedata.category(text[index])
+    if kind in MARKS or EXTENDS.match(text[index]):
         return True
-    if text[at - 1] == JOINER:
+    if text[index - 1] == JOINER:
         return kind[0] in "LN" or kind == "So"
-    letters = FLAG.search(text, 0, at) if FLAG.match(text[at]) else None
+    letters = FLAG.search(text, 0, index) if FLAG.match(text[index]) else None
     return letters is not None and len(letters[0]) % 2 == 1
 
 
@@ -176,18 +171,21 @@ def _runs(text: str) -> list[Span]:
 
 
 def _own_runs(rows: Iterable[Row]) -> list[Span]:
-    """The runs that the tokenizer itself cut a text into."""
+    """Return the runs that the tokenizer itself cut a text into."""
     groups = (list(group) for _, group in groupby(rows, key=lambda row: row.run))
     return [(group[0].start, max(row.end for row in group)) for group in groups]
 
 
 def _joined(text: str, runs: Sequence[Span], by_marks: bool) -> tuple[list[Span], set[int]]:
-    """The words that runs make, and where those runs start that are no part of the one before. Joined are runs that cut
-    a character apart, or a word that an invisible joiner holds together; `by_marks`: and those around an inner mark."""
+    """Join runs to words; return these, and the starts of runs that are no part of the one before.
+
+    Joined are runs that cut a character apart, or a word that an invisible joiner holds together; `by_marks`: and those
+    around an inner mark.
+    """
     words, starts, joins = list[Span](), set[int](), False
-    for at, (start, end) in enumerate(runs):
-        is_held = at > 0 and runs[at - 1][1] == start < end and _is_held(text, start)
-        is_inner = by_marks and 0 < at < len(runs) - 1 and _is_inner_mark(text, *runs[at - 1 : at + 2])
+    for i, (start, end) in enumerate(runs):
+        is_held = i > 0 and runs[i - 1][1] == start < end and _is_held(text, start)
+        is_inner = by_marks and 0 < i < len(runs) - 1 and _is_inner_mark(text, *runs[i - 1 : i + 2])
         if is_held or is_inner or joins:
             words[-1] = (words[-1][0], end)
         else:
@@ -197,12 +195,12 @@ def _joined(text: str, runs: Sequence[Span], by_marks: bool) -> tuple[list[Span]
     return words, starts
 
 
-def _is_held(text: str, at: int) -> bool:
-    return is_inside(text, at) or (text[at - 1] == NON_JOINER and text[at].isalnum())
+def _is_held(text: str, index: int) -> bool:
+    return is_inside(text, index) or (text[index - 1] == NON_JOINER and text[index].isalnum())
 
 
 def _is_inner_mark(text: str, left: Span, here: Span, right: Span) -> bool:
-    """Whether a sign stands inside a word (didn't, well-known) or a number (67.7)."""
+    """Return whether a sign stands inside a word (didn't, well-known) or a number (67.7)."""
     if left[1] != here[0] or here[1] != right[0]:
         return False
     sign, after = text[slice(*here)], text[slice(*right)][:1]
@@ -229,22 +227,22 @@ def _trim(text: str, rows: Sequence[Row]) -> None:
 
 
 def _owners(rows: Sequence[Row], words: Sequence[Span]) -> list[int]:
-    """The word of every piece. Words that one piece spans are one; a piece outside all words (spaces) is a word of its
-    own, numbered on."""
-    found, joined, at, extra = list[int](), list(range(len(words))), 0, len(words) - 1
+    """Return the word of every piece. Words that one piece spans are one; a piece outside all words (spaces) is a word
+    of its own, numbered on."""
+    owners, joined, word, extra = list[int](), list(range(len(words))), 0, len(words) - 1
     last: Span | None = None
     for row in rows:
-        while at < len(words) and words[at][1] <= row.start:
-            at += 1
-        if at == len(words) or words[at][0] >= max(row.end, row.start + 1):
+        while word < len(words) and words[word][1] <= row.start:
+            word += 1
+        if word == len(words) or words[word][0] >= max(row.end, row.start + 1):
             extra += last != (row.start, row.end)  # the bytes of one space (a no-break space) stay together
-            found.append(extra)
+            owners.append(extra)
         else:
-            found.append(at)
-            for later in takewhile(lambda w: words[w][0] < row.end, range(at + 1, len(words))):  # noqa: B023
-                joined[later] = joined[at]
+            owners.append(word)
+            for later in takewhile(lambda w: words[w][0] < row.end, range(word + 1, len(words))):  # noqa: B023
+                joined[later] = joined[word]
         last = (row.start, row.end)
-    return [w if w >= len(words) else joined[w] for w in found]
+    return [w if w >= len(words) else joined[w] for w in owners]
 
 
 def _join_spaces(text: str, rows: Sequence[Row], n_words: int) -> None:

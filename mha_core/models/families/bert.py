@@ -25,10 +25,10 @@ from mha_core.errors import SizeError
 from mha_core.models.families.family import Family, Rules, Tensors, refuse_unless
 from mha_core.models.tokenizer_files import tokenizer_of, wordpiece_of
 from mha_core.settings import real, whole, word
-from mha_core.text.tokens import Specials, Tokenizer
+from mha_core.text.tokens import SpecialTokenNames, Tokenizer
 
-SPECIALS = Specials("[CLS]", "[SEP]", padding="[PAD]", unknown="[UNK]", mask="[MASK]")
-FRAMED = Specials("<s>", "</s>", padding="<pad>", unknown="<unk>", mask="<mask>", between=2)
+SPECIALS = SpecialTokenNames("[CLS]", "[SEP]", padding="[PAD]", unknown="[UNK]", mask="[MASK]")
+FRAMED = SpecialTokenNames("<s>", "</s>", padding="<pad>", unknown="<unk>", mask="<mask>", between=2)
 NAMES = (
     (r"embeddings\.word_embeddings\.", "embeddings.word."),
     (r"embeddings\.position_embeddings\.", "embeddings.position."),
@@ -127,7 +127,7 @@ class XlmRobertaConfig(RobertaConfig):
     model_type = "xlm-roberta"
 
 
-class Embeddings(nn.Module):
+class BertEmbeddings(nn.Module):
     """Word, segment and position embeddings, summed and normalised: (batch, n) to (batch, n, d_model)."""
 
     def __init__(self, config: EncoderConfig) -> None:
@@ -190,7 +190,7 @@ class Encoder(Stack):
 
     def __init__(self, config: EncoderConfig) -> None:
         layers = [EncoderLayer(config) for _ in range(config.n_layers)]
-        super().__init__(config, Embeddings(config), layers)
+        super().__init__(config, BertEmbeddings(config), layers)
 
 
 class MaskedHead(nn.Module):

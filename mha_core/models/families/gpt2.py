@@ -42,7 +42,7 @@ class Gpt2Config(StackConfig):
     tied: bool = True
 
 
-class Embeddings(nn.Module):
+class Gpt2Embeddings(nn.Module):
     """Word and position embeddings, summed: (batch, n) to (batch, n, d_model)."""
 
     def __init__(self, config: StackConfig) -> None:
@@ -61,7 +61,7 @@ class Gpt2(Stack):
     def __init__(self, config: Gpt2Config) -> None:
         layers = [PlainBlock(config) for _ in range(config.n_layers)]
         super().__init__(
-            config, Embeddings(config), layers, nn.LayerNorm(config.d_model, eps=config.norm_eps)
+            config, Gpt2Embeddings(config), layers, nn.LayerNorm(config.d_model, eps=config.norm_eps)
         )
 
 

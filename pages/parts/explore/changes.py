@@ -61,7 +61,7 @@ def changes_of(
         columns[f"{label}, A"] = [change.masses_a[at] for change in found]
         columns[f"{label}, B"] = [change.masses_b[at] for change in found]
     if len(labels) > 1:
-        columns[SWING] = [100 * change.swing for change in found]
+        columns[SWING] = [100 * change.preference_shift for change in found]
     return pd.DataFrame(columns)
 
 
