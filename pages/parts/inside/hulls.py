@@ -90,7 +90,7 @@ def _plane(scene: WalkState, points: np.ndarray, mark: np.ndarray, name: str, ke
     marks = pd.DataFrame({"x": flat.marks[:, 0], "y": flat.marks[:, 1], "label": [name]})
     figure = charts.plane(
         frame,
-        title=f"{count_noun(len(points), 'value')}, {percent(flat.kept)} kept",
+        title=f"{count_noun(len(points), 'value')}, {percent(flat.variance_share)} kept",
         hull=flat.hull,
         marks=marks,
         dark=is_dark(),

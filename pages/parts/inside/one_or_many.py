@@ -15,9 +15,9 @@ from mha_core.layer import (
     as_one_head,
     bilinear,
     measured_operations,
+    merge_heads,
     operations,
     parameters,
-    unsplit,
 )
 from pages.parts.frame import loading
 from pages.parts.frame.charts import chart, is_dark
@@ -218,5 +218,5 @@ def spectrum(scene: WalkState, height: int = 340) -> None:
 
 
 def _unsplit(used: Projections) -> Bilinear:
-    wide = unsplit(used)
+    wide = merge_heads(used)
     return bilinear(wide.W_q[0], wide.W_k[0])

@@ -138,11 +138,11 @@ def _output(board: Board, scene: WalkState, name: str, values: np.ndarray, ident
 
 def _ablated(board: Board, scene: WalkState, heads: Sequence[int]) -> list[Block]:
     """Return the output without these heads, and how much of it is left."""
-    result = ablate_in_layer(scene.now, heads)
-    before, after = scene.now.output[scene.query], result.output[scene.query]
+    output = ablate_in_layer(scene.now, heads)
+    before, after = scene.now.output[scene.query], output[scene.query]
     lengths = float(np.linalg.norm(before)), float(np.linalg.norm(after))
     cosine = float(before @ after) / (lengths[0] * lengths[1] or 1.0)
-    names = ", ".join(head_name((scene.head[0], head)) for head in result.heads)
+    names = ", ".join(head_name((scene.head[0], head)) for head in sorted(heads))
     text = (
         f"Without {names} the output of {{token}} keeps **{percent(lengths[1] / (lengths[0] or 1.0))}** of its length "
         f"(cosine **{cosine:.2f}**)."
@@ -150,5 +150,5 @@ def _ablated(board: Board, scene: WalkState, heads: Sequence[int]) -> list[Block
     note = f"rows of W_o of {names} set to zero"
     return [
         paragraph(text, "verdict", token=scene.token),
-        _output(board, scene, "output after ablation", result.output, "output-without", note),
+        _output(board, scene, "output after ablation", output, "output-without", note),
     ]
