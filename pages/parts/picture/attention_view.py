@@ -25,7 +25,7 @@ from mha_core.draw.payload import (
     compare_records,
     compare_view_payload,
     explore_view_payload,
-    made_now,
+    make_now,
     record_payload,
 )
 from mha_core.heads.roles import Role
@@ -67,7 +67,7 @@ def explore_view(
     roles: Mapping[Head, Role] | None = None,
     present: bool = False,
     key: str,
-    keep: Keep = made_now,
+    keep: Keep = make_now,
     about: Payload | None = None,
     more: Payload | None = None,
     moved: Mapping[str, str] | None = None,
@@ -100,7 +100,7 @@ def compare_view(
     selection: Selection,
     present: bool = False,
     key: str,
-    keeps: tuple[Keep, Keep, Keep] = (made_now, made_now, made_now),
+    keeps: tuple[Keep, Keep, Keep] = (make_now, make_now, make_now),
     abouts: Sequence[Payload | None] = (None, None),
     more: Payload | None = None,
     moved: Mapping[str, str] | None = None,
