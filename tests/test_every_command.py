@@ -209,7 +209,7 @@ def atlas_answer(model, head=None, shipped=False):
 
 
 def learning_answer(_, task, *sizes):
-    result = report.trained(TrainingSetup(task, *sizes))
+    result = report.train_and_report(TrainingSetup(task, *sizes))
     pairs = zip(result["heads"], result["without"], strict=True)
     beside = {name: result[name] for name in ("setup", "parameters", "answers", "heads", "without")}
     return (
@@ -386,7 +386,7 @@ def long_work_is_done_once(monkeypatch):
 
         return call
 
-    monkeypatch.setattr(report, "trained", once(report.trained))
+    monkeypatch.setattr(report, "train_and_report", once(report.train_and_report))
     monkeypatch.setattr(training, "evaluate", once(training.evaluate))
 
 

@@ -24,7 +24,7 @@ import streamlit as st
 from running import ROOT
 from websockets.exceptions import InvalidStatus
 
-from benchmarks.wire import highest, megabytes, socket_to
+from benchmarks.served import highest, megabytes, socket_to
 from mha_core import ModelError, Unavailable, load_model, trace
 from mha_core.cli.app import listen
 from pages.parts.frame import loading

@@ -187,7 +187,7 @@ def short():
 def test_what_is_taken_away_says_the_numbers_of_the_command_line(short):
     choice, rows, state = short
     reports = [run["report"] for run in state["runs"]]
-    alone = report.trained(TrainingSetup("jobs", 1, 2, 3, 50))
+    alone = report.train_and_report(TrainingSetup("jobs", 1, 2, 3, 50))
     assert json.loads(export.as_json(reports))["runs"][1] == json.loads(json.dumps(alone))
     lines = export.as_csv(choice, rows).splitlines()
     assert lines[0] == "layers,heads,seed,step,loss,accuracy,repeat,mirror,rotate"

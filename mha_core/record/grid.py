@@ -6,7 +6,7 @@ no attention weights is zero and is not in `heads`; a key that a query cannot se
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -168,7 +168,9 @@ class Grid(ReadOnlyArrays):
             has_row &= self.visible[layers, queries, keys]
         if self.heads is not None:
             has_row &= self.heads[layers, heads]
-        columns = [column[has_row] for column in (layers, heads, queries, keys, self.weights.ravel())]
+        columns: list[NDArray[Any]] = [
+            column[has_row] for column in (layers, heads, queries, keys, self.weights.ravel())
+        ]
         if self.sink is not None:  # its rows look at key -1, whose label is the last
             of_sink = np.argwhere(
                 np.broadcast_to(True if self.heads is None else self.heads[..., None], self.sink.shape)

@@ -14,7 +14,7 @@ import streamlit as st
 
 from mha_core import HeadScopeError
 from mha_core.layer import example, run_layer
-from mha_core.layer.worked import TOKENS, W1, W2, W_O_CHOICES, Example, X
+from mha_core.layer.worked import TOKENS, W1, W2, W_O_CHOICES, WorkedExample, X
 from pages.parts.frame import state
 from pages.parts.frame.links import link_to
 from pages.parts.frame.mounts import heard_from
@@ -116,7 +116,7 @@ def as_text(typed: Mapping[str, Any]) -> str:
     return ",".join(items)
 
 
-def read_example(typed: Mapping[str, Mapping[str, float]], together: bool, output: str) -> Example:
+def read_example(typed: Mapping[str, Mapping[str, float]], together: bool, output: str) -> WorkedExample:
     """Return the example with these numbers, as of `read_typed`, in it."""
 
     def matrix(name: str) -> list[list[float]]:

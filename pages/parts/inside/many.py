@@ -19,11 +19,11 @@ from mha_core.layer import (
     bilinear,
     distance_to_hull,
     measured_operations,
+    merge_heads,
     operations,
     parameters,
     plane,
     sum_of_heads,
-    unsplit,
 )
 from pages.parts.frame import loading
 from pages.parts.frame.charts import chart, is_dark
@@ -156,7 +156,7 @@ def forms(scene: WalkState) -> tuple[Bilinear, Bilinear]:
     model = loading.model(scene.request)
 
     def unsplit_form() -> Bilinear:
-        wide: Projections = unsplit(sizes)
+        wide: Projections = merge_heads(sizes)
         return bilinear(wide.W_q[0], wide.W_k[0])
 
     narrow: Bilinear = cache.of_model(
@@ -218,7 +218,7 @@ def _plane(
     labels = [visible(scene.labels[j]) for j in near]
     frame = pd.DataFrame({"x": flat.points[:, 0], "y": flat.points[:, 1], "label": labels, "weight": weights})
     marks = pd.DataFrame({"x": flat.marks[:, 0], "y": flat.marks[:, 1], "label": [name]})
-    title = f"{count_noun(len(points), 'value')}, {percent(flat.kept)} kept"
+    title = f"{count_noun(len(points), 'value')}, {percent(flat.variance_share)} kept"
     figure = charts.plane(frame, title=title, hull=flat.hull, marks=marks, dark=is_dark())
     figure.update_layout(height=height, dragmode=False, clickmode="event+select")
     chart(figure, frame, key=key, on_select=partial(_point_pressed, key, scene.sentence, near.tolist()))

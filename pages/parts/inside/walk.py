@@ -41,18 +41,17 @@ def ablated_heads(scene: WalkState) -> None:
         format_func=names.__getitem__,
         key=f"inside-gone-{scene.head[0]}",
     )
-    result = ablate_in_layer(scene.run, heads) if heads else scene.run
+    values = ablate_in_layer(scene.run, heads) if heads else scene.run.output
     name, note = "output", "no head ablated"
     if heads:
         gone = ", ".join(names[head] for head in sorted(heads))
-        before, after = scene.run.output[scene.query], result.output[scene.query]
+        before, after = scene.run.output[scene.query], values[scene.query]
         lengths = float(np.linalg.norm(before)), float(np.linalg.norm(after))
         cosine = float(before @ after) / (lengths[0] * lengths[1] or 1.0)
         left = percent(lengths[1] / (lengths[0] or 1.0))
         text = f"Without {gone} the output of {{token}} keeps **{left}** of its length (cosine **{cosine:.2f}**)."
         board.add(paragraph(text, "verdict", token=scene.token))
         name, note = "output after ablation", f"rows of W_o of {gone} set to zero"
-    values = result.output
     size = {"high": row_height(len(values), 220), "wide": min(2.0, 680 / values.shape[1])}
     block = board.matrix(name, values, id="output-gone", note=note, rows=scene.labels, follow=True, **size)
     board.add(tokens_of(scene, block, LABELS))
