@@ -23,7 +23,7 @@ STROKE = 0.015  # what 8 bits a channel leave unknown of a stroke's weight
 
 def role(kind: str, has: bool = True) -> Role:
     """A role, or a description, of no evidence."""
-    return Role("", kind, KIND_OF[kind].name, "", has, 0.0, 0, "", 0.0, 0.0, "")
+    return Role("", kind, KIND_OF[kind].name, "", has)
 
 
 @pytest.fixture(scope="module")
