@@ -129,7 +129,7 @@ def test_what_a_head_usually_does_names_every_role_that_it_has_and_else_what_com
         held, described = named.get(head), description_of(table, head)
         assert said.startswith("Role") == (held is not None)
         assert said.startswith("No role.") == (
-            held is None and (described is None or not described.name.startswith("weak"))
+            held is None and (described is None or not described.name.startswith(("weak", "slight")))
         )
         for kind in held.kinds if held else ():
             assert KIND_OF[kind].name in said
