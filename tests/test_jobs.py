@@ -182,7 +182,7 @@ def test_no_job_of_the_pages_runs_while_all_places_of_a_model_are_taken(line):
 
 
 def test_old_jobs_are_forgotten_but_none_in_line(line, monkeypatch):
-    monkeypatch.setattr(jobs, "KEPT_AT_MOST", 3)
+    monkeypatch.setattr(jobs, "MAX_JOBS", 3)
     going = line.ask("going", counting(1000))
     line.start(going, "anna")
     first = line.ask(0, counting(1))

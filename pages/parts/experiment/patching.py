@@ -73,7 +73,7 @@ def view(request: Request, record: AttentionRecord, model: Model) -> None:
         lambda: sweep(source, record.tokens, model, outcome),
         draw,
         unit=f"of {count_noun(model.n_layers * model.n_heads, 'head')} tried" if of_heads else "states tried",
-        one="" if of_heads else "state tried",
+        single="" if of_heads else "state tried",
     )
 
 

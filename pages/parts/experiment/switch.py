@@ -84,7 +84,7 @@ def has_means(query: AblationQuery, model: Model) -> bool:
         lambda: mean_steps(model),
         lambda _: None,
         unit="built-in sentences read for the mean outputs",
-        one="built-in sentence read for the mean outputs",
+        single="built-in sentence read for the mean outputs",
     )
 
 

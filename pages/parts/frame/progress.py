@@ -30,11 +30,11 @@ def work(
     draw: Callable[[T | None], None],
     *,
     unit: str,
-    one: str = "",
+    single: str = "",
     button: str = "",
 ) -> bool:
-    """The button, then the work and `draw` of what there is; `unit` is what is counted ("passages"), `one` the same
-    of a single one where that reads otherwise. Without a button it begins by itself. Returns whether it is done."""
+    """The button, then the work and `draw` of what there is; `unit` is what is counted ("passages"), `single`
+    the word for one of them where it differs. Without a button it begins by itself. Returns whether it is done."""
 
     def parts() -> Parts[T]:
         yield from begin()
@@ -46,14 +46,14 @@ def work(
         return False
     job = JOBS.ask(key, parts)
 
-    def said(job: Job[T]) -> str:
+    def progress_text(job: Job[T]) -> str:
         n = job.step.n if job.step else 0
-        done = f"{n:,} {(one or unit, unit)[n != 1]}"
+        done = f"{n:,} {(single or unit, unit)[n != 1]}"
         if not job.goes_on_for(reader()):
             return f"Stopped after {done}. Partial results below."
         return done + time_left(job)
 
-    watch(JOBS, job, key[0], said, lambda: draw(job.read(lambda step: step.result)))
+    watch(JOBS, job, key[0], progress_text, lambda: draw(job.read(lambda step: step.result)))
     return job.finished and not job.problem
 
 
@@ -66,26 +66,26 @@ def watch(
     line: Line,
     job: Job[Any],
     name: str,
-    said: Callable[[Job[Any]], str],
+    text: Callable[[Job[Any]], str],
     draw: Callable[[], None] = lambda: None,
     tick: float = TICK,
     again: Callable[[], None] | None = None,
 ) -> None:
-    """Show how far a job is, as `said` and as a bar, with its buttons, and what `draw` adds, while it runs.
+    """Show how far a job is, as `text` and as a bar, with its buttons, and what `draw` adds, while it runs.
 
     Who comes to work that is not done looks along; `name` makes the keys; `again`: the callback that restarts it.
     """
     if not job.finished and reader() not in job.looks:
         line.start(job, reader())
     working = job.goes_on_for(reader())
-    st.fragment(_watch, run_every=tick if working else None)(line, job, name, said, draw, working, again)
+    st.fragment(_watch, run_every=tick if working else None)(line, job, name, text, draw, working, again)
 
 
 def _watch(
     line: Line,
     job: Job[Any],
     name: str,
-    said: Callable[[Job[Any]], str],
+    text: Callable[[Job[Any]], str],
     draw: Callable[[], None],
     was_working: bool,
     again: Callable[[], None] | None,
@@ -98,7 +98,7 @@ def _watch(
         with st.container(
             key=f"progress-row-{name}", horizontal=True, vertical_alignment="bottom", gap="medium"
         ):
-            st.progress(min(job.step.fraction if job.step else 0.0, 1.0), text=said(job))
+            st.progress(min(job.step.fraction if job.step else 0.0, 1.0), text=text(job))
             if working:
                 st.button("Stop", key=f"stop-{name}", on_click=line.stop, args=(job, reader()))
             else:

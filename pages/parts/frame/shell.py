@@ -19,6 +19,7 @@ import streamlit as st
 from mha_core import AttentionRecord, HeadScopeError
 from mha_core.draw.bundle import ASSETS
 from mha_core.draw.figures.colours import page as colours_of
+from mha_core.draw.standalone import FACES
 from mha_core.heads.notices import unread
 from pages.parts.frame import controls, loading, menu, state
 from pages.parts.frame.controls import Shown as Shown  # for pages
@@ -28,7 +29,6 @@ from pages.parts.frame.page_text import markup, prose, say, whole
 from pages.parts.frame.pages import page_called
 from pages.parts.frame.request import Request
 from pages.parts.picture.attention_view import bring_library
-from pages.parts.picture.fonts import FONTS
 from pages.parts.picture.shared import font_addresses
 from pages.parts.serve import cache
 
@@ -71,7 +71,7 @@ def asked(title: str, shown: Shown) -> Request:
 
 def beside(title: str, shown: Shown) -> Request:
     """All controls but those for a text; `with_text` draws these."""
-    return controls.beside(page_called(title), shown, _presented())
+    return controls.draw(page_called(title), shown, _presented(), has_text=False)
 
 
 def with_text(title: str, request: Request) -> Request:
@@ -129,8 +129,7 @@ def or_show_error(make: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T 
 
 
 def read(request: Request) -> AttentionRecord | None:
-    """What a model whose inside is known read of the reader's sentence, or None after saying why there is nothing; what
-    was cut is said."""
+    """Return the record of a model whose inside is known, or None after saying why there is none; say what was cut."""
     record = or_show_error(cache.record, request) if or_show_error(loading.inside, request) else None
     if record is not None:
         misread([record])
@@ -150,7 +149,7 @@ def _style(above: bool, present: bool) -> str:
     faces = [
         f"@font-face{{font-family:HeadScope;font-weight:400 650;font-display:swap;unicode-range:{scope};"
         f"src:url({font_addresses()[name]}) format('woff2')}}"
-        for name, scope in FONTS.items()
+        for name, scope in FACES.items()
     ]
     colours = f".stApp {{ {css_variables()} }}"
     sheets = ["page.css", *(["explore.css"] if above else []), *(["present.css"] if present else [])]

@@ -49,8 +49,8 @@ def draw(
 
     `asked` is what the URL said: a browser whose URL is further by now shows its own choice.
     """
-    asked = {name: value for name, value in state.params().items() if name in (*PARAMS, "measure")}
-    data = {**view, "asked": asked, "selection": selection.as_json(), "moved": dict(moved)}
+    in_url = {name: value for name, value in state.params().items() if name in (*PARAMS, "measure")}
+    data = {**view, "asked": in_url, "selection": selection.as_json(), "moved": dict(moved)}
     for number, record in enumerate(records):
         component("record", KEEP)(data=sealed(record), key=f"{key}-record-{number}")
     component("view", MOUNT)(data=packed(data), key=key)
@@ -68,7 +68,7 @@ def packed(payload: Payload) -> Payload:
 
 
 def warm() -> None:
-    """What the first picture would wait for: the browser's code from disk, and the libraries that pack numbers."""
+    """Load what the first picture would wait for: the browser's code, and the libraries that pack numbers."""
     files()
     style()
     packed({"numbers": np.zeros(1, dtype=np.uint16)})

@@ -58,11 +58,10 @@ class Board:
 
     def put(self, array: np.ndarray) -> int:
         """Add numbers to the column; return where they begin."""
-        at = self._size
         flat = np.asarray(array, np.float32).reshape(-1)
         self._arrays.append(flat)
         self._size += flat.size
-        return at
+        return self._size - flat.size
 
     def add(self, *blocks: Block) -> None:
         self.blocks.extend(blocks)

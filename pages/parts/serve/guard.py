@@ -53,9 +53,8 @@ class Pace:
 
     async def take(self) -> None:
         """Wait until one more may be heard."""
-        now = time.monotonic()
-        self._room = min(self._at_once, self._room + (now - self._last) * self._a_second) - 1
-        self._last = now
+        last, self._last = self._last, time.monotonic()
+        self._room = min(self._at_once, self._room + (self._last - last) * self._a_second) - 1
         if self._room < 0:
             await asyncio.sleep(self._penalty or -self._room / self._a_second)
         if self._penalty:
@@ -100,7 +99,7 @@ class Guard:
         return self.app
 
     def paced(self, scope: Scope, receive: Receive) -> Receive:
-        """The same way in, at the pace of this browser and its address."""
+        """Return `receive` at the pace of this browser and its address."""
         address = str((scope.get("client") or ("",))[0])
         paces = Pace(*OF_ONE), self.addresses.setdefault(address, Pace(*OF_AN_ADDRESS))
 
@@ -114,8 +113,8 @@ class Guard:
 
 
 def is_foreign(headers: Headers) -> bool:
-    """Whether a page of another origin asks, and none that `server.corsAllowedOrigins` names. Who sends no Origin is
-    no browser."""
+    """Return whether a page of another origin asks that `server.corsAllowedOrigins` does not name. Who sends no Origin
+    is no browser."""
     origin = headers.get("origin")
     if origin is None:
         return False
@@ -126,11 +125,11 @@ def is_foreign(headers: Headers) -> bool:
     if host and host == headers.get("host", "").lower():
         return False
     allowed = [*(st.get_option("server.corsAllowedOrigins") or ()), *os.environ.get(ORIGINS, "").split()]
-    return origin.lower() not in {str(one).lower().rstrip("/") for one in allowed}
+    return origin.lower() not in {str(name).lower().rstrip("/") for name in allowed}
 
 
 def with_headers(scope: Scope, send: Send) -> Send:
-    """The same way out, on which every answer gets the security headers; of a page, its inline scripts may run."""
+    """Return `send` with the security headers on every answer; the inline scripts of a page may run."""
     begun: list[Message] = []
     page = bytearray()
 

@@ -23,7 +23,7 @@ Parts = Generator[PartialResult[T], None, None]
 LOG = logging.getLogger("streamlit.headscope")
 LOOKED_AWAY = 20.0  # seconds without a look, then a reader is taken to be gone
 TURN = 0.5  # seconds that a job is moved on before the next one
-KEPT_AT_MOST = 40  # jobs of a line whose results are kept
+MAX_JOBS = 40  # jobs of a line whose results are kept
 SETTLED_SECONDS = 0.5  # an estimate from less is a guess about the cache, not about the file
 _CLOSING = Event()
 BROKEN = "Something went wrong on our side. Partial results below."
@@ -50,11 +50,11 @@ class Job(Generic[T]):
 
     @property
     def wanted(self) -> bool:
-        """Whether somebody still looks at it."""
+        """Return whether anyone has looked lately."""
         return any(time.monotonic() - seen < LOOKED_AWAY for seen in list(self.looks.values()))
 
     def goes_on_for(self, reader: str) -> bool:
-        """Whether it works, or waits to, and this reader has not stopped it."""
+        """Return whether it runs or waits to, and this user has not stopped it."""
         return not self.finished and self.looks.get(reader, 0.0) > 0
 
     def read(self, make: Callable[[PartialResult[T]], R]) -> R | None:
@@ -113,18 +113,18 @@ class Line:
         self._thread: Thread | None = None
 
     def peek(self, key: Hashable) -> Job[Any] | None:
-        """The job of that key if somebody has asked for it."""
+        """Return a key's job if there is one."""
         return self._all.get(key)
 
     def ask(self, key: Hashable, begin: Callable[[], Parts[T]]) -> Job[T]:
-        """The job of that key, begun or not; old ones that nobody waits for are forgotten."""
+        """Return a key's job, begun or not; drop old ones that nobody waits for."""
         with self._lock:
-            found = self._all.setdefault(key, Job(begin))
+            job: Job[T] = self._all.setdefault(key, Job(begin))
             self._all.move_to_end(key)
-            idle = [name for name, job in self._all.items() if job not in self._line and job is not found]
-            for name in idle[: max(0, len(self._all) - KEPT_AT_MOST)]:
+            idle = [name for name, other in self._all.items() if other not in self._line and other is not job]
+            for name in idle[: max(0, len(self._all) - MAX_JOBS)]:
                 del self._all[name]
-            return found
+            return job
 
     def forget(self, key: Hashable) -> None:
         """Drop the job of that key: whoever asks again begins a new one."""
@@ -140,22 +140,22 @@ class Line:
             self._queue(job, reader, time.monotonic())
 
     def behind(self, job: Job[Any]) -> None:
-        """Let it go on to its end, whoever looks."""
+        """Run the job to its end, watched or not."""
         with self._lock:
             self._queue(job, "", float("inf"))
 
     def look(self, job: Job[Any], reader: str) -> None:
-        """Say that this reader still looks: it goes on only as long as somebody does."""
+        """Note that this user still looks: the job goes on only while someone does."""
         with self._lock:
             if job.goes_on_for(reader):
                 self._queue(job, reader, time.monotonic())
 
     def stop(self, job: Job[Any], reader: str) -> None:
-        """This reader wants no more of it. It stops if no other reader looks at it."""
+        """Stop the job for this user; it goes on while another looks."""
         job.looks[reader] = 0.0
 
     def ahead(self, job: Job[Any]) -> int:
-        """How many jobs are before it."""
+        """Return the number of jobs before it."""
         with self._lock:
             return self._line.index(job) if job in self._line else 0
 
@@ -170,7 +170,7 @@ class Line:
             self._thread.start()
 
     def _run(self) -> None:
-        """The thread: moves on who is first in line, until there is nobody."""
+        """Move on the first job in line until there is none; the thread's work."""
         while True:
             with self._lock:
                 if not self._line:
@@ -193,7 +193,7 @@ JOBS, FINDINGS = Line(MODEL), Line(MODEL)
 
 @atexit.register
 def _close() -> None:
-    """No thread is in the middle of a computation when the process is taken apart."""
+    """Let no thread compute while the process is taken apart."""
     _CLOSING.set()
     for thread in (JOBS._thread, FINDINGS._thread):
         if thread is not None:
