@@ -1,7 +1,7 @@
 """The payload of cross-attention for the browser: one text that looks at another, source above target.
 
 In: the record of it and its grid. Out: a payload like Explore's, whose units are those of the source and then those of
-the target; its weights are query x key (assets/js/cross.js).
+the target; its weights are query x key (assets/js/cross_attention.js).
 """
 
 from dataclasses import replace

@@ -91,7 +91,7 @@ test("a crowded pixel obeys the threshold and the filter, and keeps the sign of 
 
 function small(cells, n, side, top, paint = levels()) {
   const out = new Uint32Array(side * side);
-  sheet.Sheet.prototype.paintOne(out, side, { cells, side: n, top }, paint);
+  sheet.HeadThumbnails.prototype.paintOne(out, side, { cells, side: n, top }, paint);
   return (q, k) => out[Math.floor(((q + 0.5) * side) / Math.min(n, side)) * side + Math.floor(((k + 0.5) * side) / Math.min(n, side))];
 }
 
@@ -102,7 +102,7 @@ test("a small picture has queries on rows and keys on columns, in steps of its o
 
 test("a small picture of a decoder has every word's own cell and those before it, and nothing of what comes later", () => {
   const out = new Uint32Array(9).fill(7777);
-  sheet.Sheet.prototype.paintOne.call({ record: { causal: true } }, out, 3, { cells: [1, 0, 0, 0.6, 0.4, 0, 0.2, 0.3, 0.5], side: 3, top: 1 }, levels());
+  sheet.HeadThumbnails.prototype.paintOne.call({ record: { causal: true } }, out, 3, { cells: [1, 0, 0, 0.6, 0.4, 0, 0.2, 0.3, 0.5], side: 3, top: 1 }, levels());
   const seen = [1, null, null, 0.6, 0.4, null, 0.2, 0.3, 0.5];
   seen.forEach((share, i) => (share === null ? assert.equal(out[i], 7777) : near(shareOf(out[i]), share)));
 });

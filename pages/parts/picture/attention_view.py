@@ -20,7 +20,7 @@ from pages.parts.frame.selection import PARAMS, Selection
 from pages.parts.picture.sealed import sealed
 from pages.parts.picture.shared import files, library_address
 
-KEEP, MOUNT = "open", "take"
+KEEP, MOUNT = "open", "mountPacked"
 # What the mounts say in the browser: one fetches the library, once a tab; the others tell it what to do.
 # Where it cannot be had, it tries again.
 LIBRARY = """

@@ -1,5 +1,5 @@
 // The contact sheet: every head a small picture, layers downward, heads across, one canvas under a grid of buttons.
-import { groupColumns, keysOf, sharers, stairs } from "./causal.js";
+import { groupColumns, keysOf, sharers, stairs } from "./visibility_text.js";
 import { LEVELS } from "./colour.js";
 import { arrowStep, make, write } from "./dom.js";
 import { edges } from "./geometry.js";
@@ -15,7 +15,7 @@ export function nameAll(view, name, title = name) {
   view.overview.setAttribute("aria-label", name);
 }
 
-export class Sheet {
+export class HeadThumbnails {
   constructor(actions) {
     this.actions = actions;
     this.canvas = make("canvas", { "aria-hidden": "true" });
