@@ -25,7 +25,7 @@ from pages.parts.experiment.text import outcome_text, visible_token
 from pages.parts.frame import presets, shell
 from pages.parts.frame.charts import chart, is_dark
 from pages.parts.frame.page_text import quoted, say
-from pages.parts.frame.progress import work
+from pages.parts.frame.progress import show_job
 from pages.parts.frame.request import Request
 
 MAPS = ("heads", "layers and tokens")
@@ -68,7 +68,7 @@ def view(request: Request, record: AttentionRecord, model: Model) -> None:
             say(states_text(effects, tokens), "finding")
             _draw_states(effects, tokens, description, lines)
 
-    work(
+    show_job(
         ("patch", *map(repr, (request.run, source.text, model.fingerprint, outcome, sweep.__name__))),
         lambda: sweep(source, record.tokens, model, outcome),
         draw,

@@ -14,7 +14,7 @@ import streamlit as st
 
 from mha_core.display_names import Head
 from mha_core.record.export import csv_of, json_of
-from pages.parts.frame import state
+from pages.parts.frame import url_params
 from pages.parts.frame.page_text import say
 
 FORMATS = ("png", "svg")
@@ -43,7 +43,7 @@ def chart(
     `on_select` is called when something of it is selected, or the page run again: `selected_heads(key)` says what.
     """
     title = str(figure.layout.title.text)
-    if state.own("present", "") == "1":
+    if url_params.page_param("present", "") == "1":
         figure.update_layout(
             height=PRESENTED * figure.layout.height, font_size=PRESENTED * 14, title_font_size=PRESENTED * 14
         )

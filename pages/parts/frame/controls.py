@@ -15,7 +15,7 @@ from mha_core.models.hf_layers import Part
 from mha_core.models.model import Model
 from mha_core.record.grid import Specials
 from mha_core.text.tokens import Tokenizer
-from pages.parts.frame import examples, fetching, loading, presets, state
+from pages.parts.frame import download_consent, examples, loading, presets, url_params
 from pages.parts.frame.links import NEW_LINE
 from pages.parts.frame.option_row import is_loose, loose, option_row
 from pages.parts.frame.page_text import say
@@ -77,7 +77,7 @@ def draw(page: Page, shown: Shown, present: bool, *, has_text: bool = True) -> R
             with other:
                 request = _compared(request, against)
         _say_refused(shown, against, request)
-        fetching.ask("model", *(["model2"] if against == "model" else []))
+        download_consent.ask("model", *(["model2"] if against == "model" else []))
         if shown.sentence:
             _known_words([model.tokenizer for model in models])
     return request
@@ -94,7 +94,9 @@ def _say_refused(shown: Shown, against: str, request: Request) -> None:
     keys += ["against"] * shown.comparison + ["model2"] * (against == "model")
     models = (request.model, (request.other or request).model)
     for key in keys:
-        if (value := state.own(key, "")) and (problem := refusal(key, value, models[key == "model2"])):
+        if (value := url_params.page_param(key, "")) and (
+            problem := refusal(key, value, models[key == "model2"])
+        ):
             say(problem, "notice")
 
 
@@ -136,19 +138,19 @@ def _menu(request: Request, page: Page, shown: Shown, against: str) -> tuple[Req
     """Draw the menu named after the model; return the request with its choices, and the models that can be had."""
     first = first_of("model", page)
     with st.container(key="options", width="content"):
-        menu = st.popover(_menu_label(state.own("model", first)), type="tertiary")
+        menu = st.popover(_menu_label(url_params.page_param("model", first)), type="tertiary")
     with menu:
         name = _model("Model", "model", first)
         trained = _switch("Weights", "weights", WEIGHTS, help=WEIGHTS_HELP) == WEIGHTS[0]
-    names = [name, *([state.own("model2", other_model(name))] if against == "model" else [])]
+    names = [name, *([url_params.page_param("model2", other_model(name))] if against == "model" else [])]
     models = [  # one that arrives says so beside the menu
         model
         for each in names
-        if refusal("model", each) is None and (model := loading.at_hand(each, trained)) is not None
+        if refusal("model", each) is None and (model := loading.model_or_none(each, trained)) is not None
     ]
     tokenizers = [model.tokenizer for model in models]
     with menu:
-        pair = _pair(tokenizers) if shown.sentence else state.own("pair", "")
+        pair = _pair(tokenizers) if shown.sentence else url_params.page_param("pair", "")
         unit, specials = _reading(tokenizers, shown.fixed)
         if models and isinstance(models[0], TransformersModel):
             say("Computed by transformers.")
@@ -159,14 +161,14 @@ def _menu(request: Request, page: Page, shown: Shown, against: str) -> tuple[Req
         trained=trained,
         unit=unit,
         specials=cast(Specials, specials),
-        measure=state.own_part("measure", MEASURES),
+        measure=url_params.page_part("measure", MEASURES),
     ), models
 
 
 def _menu_label(model: str) -> str:
     """Return the model's title, and what differs from the first choice."""
     title = title_of(model if refusal("model", model) is None else models()[0])
-    is_trained = state.own_part("weights", WEIGHTS) == WEIGHTS[0]
+    is_trained = url_params.page_part("weights", WEIGHTS) == WEIGHTS[0]
     return title if is_trained else f"{title}, {WEIGHTS[1]}"
 
 
@@ -176,7 +178,7 @@ def _reading(tokenizers: Sequence[Tokenizer], fixed: bool) -> tuple[str, str]:
     Special tokens of a model that has none are not hidden.
     """
     if fixed:
-        return state.own_part("unit", UNITS), state.own_part("specials", SPECIALS)
+        return url_params.page_part("unit", UNITS), url_params.page_part("specials", SPECIALS)
     names = dict.fromkeys(name for tokenizer in tokenizers for name in tokenizer.special_names)
     unit = _switch("Units", "unit", UNITS, help=UNIT_HELP)
     with _seen(bool(names), "specials"):
@@ -186,7 +188,7 @@ def _reading(tokenizers: Sequence[Tokenizer], fixed: bool) -> tuple[str, str]:
 
 def _pair(tokenizers: Sequence[Tokenizer]) -> str:
     """Draw the second sentence; also where no model takes one, as long as there is one to take away."""
-    in_url = state.own("pair", "")
+    in_url = url_params.page_param("pair", "")
     if any(
         getattr(tokenizer, "is_sequence", False) for tokenizer in tokenizers
     ):  # its box is under the sentence
@@ -198,7 +200,7 @@ def _pair(tokenizers: Sequence[Tokenizer]) -> str:
 
 def _sequence(request: Request) -> Request:
     """Draw, for an encoder-decoder, which attention is shown and the text that its decoder reads."""
-    model = loading.at_hand(request.model, request.trained)
+    model = loading.model_or_none(request.model, request.trained)
     if not (isinstance(model, TransformersModel) and model.is_encoder_decoder):
         return request
     with st.container(key="sequence", horizontal=True, vertical_alignment="bottom"):
@@ -251,12 +253,12 @@ def _examples(shown: Shown) -> None:
 
 def _model(label: str, key: str, first: str) -> str:
     """Draw the choice of a model; return the chosen one, or the one that is shown until it is downloaded."""
-    in_url = state.own(key, first)
+    in_url = url_params.page_param(key, first)
     # A link may name one that is not on the list.
     offered = tuple(dict.fromkeys((*models(), *([in_url] if model_allowed(in_url) else []))))
     if is_loose(key, offered):
         missing = f"{in_url} (not offered)"
-        return fetching.settled(
+        return download_consent.model_or_fallback(
             loose(st.selectbox, label, offered, key, first, index=None, placeholder=missing)
         )
     chosen = st.selectbox(
@@ -270,13 +272,13 @@ def _model(label: str, key: str, first: str) -> str:
     )
     # A browser can send a value that its control does not offer.
     is_offered = isinstance(chosen, str) and refusal(key, chosen) is None
-    return fetching.settled(str(chosen) if is_offered else first)
+    return download_consent.model_or_fallback(str(chosen) if is_offered else first)
 
 
 def _own_head() -> None:
     """Let another model open on its own head."""
     if "head" in st.query_params:
-        state.change({"head": None})
+        url_params.change({"head": None})
 
 
 def _switch(

@@ -18,7 +18,7 @@ from mha_core.heads.roles import Role, roles
 from mha_core.heads.survey import Options
 from mha_core.heads.table import RoleTable, read_roles, read_table
 from mha_core.models.model_list import DECODER, DECODER_DIGEST, EMBEDDED, EMBEDDED_DIGESTS
-from pages.parts.frame.loading import at_hand, end_if_left, named_model
+from pages.parts.frame.loading import end_if_left, model_or_none, named_model
 from pages.parts.serve import store
 from pages.parts.serve.jobs import FINDINGS, MODEL, Job, Parts, let_others
 
@@ -32,7 +32,7 @@ def known_table(name: str, trained: bool = True) -> RoleTable | None:
     shipped = shipped_table(name, trained)
     if shipped is not None:
         return shipped
-    model = at_hand(name, trained)
+    model = model_or_none(name, trained)
     if model is None:
         return None
     known: RoleTable | None = own_tables().get((name, model.digest, trained)) or store.STORE.peek(_key(model))

@@ -13,7 +13,7 @@ import streamlit as st
 from mha_core import HeadScopeError, InputError, Model, ModelError, TransformersModel, load_model, trace
 from mha_core.models.hf import INSIDE
 from mha_core.models.model_list import DECODER, EMBEDDED
-from pages.parts.frame.fetching import refuse_unasked
+from pages.parts.frame.download_consent import refuse_unasked
 from pages.parts.frame.request import Request, allowed, model_allowed, refusal
 
 UNPACKING = "Unpacking SmolLM2 (a few seconds, first visit only) …"
@@ -53,7 +53,7 @@ def inside(request: Request) -> Model:
     return inner
 
 
-def at_hand(name: str, trained: bool = True) -> Model | None:
+def model_or_none(name: str, trained: bool = True) -> Model | None:
     """Return the model, or None: the page says why when it asks for what the model makes."""
     try:
         return named_model(name, trained)

@@ -13,18 +13,18 @@ import streamlit as st
 from mha_core.causal import PartialResult
 from mha_core.display_names import count_noun
 from pages.parts.frame.page_text import say
-from pages.parts.serve.jobs import JOBS, Job, Line, Parts
+from pages.parts.serve.jobs import JOBS, Job, JobQueue, Parts
 
 T = TypeVar("T")
 TICK = 0.5  # seconds
 
 
-def reader() -> str:
+def tab_id() -> str:
     """A name for this tab, by which a job knows who still looks."""
     return str(st.session_state.setdefault("reader", secrets.token_hex(8)))
 
 
-def work(
+def show_job(
     key: tuple[str, ...],
     begin: Callable[[], Iterator[PartialResult[T]]],
     draw: Callable[[T | None], None],
@@ -49,7 +49,7 @@ def work(
     def progress_text(job: Job[T]) -> str:
         n = job.step.n if job.step else 0
         done = f"{n:,} {(single or unit, unit)[n != 1]}"
-        if not job.goes_on_for(reader()):
+        if not job.goes_on_for(tab_id()):
             return f"Stopped after {done}. Partial results below."
         return done + time_left(job)
 
@@ -59,11 +59,11 @@ def work(
 
 def begin_job(key: tuple[str, ...], parts: Callable[[], Parts[Any]]) -> None:
     """Callback of the button: let the work of that key begin for this reader."""
-    JOBS.start(JOBS.ask(key, parts), reader())
+    JOBS.start(JOBS.ask(key, parts), tab_id())
 
 
 def watch(
-    line: Line,
+    line: JobQueue,
     job: Job[Any],
     name: str,
     text: Callable[[Job[Any]], str],
@@ -75,14 +75,14 @@ def watch(
 
     Who comes to work that is not done looks along; `name` makes the keys; `again`: the callback that restarts it.
     """
-    if not job.finished and reader() not in job.looks:
-        line.start(job, reader())
-    working = job.goes_on_for(reader())
+    if not job.finished and tab_id() not in job.last_seen:
+        line.start(job, tab_id())
+    working = job.goes_on_for(tab_id())
     st.fragment(_watch, run_every=tick if working else None)(line, job, name, text, draw, working, again)
 
 
 def _watch(
-    line: Line,
+    line: JobQueue,
     job: Job[Any],
     name: str,
     text: Callable[[Job[Any]], str],
@@ -90,8 +90,8 @@ def _watch(
     was_working: bool,
     again: Callable[[], None] | None,
 ) -> None:
-    line.look(job, reader())
-    working = job.goes_on_for(reader())
+    line.look(job, tab_id())
+    working = job.goes_on_for(tab_id())
     if working != was_working:
         st.rerun()  # a button was pressed, or the work is done: the page around has to change too
     if not job.finished:
@@ -100,9 +100,9 @@ def _watch(
         ):
             st.progress(min(job.step.fraction if job.step else 0.0, 1.0), text=text(job))
             if working:
-                st.button("Stop", key=f"stop-{name}", on_click=line.stop, args=(job, reader()))
+                st.button("Stop", key=f"stop-{name}", on_click=line.stop, args=(job, tab_id()))
             else:
-                st.button("Continue", key=f"go-{name}", on_click=line.start, args=(job, reader()))
+                st.button("Continue", key=f"go-{name}", on_click=line.start, args=(job, tab_id()))
                 if again and st.button("Start again", key=f"again-{name}", type="tertiary"):
                     again()
                     st.rerun()  # the page around has another job now

@@ -21,7 +21,7 @@ from mha_core.draw.bundle import ASSETS
 from mha_core.draw.figures.colours import page as colours_of
 from mha_core.draw.standalone import FACES
 from mha_core.heads.notices import unread
-from pages.parts.frame import controls, loading, menu, state
+from pages.parts.frame import controls, loading, menu, url_params
 from pages.parts.frame.controls import Shown as Shown  # for pages
 from pages.parts.frame.links import link_to
 from pages.parts.frame.option_row import say_unknown
@@ -98,18 +98,18 @@ def foot() -> None:
 
 
 def _presented() -> bool:
-    return state.own("present", "") == "1"
+    return url_params.page_param("present", "") == "1"
 
 
 def tab_of(title: str) -> str:
     """Return the open part of a page, the first at first."""
     page = page_called(title)
-    return state.own_part(page.tab_key, page.tabs)
+    return url_params.page_part(page.tab_key, page.tabs)
 
 
 def part_of(label: str, parts: Sequence[str], key: str) -> str:
     """Draw a row of tabs below the heading; return the one that is open, the first at first; in the link as `key`."""
-    part = state.own_part(key, parts)
+    part = url_params.page_part(key, parts)
     markup(
         menu.tab_row(
             label, (menu.link(f"?{key}={quote_plus(each)}", each, each == part, "*") for each in parts)

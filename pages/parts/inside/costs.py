@@ -26,7 +26,7 @@ from mha_core.layer import (
 )
 from pages.parts.frame import loading
 from pages.parts.frame.charts import chart, is_dark
-from pages.parts.frame.mounts import heard_from
+from pages.parts.frame.component_event import component_event
 from pages.parts.frame.page_text import say, visible
 from pages.parts.inside.scene import WalkState
 from pages.parts.inside.screens import Screen
@@ -202,7 +202,7 @@ def _read_up_to(n: int) -> None:
 
 def _row_pressed(key: str, limit: int) -> None:
     """Read the sentence up to a token whose name is pressed in a picture. For callbacks."""
-    value = heard_from(key, "token")
+    value = component_event(key, "token")
     if isinstance(value, int) and 0 <= value < limit:
         _read_up_to(value + 1)
 

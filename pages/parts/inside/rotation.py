@@ -14,7 +14,7 @@ import streamlit as st
 from mha_core.draw.figures.charts import turned
 from mha_core.engine.rotary import Rotary
 from mha_core.layer import Turn, product_at, turn
-from pages.parts.frame import state
+from pages.parts.frame import url_params
 from pages.parts.frame.charts import chart, is_dark
 from pages.parts.inside.scene import WalkState, format_error
 from pages.parts.picture.tiles import Block, Board, column, op, paragraph, row
@@ -81,7 +81,7 @@ def _turn_of(scene: WalkState) -> Turn:
     """Return the URL's pair (from 1 there) of the followed token's query, turned."""
     rotary, q, _ = _rotation_of(scene)
     by_name = {str(pair + 1): pair for pair in range(rotary.n_turned)}
-    pair = by_name.get(state.params().get("turned", ""), rotary.n_turned // 8)
+    pair = by_name.get(url_params.params().get("turned", ""), rotary.n_turned // 8)
     return turn(rotary, q[scene.query], scene.query, pair)
 
 

@@ -16,7 +16,7 @@ from mha_core.display_names import Head, head_name
 from mha_core.layer import Edits, Parity, edited, equal_to_torch
 from mha_core.models.model_list import step_of
 from mha_core.record.grid import piece_units
-from pages.parts.frame import loading, shell, state
+from pages.parts.frame import loading, shell, url_params
 from pages.parts.frame.context import Context, followed_context
 from pages.parts.frame.request import Request
 from pages.parts.serve import cache
@@ -160,7 +160,7 @@ def read_scene(request: Request, record: AttentionRecord, first: int = 0) -> Wal
         ],
     )
     last = st.session_state.get(FOLLOWED)
-    if isinstance(last, tuple) and (last[0], last[2]) == (sentence, state.params().get("pin")):
+    if isinstance(last, tuple) and (last[0], last[2]) == (sentence, url_params.params().get("pin")):
         query = int(last[1])
     else:
         query = grid.units[selection.pins[0]].pieces[0] if selection.pins else min(first, len(units) - 1)
@@ -174,9 +174,9 @@ def follow(query: object, sentence: str) -> None:
     if drawn != sentence or not isinstance(query, int) or not 0 <= query < len(places):
         return
     place = places[query]
-    pin = state.params().get("pin") if place is None else str(place)
+    pin = url_params.params().get("pin") if place is None else str(place)
     st.session_state[FOLLOWED] = sentence, query, pin
-    state.change({"pin": pin, "to": None, "cell": None})
+    url_params.change({"pin": pin, "to": None, "cell": None})
 
 
 def format_error(difference: float) -> str:

@@ -10,7 +10,7 @@ import streamlit as st
 
 from mha_core import HeadScopeError
 from mha_core.display_names import percent
-from pages.parts.frame import shell, state
+from pages.parts.frame import shell, url_params
 from pages.parts.frame.page_text import say, visible
 from pages.parts.frame.request import Request
 from pages.parts.inside import changes
@@ -46,12 +46,12 @@ def layer_view(part: str, request: Request) -> None:
             show("variants", screens, scene)
     else:
         scene = _with_changes(scene)
-        show("walk", walk_screens(scene), scene, "scaled" if CHANGING & state.params().keys() else "")
+        show("walk", walk_screens(scene), scene, "scaled" if CHANGING & url_params.params().keys() else "")
 
 
 def _with_changes(scene: WalkState) -> WalkState:
     """Return the scene with what the URL changes in this layer; say what that is, with the way back."""
-    edits, problems = changes.edits_of(state.params(), scene.plain, scene.head[0])
+    edits, problems = changes.edits_of(url_params.params(), scene.plain, scene.head[0])
     for problem in problems[:3]:
         say(problem, "notice")
     try:

@@ -12,9 +12,9 @@ import streamlit as st
 
 from mha_core.display_names import head_name
 from mha_core.draw.bundle import ASSETS
-from pages.parts.frame import state
+from pages.parts.frame import url_params
+from pages.parts.frame.component_event import component_event
 from pages.parts.frame.links import link_to
-from pages.parts.frame.mounts import heard_from
 from pages.parts.frame.option_row import say_unknown
 from pages.parts.frame.page_text import markup
 from pages.parts.frame.request import Request
@@ -109,13 +109,13 @@ def _draw_bar(place: Lesson) -> None:
 
 
 def _jump() -> None:
-    if step := step_called(str(heard_from(KEY, "station"))):
+    if step := step_called(str(component_event(KEY, "station"))):
         go(step)
 
 
 def _turn(step: int) -> None:
     """Turn from the step that was drawn: a key that is pressed at once still brings the URL before it."""
-    by = heard_from(KEY, "go")
+    by = component_event(KEY, "go")
     if by in (1, -1):
         go(step + by)
 
@@ -138,11 +138,11 @@ def _draw_text(step: Step, scene: WalkState, context: ExerciseContext, verdicts:
             "Head shown", head_names(context.record), key=HEAD_BOX, on_change=_choose_head, width=140
         )
     if step == steps()[-1]:
-        claim_views.links({"Take the quiz": link_to("Learn", {**state.carried(), "show": "Quiz"})})
+        claim_views.links({"Take the quiz": link_to("Learn", {**url_params.carried(), "show": "Quiz"})})
 
 
 def _choose_head() -> None:
-    state.choose_head(str(st.session_state[HEAD_BOX]))
+    url_params.choose_head(str(st.session_state[HEAD_BOX]))
 
 
 def _draw_pictures(
@@ -191,7 +191,7 @@ def _draw_map(step: Step, scene: WalkState) -> None:
         st.html("<style>.st-key-controls { display: none; }</style>")
         board.add(paragraph(f"SmolLM2 reads: “{TEXT}”", "quiet"))
     if step.station:
-        params = {**state.carried(), **({"present": "1"} if scene.request.present else {})}
+        params = {**url_params.carried(), **({"present": "1"} if scene.request.present else {})}
         links = {station: link_to("Inside", {**params, "at": station}) for station in KEYS}
         board.add(route(scene.plain, step.station, links=links))
     if step.tokens:
@@ -201,7 +201,7 @@ def _draw_map(step: Step, scene: WalkState) -> None:
 
 
 def _met(key: str) -> None:
-    if heard_from(key, "met") is True:
+    if component_event(key, "met") is True:
         solve(BUDGET)
 
 

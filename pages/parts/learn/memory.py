@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 from mha_core.draw.bundle import bundle
-from pages.parts.frame.mounts import heard_from
+from pages.parts.frame.component_event import component_event
 from pages.parts.learn.exercises import controls, exercises, parts
 from pages.parts.learn.progress import forget, here, known_answers, known_marks, take
 
@@ -36,7 +36,7 @@ def forget_all() -> None:
 
 def _take_in() -> None:
     """Take the browser's answers to what is not answered otherwise in this session."""
-    browser = heard_from(KEY, "kept")
+    browser = component_event(KEY, "kept")
     if not isinstance(browser, Mapping):
         return
     before = here().answers

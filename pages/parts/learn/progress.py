@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import streamlit as st
 
-from pages.parts.frame import state
+from pages.parts.frame import url_params
 from pages.parts.learn.exercises import exercises, steps
 
 KEPT = "lesson"
@@ -31,7 +31,7 @@ def here() -> Lesson:
     """Return the user's place: the URL's step, else the one left for another page, else the first."""
     place = st.session_state.get(KEPT)
     place = place if isinstance(place, Lesson) else Lesson(1)
-    step = step_called(state.params().get("step", "")) or min(max(place.step, 1), len(steps()))
+    step = step_called(url_params.params().get("step", "")) or min(max(place.step, 1), len(steps()))
     return replace(place, step=step)
 
 
@@ -64,7 +64,7 @@ def go(step: int) -> None:
     """Open another step; beyond the ends nothing happens."""
     step = min(max(step, 1), len(steps()))
     st.session_state[KEPT] = replace(here(), step=step)
-    state.change({"step": steps()[step - 1].key})
+    url_params.change({"step": steps()[step - 1].key})
 
 
 def solve(key: str) -> None:

@@ -15,7 +15,7 @@ from mha_core.display_names import Head, head_name
 from mha_core.draw.figures import charts
 from mha_core.heads.conclude import QuestionResult
 from mha_core.heads.questions.base import KIND_OF
-from pages.parts.frame import state
+from pages.parts.frame import url_params
 from pages.parts.frame.charts import chart, is_dark, selected_heads
 from pages.parts.frame.links import with_params
 from pages.parts.frame.page_text import say
@@ -145,4 +145,4 @@ def _listed(key: str, role: str) -> None:
 
 
 def _choose(name: str, role: str) -> None:
-    state.change({"head": name, **({"role": role} if role else {})})
+    url_params.change({"head": name, **({"role": role} if role else {})})

@@ -10,7 +10,7 @@ from mha_core.heads.questions.successor import series_of
 from mha_core.heads.roles import PART_OF
 from mha_core.heads.table import RoleTable
 from mha_core.models.model_list import CLASSROOM_FOLDERS
-from pages.parts.frame import head_facts, loading, presets, state
+from pages.parts.frame import head_facts, loading, presets, url_params
 from pages.parts.frame.charts import selected_heads
 from pages.parts.frame.page_text import markup, say
 from pages.parts.frame.request import Request
@@ -44,7 +44,7 @@ def roles(request: Request) -> None:
     table = or_show_error(_table, request)
     if table is None:
         return
-    query = state.params()
+    query = url_params.params()
     shown, refused = choice(table, query if query.keys() & ASKED else {**query, **opening(request)})
     for sentence in refused:
         say(sentence, "notice")
@@ -70,10 +70,10 @@ def roles(request: Request) -> None:
             about=about_file(shown),
         )
     with right, st.container(key="role-card"):
-        draw_card(shown, query, state.carried())
+        draw_card(shown, query, url_params.carried())
         if examples := atlas_examples(request, shown.head):
             markup(examples)
-    draw_table(shown, selected_heads(MAP), state.carried())
+    draw_table(shown, selected_heads(MAP), url_params.carried())
 
 
 def opening(request: Request) -> dict[str, str]:
@@ -141,7 +141,7 @@ def _questions(shown: Choice) -> None:
         key=QUESTION,
         label_visibility="collapsed",
         width=360,
-        on_change=lambda: state.change(
+        on_change=lambda: url_params.change(
             {"role": shown.kind.key, "question": st.session_state[QUESTION], "head": None}
         ),
     )

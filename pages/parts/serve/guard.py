@@ -44,7 +44,7 @@ PARTIAL = (b"accept-encoding", b"if-none-match", b"if-modified-since")
 OF_ONE, OF_AN_ADDRESS = (5.0, 8.0, 10.0), (25.0, 100.0, 0.0)
 
 
-class Pace:
+class RateLimiter:
     """So many messages a second; whoever sends more waits, and nothing is lost."""
 
     def __init__(self, a_second: float, at_once: float, penalty: float) -> None:
@@ -69,7 +69,7 @@ class Guard:
         # A host may be named in Streamlit's settings, too, and Streamlit checks that itself.
         hosts = os.environ.get(HOSTS, "").split() or ["*"]
         self.socket = TrustedHostMiddleware(app, hosts, www_redirect=False)
-        self.addresses: WeakValueDictionary[str, Pace] = WeakValueDictionary()
+        self.addresses: WeakValueDictionary[str, RateLimiter] = WeakValueDictionary()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -101,12 +101,12 @@ class Guard:
     def paced(self, scope: Scope, receive: Receive) -> Receive:
         """Return `receive` at the pace of this browser and its address."""
         address = str((scope.get("client") or ("",))[0])
-        paces = Pace(*OF_ONE), self.addresses.setdefault(address, Pace(*OF_AN_ADDRESS))
+        limiters = RateLimiter(*OF_ONE), self.addresses.setdefault(address, RateLimiter(*OF_AN_ADDRESS))
 
         async def in_time() -> Message:
             message = await receive()
-            for pace in paces:
-                await pace.take()
+            for limiter in limiters:
+                await limiter.take()
             return message
 
         return in_time

@@ -1,7 +1,7 @@
 """Long work behind the pages, moved on in a thread for as long as somebody looks at it. No Streamlit here.
 
 In: a key that says what is computed, and an iterator of `PartialResult`s. Out: a `Job`, the same one for all who ask:
-how far it is, the result so far, what went wrong. A `Line` moves its jobs on in turns, one for each reader.
+how far it is, the result so far, what went wrong. A `JobQueue` moves its jobs on in turns, one for each reader.
 """
 
 import atexit
@@ -36,7 +36,7 @@ class Job(Generic[T]):
         self._begin = begin
         self._parts: Parts[T] | None = None
         self._moving = Lock()
-        self.looks: dict[str, float] = {}  # when each reader looked last; 0 for one who has stopped it
+        self.last_seen: dict[str, float] = {}  # when each reader looked last; 0 for one who has stopped it
         self.step: PartialResult[T] | None = None
         self.seconds = 0.0
         self.finished, self.problem = False, ""
@@ -49,13 +49,13 @@ class Job(Generic[T]):
         return self.seconds * (1 - self.step.fraction) / self.step.fraction
 
     @property
-    def wanted(self) -> bool:
+    def has_watchers(self) -> bool:
         """Return whether anyone has looked lately."""
-        return any(time.monotonic() - seen < LOOKED_AWAY for seen in list(self.looks.values()))
+        return any(time.monotonic() - seen < LOOKED_AWAY for seen in list(self.last_seen.values()))
 
     def goes_on_for(self, reader: str) -> bool:
         """Return whether it runs or waits to, and this user has not stopped it."""
-        return not self.finished and self.looks.get(reader, 0.0) > 0
+        return not self.finished and self.last_seen.get(reader, 0.0) > 0
 
     def read(self, make: Callable[[PartialResult[T]], R]) -> R | None:
         """`make` of the last part, while nobody moves the work on; None before the first."""
@@ -75,7 +75,7 @@ class Job(Generic[T]):
     def advance(self, seconds: float, among: AbstractContextManager[object]) -> None:
         """Move it on for about so long, each part within `among`, while it is wanted."""
         began = since = time.monotonic()
-        while not self.finished and self.wanted and since - began < seconds:
+        while not self.finished and self.has_watchers and since - began < seconds:
             with among, self._moving:
                 try:
                     self._parts = self._parts or self._begin()
@@ -99,7 +99,7 @@ def let_others() -> None:
         raise SystemExit
 
 
-class Line:
+class JobQueue:
     """Jobs that share one thread. `among`: what each part is made within, such as the model's semaphore; `seconds`: how
     long one is moved on before the next; `keeps`: whether a job that is paused keeps its place in memory."""
 
@@ -135,8 +135,8 @@ class Line:
         """Let it begin, go on, or begin again for this reader, whose other job stops."""
         with self._lock:
             for other in self._line:
-                if other is not job and reader in other.looks:
-                    other.looks[reader] = 0.0
+                if other is not job and reader in other.last_seen:
+                    other.last_seen[reader] = 0.0
             self._queue(job, reader, time.monotonic())
 
     def behind(self, job: Job[Any]) -> None:
@@ -152,7 +152,7 @@ class Line:
 
     def stop(self, job: Job[Any], reader: str) -> None:
         """Stop the job for this user; it goes on while another looks."""
-        job.looks[reader] = 0.0
+        job.last_seen[reader] = 0.0
 
     def ahead(self, job: Job[Any]) -> int:
         """Return the number of jobs before it."""
@@ -160,7 +160,7 @@ class Line:
             return self._line.index(job) if job in self._line else 0
 
     def _queue(self, job: Job[Any], reader: str, seen: float) -> None:
-        job.looks[reader] = seen
+        job.last_seen[reader] = seen
         if job not in self._line:
             if job.finished:
                 job.renew()
@@ -182,13 +182,13 @@ class Line:
                 job.close()
             with self._lock:
                 self._line.remove(job)
-                if not job.finished and job.wanted:  # also where somebody came back meanwhile
+                if not job.finished and job.has_watchers:  # also where somebody came back meanwhile
                     self._line.append(job)
 
 
 MODEL = BoundedSemaphore(2)  # two runs of a model keep two cores busy; more would only hold more memory
 # Long work behind the pages: what readers ask for, and the roles of heads, which nobody need wait for.
-JOBS, FINDINGS = Line(MODEL), Line(MODEL)
+JOBS, FINDINGS = JobQueue(MODEL), JobQueue(MODEL)
 
 
 @atexit.register

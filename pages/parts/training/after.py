@@ -11,9 +11,9 @@ import streamlit as st
 from mha_core.display_names import Head, head_name, percent
 from mha_core.heads.questions.base import KIND_OF
 from mha_core.training.report import ablation_report
-from pages.parts.frame import state
+from pages.parts.frame import url_params
 from pages.parts.frame.page_text import heading, say
-from pages.parts.frame.progress import reader
+from pages.parts.frame.progress import tab_id
 from pages.parts.frame.selection import parse_head
 from pages.parts.serve.jobs import MODEL
 from pages.parts.serve.store import STORE
@@ -32,14 +32,14 @@ def take_away(choice: Choice, reports: Sequence[Report]) -> None:
     heads = [head["head"] for head in report["heads"]]
     per_task = " per task" if choice.task == "jobs" else ""
     key = f"training-away-{choice.task}-{setup.layers}-{setup.heads}"
-    names = state.params().get("without", "").split(",")
+    names = url_params.params().get("without", "").split(",")
     st.session_state[key] = [name for name in names if name in heads]  # also after Back
     picked = st.pills(
         f"Ablate heads of the model with {name}",
         heads,
         selection_mode="multi",
         key=key,
-        on_change=lambda: state.change({"without": ",".join(st.session_state[key]) or None}),
+        on_change=lambda: url_params.change({"without": ",".join(st.session_state[key]) or None}),
     )
     gone = [head for head in map(parse_head, picked or ()) if head]
     if gone:
@@ -104,7 +104,7 @@ def without(report: Report, left: Report, gone: Sequence[Head]) -> pd.DataFrame:
 
 
 def _progress(choice: Choice) -> TrainingProgress:
-    return progress_of(TRAININGS.begun("small", choice.settings, reader()))
+    return progress_of(TRAININGS.begun("small", choice.settings, tab_id()))
 
 
 def _left(choice: Choice, gone: Sequence[Head]) -> Report:
@@ -132,7 +132,7 @@ def downloads(choice: Choice, reports: Sequence[Report]) -> None:
             ):
                 st.download_button(label, text, f"{stem}.{ending}", mime, on_click="ignore")
         say("Link")
-        guesses = {key: state.params().get(key, "") for key in ("guess", "expect", "without")}
+        guesses = {key: url_params.params().get(key, "") for key in ("guess", "expect", "without")}
         st.code(export.link_of(st.context.url or "", choice, guesses), language=None, wrap_lines=True)
         say("Python")
         st.code(export.python_of(choice), language="python", wrap_lines=True)

@@ -14,11 +14,11 @@ from mha_core.display_names import count_noun
 from mha_core.models.model_list import CLASSROOM, DECODER, TWIN
 from mha_core.seeds import LAST
 from mha_core.training.tasks import TEXT
-from pages.parts.frame import state
+from pages.parts.frame import url_params
 from pages.parts.frame.links import link_to
 from pages.parts.frame.option_row import is_loose, loose, option_row, say_unknown
 from pages.parts.frame.page_text import heading, markup, quoted, say
-from pages.parts.frame.progress import reader, watch
+from pages.parts.frame.progress import tab_id, watch
 from pages.parts.frame.request import models
 from pages.parts.frame.shell import or_show_error
 from pages.parts.serve.jobs import Job
@@ -156,7 +156,7 @@ def _show_links(
 
 def seed_of(first: int) -> int:
     """Return the URL's seed, also after Back and from another part; else the first one of this part."""
-    text = state.params().get("seed", "")
+    text = url_params.params().get("seed", "")
     known = re.fullmatch(r"[0-9]{1,10}", text) and int(text) <= LAST
     if text and not known:
         say(f"Unknown seed {quoted(text)} in the link. Showing “{first}”.", "notice")
@@ -167,8 +167,8 @@ def seed_of(first: int) -> int:
 def _keep_seed(first: int) -> None:
     """Write the user's seed to the URL. A browser's first message brings one that nobody has changed."""
     chosen = str(st.session_state["seed"])
-    if chosen != state.params().get("seed", str(first)):
-        state.change({"seed": chosen})
+    if chosen != url_params.params().get("seed", str(first)):
+        url_params.change({"seed": chosen})
 
 
 def _limit(options: Sequence[int], first: int, key: str) -> int:
@@ -196,20 +196,20 @@ def training(
     A run that others have finished is only offered.
     """
     TRAININGS.worker.warm()
-    job = TRAININGS.begun(kind, settings, reader())
-    others = job if job is not None and reader() not in job.looks else None
+    job = TRAININGS.begun(kind, settings, tab_id())
+    others = job if job is not None and tab_id() not in job.last_seen else None
     job = None if others else job
     with st.container(key="training-progress"):
         if job is None or job.problem:
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-                start = (kind, settings, reader())
+                start = (kind, settings, tab_id())
                 st.button("Start", key="training-start", type="primary", on_click=TRAININGS.start, args=start)
                 if others and others.finished and not others.problem:
-                    show = (others, reader())
+                    show = (others, tab_id())
                     st.button("Show a finished run", key="training-show", on_click=TRAININGS.show, args=show)
             say(duration, "label")
         if job is not None:
-            again = partial(TRAININGS.restart, kind, settings, reader())
+            again = partial(TRAININGS.restart, kind, settings, tab_id())
             watch(TRAININGS.line, job, "training", _progress_text, partial(_draw, job, draw), TICK, again)
     return job
 
@@ -222,7 +222,7 @@ def _draw(job: Job[TrainingProgress], draw: Callable[[TrainingProgress], None]) 
 
 def _progress_text(job: Job[TrainingProgress]) -> str:
     """Say in one sentence what a training does."""
-    if not job.goes_on_for(reader()):
+    if not job.goes_on_for(tab_id()):
         return "Stopped."
     ahead = TRAININGS.line.ahead(job)
     if ahead:

@@ -32,14 +32,14 @@ def carried() -> dict[str, str]:
     return {key: value for key, value in params().items() if key in CARRIED}
 
 
-def own(key: str, first: str) -> str:
+def page_param(key: str, first: str) -> str:
     """Return the value of a page's own control before it is drawn."""
     return params().get(key, first)
 
 
-def own_part(key: str, parts: Sequence[str]) -> str:
+def page_part(key: str, parts: Sequence[str]) -> str:
     """Return the value of a row of parts before it is drawn: the first for one that is none of them."""
-    value = own(key, parts[0])
+    value = page_param(key, parts[0])
     return value if value in parts else parts[0]
 
 
