@@ -18,7 +18,6 @@ from mha_core.draw.figures.style import (
     DASHES,
     HATCHES,
     NO_LINES,
-    SYMBOLS,
     colour_axis,
     largest,
     named_ticks,
@@ -140,7 +139,8 @@ def head_map(
     places = list(zip(x, y, strict=True))
     if outlined is not None:
         for place in (place for place, has in zip(places, frame[outlined], strict=True) if has):
-            figure.add_shape(_frame_around(*place, 0.44, colours["ink"]))
+            figure.add_shape(_frame_around(*place, 0.5, colours["ink"], 3))
+            figure.add_shape(_frame_around(*place, 0.42, colours["paper"], 1))
     if chosen is not None:
         place = (chosen[0] + 1, chosen[1] + 1)
         figure.add_shape(_frame_around(*(place if layers_across else place[::-1]), 0.5, colours["accent"], 3))
@@ -157,6 +157,7 @@ def head_map(
     return figure.update_layout(
         coloraxis=colour_axis(values, name, number, signed=signed, dark=dark),
         height=row * rows + ABOVE + 34,
+        plot_bgcolor=colours["shade"],
         margin={"t": ABOVE + 24, "b": 10},
         dragmode=False,
         clickmode="event+select",
@@ -205,33 +206,6 @@ def bars(
         )
     height = ROW * len(frame) * max(1, len(values)) + ABOVE + BELOW
     return figure.update_layout(height=height, barmode="group", bargap=0.25)
-
-
-def intervals(
-    frame: pd.DataFrame, label: str, value: str, low: str, high: str, *, title: str, dark: bool = False
-) -> go.Figure:
-    """Draw shares as points on one axis from 0 to 100%, a row each, with their interval where they have one."""
-    figure = _figure(title, dark=dark)
-    for i, (name, point, start, stop) in enumerate(
-        frame[[label, value, low, high]].itertuples(index=False, name=None)
-    ):
-        known = bool(np.isfinite([start, stop]).all())
-        interval = f", 95% interval {start:.0%} to {stop:.0%}" if known else ""
-        figure.add_scatter(
-            x=[point],
-            y=[i],
-            mode="markers",
-            marker={"size": 12, "symbol": SYMBOLS[i % len(SYMBOLS)]},
-            error_x={"array": [stop - point], "arrayminus": [point - start], "thickness": 2}
-            if known
-            else None,
-            hovertemplate=f"{plain(name)}: %{{x:.1%}}{interval}<extra></extra>",
-            showlegend=False,
-        )
-    names = [plain(each) for each in frame[label]]
-    figure.update_yaxes(**named_ticks(names), **NO_LINES, range=(len(frame) - 0.5, -0.5))
-    figure.update_xaxes(tickformat=".0%", range=(0, 1.02))
-    return figure.update_layout(height=34 * len(frame) + ABOVE + 10, margin={"t": 40})
 
 
 def plane(
@@ -349,7 +323,7 @@ def cells(
     return figure.update_layout(coloraxis=colours, height=ROW * len(rows) + ABOVE + 30, margin={"t": 40})
 
 
-def _frame_around(x: int, y: int, half: float, colour: str, width: int = 2) -> dict[str, Any]:
+def _frame_around(x: int, y: int, half: float, colour: str, width: int) -> dict[str, Any]:
     """Return a rectangle around a cell."""
     sides = {"x0": x - half, "x1": x + half, "y0": y - half, "y1": y + half}
     return {"type": "rect", **sides, "line": {"color": colour, "width": width}}

@@ -79,7 +79,12 @@ def colour_axis(
         "colorscale": colour_scale(signed=signed, dark=dark),
         "cmin": -top if signed else 0,
         "cmax": top,
-        "colorbar": {"title": {"text": title}, "thickness": 10, "outlinewidth": 0, "tickformat": number},
+        "colorbar": {
+            "title": {"text": title},
+            "thickness": 10,
+            "outlinewidth": 0,
+            "tickformat": ".0%" if "%" in number else "~g",
+        },
     }
 
 

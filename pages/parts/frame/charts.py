@@ -44,9 +44,7 @@ def chart(
     """
     title = str(figure.layout.title.text)
     if url_params.page_param("present", "") == "1":
-        figure.update_layout(
-            height=PRESENTED * figure.layout.height, font_size=PRESENTED * 14, title_font_size=PRESENTED * 14
-        )
+        _enlarge(figure)
     kind = st.session_state.get(CAMERA, FORMATS[0])
     selection: dict[str, Any] = (
         {"on_select": on_select, "selection_mode": ("points", "box")} if on_select else {}
@@ -67,6 +65,16 @@ def chart(
             if lines:
                 say("Python, where HeadScope is installed:")
                 st.code("\n".join(lines), language="python", wrap_lines=True)
+
+
+def _enlarge(figure: go.Figure) -> None:
+    """Enlarge a figure and its type for a projector."""
+    layout, large = figure.layout, {"font_size": PRESENTED * 14, "title_font_size": PRESENTED * 14}
+    top = layout.margin.t if layout.margin.t is not None else layout.template.layout.margin.t
+    figure.update_layout(height=PRESENTED * layout.height, margin_t=PRESENTED * top, **large)
+    figure.update_traces(textfont_size=PRESENTED * 12, selector={"type": "bar"})
+    figure.for_each_xaxis(lambda axis: axis.update(title_font_size=PRESENTED * 14))
+    figure.for_each_yaxis(lambda axis: axis.update(title_font_size=PRESENTED * 14))
 
 
 def _files(frame: pd.DataFrame, key: str, name: str, kind: str) -> None:
