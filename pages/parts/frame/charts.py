@@ -99,6 +99,21 @@ def _files(frame: pd.DataFrame, key: str, name: str, kind: str) -> None:
             )
 
 
+def show_table(
+    frame: pd.DataFrame, *, key: str, alt: str, columns: Mapping[str, Any] | None = None, row_height: int = 28
+) -> None:
+    """Draw a whole table; `columns` as `column_config`, `alt` for screen readers."""
+    st.dataframe(
+        frame,
+        hide_index=True,
+        column_config=columns,
+        height="content",
+        row_height=row_height,
+        key=key,
+        alt=alt,
+    )
+
+
 def camera(title: str, kind: str) -> dict[str, Any]:
     """Return the settings of Plotly's buttons; the camera saves `kind`, "png" or "svg"."""
     return {

@@ -26,12 +26,12 @@ from mha_core.layer import (
     sum_of_heads,
 )
 from pages.parts.frame import loading
-from pages.parts.frame.charts import chart, is_dark
+from pages.parts.frame.charts import chart, is_dark, show_table
 from pages.parts.frame.page_text import visible
 from pages.parts.inside.scene import WalkState, follow, format_error
 from pages.parts.inside.screens import Screen
 from pages.parts.inside.selectable import LABELS, heads_of, tokens_of
-from pages.parts.picture.tiles import Block, Board, paragraph
+from pages.parts.picture.tiles import Block, Board, paragraph, show_text
 from pages.parts.serve import cache
 
 OPERATIONS = {
@@ -126,15 +126,9 @@ def cost_table(scene: WalkState) -> None:
             measured_operations(n, d, *shape),
         ]
     numbers = dict.fromkeys(shapes, st.column_config.NumberColumn(format="localized"))
-    st.dataframe(
-        table,
-        hide_index=True,
-        column_config={first: st.column_config.TextColumn(pinned=True), **numbers},
-        height="content",
-        row_height=28,
-        key="costs",
-        alt=f"Parameters and operations of {' and of '.join(shapes)}",
-    )
+    columns = {first: st.column_config.TextColumn(pinned=True), **numbers}
+    alt = f"Parameters and operations of {' and of '.join(shapes)}"
+    show_table(table, key="costs", alt=alt, columns=columns)
 
 
 def _rank_words(scene: WalkState) -> list[Block]:
@@ -209,9 +203,7 @@ def _plane(
     scene: WalkState, points: np.ndarray, mark: np.ndarray, name: str, key: str, text: str, height: int
 ) -> None:
     """Draw values as points, their hull, and `mark` beside it; a click on a point follows its token."""
-    board = Board()
-    board.add(paragraph(text))
-    board.show(f"many-{key}")
+    show_text(f"many-{key}", text)
     flat = plane(points, mark[None])
     near = np.flatnonzero(scene.plain.allowed[scene.query])
     weights = scene.plain.weights[scene.h, scene.query, near]

@@ -15,7 +15,7 @@ from mha_core.draw.figures.charts import turned
 from mha_core.engine.rotary import Rotary
 from mha_core.layer import Turn, product_at, turn
 from pages.parts.frame import url_params
-from pages.parts.frame.charts import chart, is_dark
+from pages.parts.frame.charts import chart, is_dark, show_table
 from pages.parts.inside.scene import WalkState, format_error
 from pages.parts.picture.tiles import Block, Board, column, op, paragraph, row
 
@@ -141,17 +141,11 @@ def distance_charts(scene: WalkState) -> None:
     left, right = st.columns([2, 3], gap="medium")
     with left:
         chart(figure, arrows, key="inside-turn")
-    right.dataframe(
-        distances(scene),
-        hide_index=True,
-        column_config={
-            "query": "position of the query",
-            "key": "position of the key",
-            "q · k": st.column_config.NumberColumn(format="%.4f"),
-        },
-        key="inside-distances",
-        alt="One query and one key at other positions",
-    )
+    names = {"query": "position of the query", "key": "position of the key"}
+    columns = names | {"q · k": st.column_config.NumberColumn(format="%.4f")}
+    with right:
+        alt = "One query and one key at other positions"
+        show_table(distances(scene), key="inside-distances", alt=alt, columns=columns)
 
 
 def distances(scene: WalkState) -> pd.DataFrame:

@@ -22,7 +22,7 @@ from pages.parts.inside.screens import show
 from pages.parts.inside.selectable import draw_bar
 from pages.parts.inside.variants import variant_screens
 from pages.parts.inside.walk import walk_screens
-from pages.parts.picture.tiles import Board, paragraph
+from pages.parts.picture.tiles import paragraph, show_text
 from pages.parts.serve import cache
 
 CHANGING = {"divide", "causal", "temperature"}  # a URL that changes numbers opens at them
@@ -71,14 +71,7 @@ def _changes_bar(scene: WalkState) -> None:
     share = percent(float(np.linalg.norm(after - before)) / length if length else 0.0)
     text = ", ".join(changes.change_texts(scene.run.edits, scene.labels))
     with st.container(key="inside-changed", horizontal=True, gap="small", vertical_alignment="center"):
-        board = Board()
-        board.add(
-            paragraph(
-                f"You changed this layer: {text}. The output of {{token}} moved by **{share}** of its length.",
-                "changed wide-words",
-                token=visible(scene.token),
-            )
-        )
-        board.show("inside-changes")
+        text = f"You changed this layer: {text}. The output of {{token}} moved by **{share}** of its length."
+        show_text("inside-changes", paragraph(text, "changed wide-words", token=visible(scene.token)))
         st.button("Undo", key="inside-undo-button", on_click=changes.undo)
         st.button("Reset", key="inside-reset-button", on_click=changes.reset, args=(scene.head[0],))

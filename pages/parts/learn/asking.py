@@ -28,7 +28,7 @@ from pages.parts.learn.exercises import (
 )
 from pages.parts.learn.memory import fill
 from pages.parts.learn.progress import answer, here, solve
-from pages.parts.picture.tiles import Board, paragraph, token_row
+from pages.parts.picture.tiles import Board, paragraph, show_text, token_row
 
 MAX_TOKENS = 32
 LEADS = {True: "Right. ", False: "Not yet. ", None: ""}
@@ -140,9 +140,7 @@ def ask(key: str, context: ExerciseContext, verdict: Verdict | None) -> None:
     """Draw one exercise: the question, a place for the answer, and the verdict."""
     exercise, token = exercises()[key], context.scene.token if context.scene else ""
     with st.container(key=f"exercise-{key}", gap="xsmall"):
-        board = Board()
-        board.add(paragraph(exercise.question, "strong", token=token))
-        board.show(f"question-{key}")
+        show_text(f"question-{key}", paragraph(exercise.question, "strong", token=token))
         _draw_control(exercise, exercise.question.replace("{token}", visible(token)))
         if verdict is not None and verdict.say:
             text = lowered(prose(LEADS[verdict.right] + verdict.say))

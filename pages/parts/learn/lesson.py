@@ -29,7 +29,7 @@ from pages.parts.learn.circuit import TEXT, circuit
 from pages.parts.learn.exercises import GUESSES, Step, Verdict, asked_in, exercises, steps
 from pages.parts.learn.memory import remember
 from pages.parts.learn.progress import BUDGET, Lesson, go, here, solve, step_called
-from pages.parts.picture.tiles import Block, Board, column, paragraph, token_row
+from pages.parts.picture.tiles import Block, Board, column, paragraph, show_text, token_row
 from pages.parts.serve import cache
 
 KEY = "lesson-board"
@@ -123,10 +123,9 @@ def _turn(step: int) -> None:
 def _draw_text(step: Step, scene: WalkState, context: ExerciseContext, verdicts: dict[str, Verdict]) -> None:
     """Draw the left column: text, then exercises. The bar has the title; here it is a heading for screen readers."""
     markup(f'<h2 class="hs-aloud" data-uncounted>{html.escape(step.title)}</h2>')
-    board = Board()
     words = {"token": scene.token, "head": head_name(scene.head)}
-    board.add(column(*(paragraph(text, **words) for text in step.text), size="prose"))
-    board.show(f"lesson-text-{step.key}")
+    paragraphs = (paragraph(text, **words) for text in step.text)
+    show_text(f"lesson-text-{step.key}", column(*paragraphs, size="prose"))
     for key in asked_in(step):
         if exercises()[key].kind == "token":
             ask_token(key, context, verdicts.get(key))

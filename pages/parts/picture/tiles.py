@@ -139,3 +139,11 @@ def token_row(labels: Sequence[str], special: Sequence[bool], label: str, **opti
         "special": list(special),
         "label": label,
     }
+
+
+def show_text(key: str, *paragraphs: str | Block, style: str = "") -> None:
+    """Mount paragraphs; of sentences the first is drawn in a style."""
+    board = Board()
+    for i, each in enumerate(paragraphs):
+        board.add(paragraph(each, "" if i else style) if isinstance(each, str) else each)
+    board.show(key)

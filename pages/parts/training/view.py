@@ -21,6 +21,7 @@ from pages.parts.frame.page_text import heading, markup, quoted, say
 from pages.parts.frame.progress import tab_id, watch
 from pages.parts.frame.request import models
 from pages.parts.frame.shell import or_show_error
+from pages.parts.picture.tiles import show_text
 from pages.parts.serve.jobs import Job
 from pages.parts.training import after, boards, parts, pronoun_boards
 from pages.parts.training.parts import Choice, Report
@@ -133,7 +134,7 @@ def pronoun_part() -> None:
 
 def _choices(part: str) -> Any:
     """Draw the question of a part; return the place for its choices."""
-    boards.show_text("training-question", QUESTIONS[part], style="big")
+    show_text("training-question", QUESTIONS[part], style="big")
     return st.container(key="training-choices", horizontal=True, vertical_alignment="bottom", gap="medium")
 
 
@@ -232,4 +233,4 @@ def _progress_text(job: Job[TrainingProgress]) -> str:
 
 def _show_verdict(*sentences: str) -> None:
     heading("Results")
-    boards.show_text("training-verdict", *filter(None, sentences), style="verdict")
+    show_text("training-verdict", *filter(None, sentences), style="verdict")
