@@ -73,7 +73,7 @@ def pair_control(scene: WalkState) -> None:
     """Draw which pair of numbers is turned by hand."""
     rotary, *_ = _rotation_of(scene)
     st.number_input(
-        "Pair", 1, rotary.n_turned, _turn_of(scene).pair + 1, key="turned", bind="query-params", width=150
+        "Pair", 1, rotary.n_turned, rotary.n_turned // 8 + 1, key="turned", bind="query-params", width=150
     )
 
 

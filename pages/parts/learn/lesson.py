@@ -186,9 +186,9 @@ def _board(step: Step, view: str, scene: WalkState) -> str:
 def _draw_map(step: Step, scene: WalkState) -> None:
     """Draw the map of the calculation, and the sentence to choose a token of."""
     board, key = Board(), f"lesson-where-{scene.key}"
-    if OWN_TEXT in step.views:  # neither the user's sentence nor their model is in this step
-        st.html("<style>.st-key-controls { display: none; }</style>")
-        board.add(paragraph(f"SmolLM2 reads: “{TEXT}”", "quiet"))
+    if OWN_TEXT in step.views:
+        with st.container(key="lesson-own-text"):  # hides the user's sentence and model, see lesson.css
+            show_text("lesson-text-read", f"SmolLM2 reads: “{TEXT}”")
     if step.station:
         params = {**url_params.carried(), **({"present": "1"} if scene.request.present else {})}
         links = {station: link_to("Inside", {**params, "at": station}) for station in KEYS}
