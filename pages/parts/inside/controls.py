@@ -93,3 +93,11 @@ def output_matrix(scene: WalkState) -> None:
     say_unknown("output", options, first)
     value = url_params.page_part("output", options)
     linked(st.selectbox, "W_o", "output", value, first=first, options=options, width=200)
+
+
+def ablated_heads(scene: WalkState) -> None:
+    """Draw a choice of heads to ablate."""
+    names = [scene.heads[h] for h in scene.ablated]
+    linked(
+        st.pills, "Ablate heads", "gone", names, as_text=",".join, options=scene.heads, selection_mode="multi"
+    )

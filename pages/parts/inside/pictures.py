@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from mha_core.display_names import head_name, percent
-from mha_core.layer import query_steps, shares
+from mha_core.layer import ablate_in_layer, query_steps, shares
 from pages.parts.frame.page_text import visible
-from pages.parts.inside.arrays import LOOKS, ROOM, array_of, bars, drawn, with_change, with_height
+from pages.parts.inside.arrays import LOOKS, ROOM, array_of, bars, drawn, row_height, with_change, with_height
 from pages.parts.inside.key_groups import groups_block
 from pages.parts.inside.scene import SHOWN_KEYS, WalkState
 from pages.parts.inside.selectable import BARS, DOTS, LABELS, WORDS, heads_of, tokens_of
@@ -247,3 +247,14 @@ def contribution_bars(board: Board, scene: WalkState) -> Blocks:
         cols=["length", "share", "cosine"], note=f"with the share of the output of {visible(scene.token)}",
     )  # fmt: skip
     return [heads_of(scene, block, BARS)]
+
+
+def ablated(board: Board, scene: WalkState) -> Blocks:
+    """Draw the layer's output without the chosen heads."""
+    values, name, note = scene.run.output, "output", "no head ablated"
+    if scene.ablated:
+        values, name = ablate_in_layer(scene.run, scene.ablated), "output after ablation"
+        note = f"rows of W_o of {', '.join(scene.heads[h] for h in scene.ablated)} set to zero"
+    size = {"high": row_height(len(values), 220), "wide": min(2.0, 680 / values.shape[1])}
+    block = board.matrix(name, values, id="output-gone", note=note, rows=scene.labels, follow=True, **size)
+    return [tokens_of(scene, block, LABELS)]

@@ -104,6 +104,12 @@ class WalkState:
         return self.run.weights[self.h, self.query, : len(self.there)]
 
     @property
+    def ablated(self) -> list[int]:
+        """Heads of the layer that the URL ablates, from 0."""
+        names = url_params.params().get("gone", "").split(",")
+        return [h for h, name in enumerate(self.heads) if name in names]
+
+    @property
     def changed(self) -> bool:
         """True where the user changed something."""
         return self.run is not self.plain

@@ -6,7 +6,7 @@ In: a scene. Out: paragraphs; in one that is plain text, {token} is the followed
 import numpy as np
 
 from mha_core.display_names import count_noun, head_name, percent
-from mha_core.layer import shares, spread
+from mha_core.layer import ablate_in_layer, shares, spread
 from pages.parts.inside.key_groups import shared_keys_text
 from pages.parts.inside.scene import WalkState, format_error, parity_of
 from pages.parts.inside.written_sums import written_row
@@ -162,6 +162,24 @@ def parts(scene: WalkState) -> Words:
         f"The output is a sum of one contribution per head{bias}. For {{token}} its length is "
         f"**{length:.3f}**. A negative share points the other way ([[cosine]])."
     ]
+
+
+def ablated(scene: WalkState) -> Words:
+    """Say how much of the followed token's output is left without the chosen heads."""
+    words: Words = [
+        "[[ablation|Zero-ablate]] heads: their rows of W_o become zero. This is one layer; Experiment shows what later "
+        "layers do."
+    ]
+    if scene.ablated:
+        before = scene.run.output[scene.query]
+        after = ablate_in_layer(scene.run, scene.ablated)[scene.query]
+        lengths = float(np.linalg.norm(before)), float(np.linalg.norm(after))
+        cosine = float(before @ after) / (lengths[0] * lengths[1] or 1.0)
+        names = ", ".join(scene.heads[h] for h in scene.ablated)
+        left = percent(lengths[1] / (lengths[0] or 1.0))
+        text = f"Without {names} the output of {{token}} keeps **{left}** of its length (cosine **{cosine:.2f}**)."
+        words.append(paragraph(text, "verdict", token=scene.token))
+    return words
 
 
 def parity(scene: WalkState) -> Words:

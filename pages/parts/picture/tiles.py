@@ -58,10 +58,11 @@ class Board:
 
     def put(self, array: np.ndarray) -> int:
         """Add numbers to the column; return where they begin."""
+        start = self._size
         flat = np.asarray(array, np.float32).reshape(-1)
         self._arrays.append(flat)
         self._size += flat.size
-        return self._size - flat.size
+        return start
 
     def add(self, *blocks: Block) -> None:
         self.blocks.extend(blocks)
