@@ -15,7 +15,7 @@ from mha_core.record.grid import piece_units
 from pages.parts.frame import loading, url_params
 from pages.parts.frame.option_row import say_unknown
 from pages.parts.inside.controls import linked
-from pages.parts.inside.key_groups import groups_block
+from pages.parts.inside.pictures import groups_block
 from pages.parts.inside.scene import WalkState, layer_of
 from pages.parts.inside.screens import Screen
 from pages.parts.inside.selectable import DOTS, LABELS, heads_of, tokens_of

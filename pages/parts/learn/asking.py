@@ -26,8 +26,7 @@ from pages.parts.learn.exercises import (
     exercises,
     previous_mass,
 )
-from pages.parts.learn.memory import fill
-from pages.parts.learn.progress import answer, here, solve
+from pages.parts.learn.progress import answer, fill, here, solve
 from pages.parts.picture.tiles import Board, paragraph, show_text, token_row
 
 MAX_TOKENS = 32

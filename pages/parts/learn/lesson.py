@@ -27,8 +27,7 @@ from pages.parts.learn import asking, claim_views, views
 from pages.parts.learn.asking import ExerciseContext, ask, ask_head, ask_token, head_names
 from pages.parts.learn.circuit import TEXT, circuit
 from pages.parts.learn.exercises import GUESSES, Step, Verdict, asked_in, exercises, steps
-from pages.parts.learn.memory import remember
-from pages.parts.learn.progress import BUDGET, Lesson, go, here, solve, step_called
+from pages.parts.learn.progress import BUDGET, Lesson, go, here, remember, solve, step_called
 from pages.parts.picture.tiles import Block, Board, column, paragraph, show_text, token_row
 from pages.parts.serve import cache
 

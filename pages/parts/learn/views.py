@@ -18,8 +18,8 @@ from mha_core.record.grid import word_units
 from pages.parts.frame import loading
 from pages.parts.frame.charts import chart, is_dark, show_table
 from pages.parts.frame.page_text import say, visible
-from pages.parts.inside.key_groups import groups_block
 from pages.parts.inside.many import forms, spectrum
+from pages.parts.inside.pictures import groups_block
 from pages.parts.inside.scene import WalkState
 from pages.parts.inside.selectable import DOTS, heads_of
 from pages.parts.picture.tiles import Block, Board, column, op, paragraph, row, show_text
