@@ -6,7 +6,7 @@ no attention weights is zero and is not in `heads`; a key that a query cannot se
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -168,25 +168,19 @@ class Grid(ReadOnlyArrays):
             has_row &= self.visible[layers, queries, keys]
         if self.heads is not None:
             has_row &= self.heads[layers, heads]
-        columns = [column[has_row] for column in (layers, heads, queries, keys, self.weights.ravel())]
+        columns: list[NDArray[Any]] = [
+            column[has_row] for column in (layers, heads, queries, keys, self.weights.ravel())
+        ]
         if self.sink is not None:  # its rows look at key -1, whose label is the last
             of_sink = np.argwhere(
                 np.broadcast_to(True if self.heads is None else self.heads[..., None], self.sink.shape)
             )
             rows = (*of_sink.T, np.full(len(of_sink), -1), self.sink[tuple(of_sink.T)])
             columns = [np.concatenate(pair) for pair in zip(columns, rows, strict=True)]
-        layers, heads, queries, keys, weights = columns
-        return pd.DataFrame(
-            {
-                "layer": layers + 1,
-                "head": heads + 1,
-                "query": queries,
-                "key": keys,
-                "query_text": np.array(self.labels, dtype=object)[queries],
-                "key_text": np.array([*self.key_labels, SINK], dtype=object)[keys],
-                "weight": weights,
-            }
-        )
+        frame = pd.DataFrame(dict(zip(("layer", "head", "query", "key"), columns, strict=False)))
+        frame["query_text"] = np.array(self.labels, dtype=object)[frame["query"]]
+        frame["key_text"] = np.array([*self.key_labels, SINK], dtype=object)[frame["key"]]
+        return frame.assign(layer=frame["layer"] + 1, head=frame["head"] + 1, weight=columns[-1])
 
     def __repr__(self) -> str:
         layers, heads, rows, columns = self.weights.shape

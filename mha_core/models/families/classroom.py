@@ -26,8 +26,8 @@ NAMES = ((r"(embeddings|layers|norm)\.", r"\1."),)
 
 @dataclass(frozen=True)
 class ClassroomConfig(StackConfig):
-    """The sizes of a classroom model. `windows`: how many words to each side a layer sees, one a layer, 0 for all;
-    `turning`: how many pairs of a head are turned by their position. Raises SizeError if they cannot be."""
+    """The sizes of a classroom model. `windows`: words that a layer sees to each side, one a layer, 0 for all;
+    `turning`: pairs of a head that are turned by their position. Raises SizeError for sizes that do not fit."""
 
     model_type = "classroom"
     # Words weigh more than what layer 1 adds to them. With words as small as the other weights (0.05) an article
@@ -67,7 +67,7 @@ class Classroom(Stack):
 
 
 def read_config(raw: Mapping[str, Any], name: str) -> ClassroomConfig:
-    """The config.json as our sizes."""
+    """Read the config.json."""
     return ClassroomConfig(
         vocab_size=whole(raw, "vocab_size"),
         d_model=whole(raw, "d_model"),
@@ -88,7 +88,7 @@ def _windows(given: object) -> tuple[int, ...]:
 
 
 def head(stack: Stack, tensors: Tensors) -> nn.Module | None:
-    """The matrix of the embeddings."""
+    """Make the head of the embeddings' matrix."""
     return next_head(stack, tensors, tied=True)
 
 
