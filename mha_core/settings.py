@@ -11,13 +11,13 @@ from typing import Any
 from mha_core.errors import SizeError
 
 Raw = Mapping[str, Any]
-LARGEST = 10**9
+MAX_SIZE = 10**9
 
 
 def whole(raw: Raw, name: str, default: int | None = None) -> int:
     """Read a whole number."""
     value = _value(raw, name, default)
-    if type(value) is not int or abs(value) > LARGEST:
+    if type(value) is not int or abs(value) > MAX_SIZE:
         raise SizeError(f"{name} must be a whole number in its range, not {ascii(value)[:40]}.")
     return value
 

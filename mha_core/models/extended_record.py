@@ -17,12 +17,12 @@ from mha_core.models.model import Model
 from mha_core.models.prediction import of_pieces
 from mha_core.models.trace import versions
 from mha_core.record.record import AttentionRecord
+from mha_core.seeds import check_seed
 from mha_core.text.tokens import Tokens
 
 BROKEN = "\ufffd"  # spelling of bytes that are no character
 CHARACTER_BYTES = 4  # the most that a character takes in UTF-8
-SEEDS = 2**32
-HOTTEST = 2.0
+MAX_TEMPERATURE = 2.0
 
 
 def begin(tokens: Tokens, model: Model) -> tuple[AttentionRecord, DecoderState]:
@@ -32,7 +32,7 @@ def begin(tokens: Tokens, model: Model) -> tuple[AttentionRecord, DecoderState]:
     """
     state = model.start(tokens)
     record = AttentionRecord(model.info, tokens, state.weights, versions())
-    # A state may live for as long as its reader goes on; the record's weights need not.
+    # A state may live for as long as its user goes on; the record's weights need not.
     state.weights = freeze(np.zeros((*state.weights.shape[:2], 0, 0), dtype=np.float32))
     return record, state
 
@@ -76,18 +76,12 @@ def sample_token(logits: Array, model: Model, temperature: float = 0.0, seed: in
     The draw follows from `seed` and `place` (the number of tokens before it) alone: the same seed gives the same text,
     with or without a stop in between. Raises InputError for a temperature or a seed outside its range.
     """
-    check_choice(temperature, seed)
+    if not 0 <= temperature <= MAX_TEMPERATURE:
+        raise InputError(f"The temperature must be from 0 to {MAX_TEMPERATURE:g}, not {temperature}.")
+    check_seed(seed)
     scores = of_pieces(torch.from_numpy(np.array(logits, dtype=np.float64)), model).numpy()
     if temperature == 0:
         return int(scores.argmax())
     shares = np.exp((scores - scores.max()) / temperature).cumsum()
     drawn = np.random.default_rng([seed, place]).random() * shares[-1]
     return int(np.searchsorted(shares, drawn, side="right"))
-
-
-def check_choice(temperature: float, seed: int) -> None:
-    """Raise InputError unless a token can be chosen with these."""
-    if not 0 <= temperature <= HOTTEST:
-        raise InputError(f"The temperature must be from 0 to {HOTTEST:g}, not {temperature}.")
-    if not 0 <= seed < SEEDS:
-        raise InputError(f"The seed must be from 0 to {SEEDS - 1:,}, not {seed}.")

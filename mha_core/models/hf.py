@@ -264,14 +264,10 @@ class TransformersModel(Model):
         tokens, given = rows, layers
         layers, instead = placed(layers, kinds, self.title)
         expected = (len(rows), len(rows if columns is None else columns))
-        wrong = [
-            tuple(layer.shape)
-            for layer in layers
-            if layer is not None and tuple(layer.shape[-2:]) != expected
-        ]
-        if wrong:
+        shapes = [tuple(layer.shape) for layer in layers if layer is not None]
+        if wrong := next((shape for shape in shapes if shape[-2:] != expected), None):
             raise ModelError(
-                f"{self.title} gave weights of shape {wrong[0]} for {expected[0]} x {expected[1]} tokens; attention "
+                f"{self.title} gave weights of shape {wrong} for {expected[0]} x {expected[1]} tokens; attention "
                 "that is not between single tokens cannot be drawn."
             )
         weights, heads = stacked(layers)
@@ -280,7 +276,27 @@ class TransformersModel(Model):
         causal = columns is None and self._is_causal(part, weights, tokens, given)
         windows = () if columns is not None else windows_of(config, kinds, weights, is_causal=causal)
         visible = seen_in_chunks(config, kinds, weights) if causal else None
-        info = self._info(part, config, weights, causal, instead, windows)
+        n_layers, n_heads = weights.shape[:2]
+        width = first_of(config, "hidden_size", "d_model", "n_embd") or 0
+        self._known[part] = info = ModelInfo(
+            name=self.name or self.title,
+            title=self.title,
+            trained=self.trained if self.name else None,
+            n_layers=n_layers,
+            n_heads=n_heads,
+            d_model=width,
+            d_k=first_of(config, "head_dim", "d_kv") or width // n_heads,
+            n_parameters=self.n_parameters,
+            max_tokens=self.max_tokens,
+            digest=self.digest,
+            n_kv_heads=n_key_heads(self.theirs, config, n_heads),
+            is_causal=causal,
+            files=self.files,
+            pinned=self.pinned,
+            computed_by=self.computed_by,
+            windows=windows,
+            layer_kinds=instead,
+        )
         return AttentionRecord(
             info, rows, weights, self.versions, keys=columns, visible=visible,
             heads=None if heads.all() else heads, sink=sink,
@@ -308,39 +324,6 @@ class TransformersModel(Model):
         """Versions of the libraries that compute its records."""
         name, _, number = self.computed_by.partition(" ")
         return {"torch": str(torch.__version__), name: number or "unknown"}
-
-    def _info(
-        self,
-        part: Part,
-        config: Any,
-        weights: Array,
-        causal: bool,
-        instead: tuple[str, ...],
-        windows: tuple[int, ...],
-    ) -> ModelInfo:
-        """Return the facts of a part of the model, with the sizes in its settings."""
-        n_layers, n_heads = weights.shape[:2]
-        wide = first_of(config, "hidden_size", "d_model", "n_embd") or 0
-        self._known[part] = info = ModelInfo(
-            name=self.name or self.title,
-            title=self.title,
-            trained=self.trained if self.name else None,
-            n_layers=n_layers,
-            n_heads=n_heads,
-            d_model=wide,
-            d_k=first_of(config, "head_dim", "d_kv") or wide // n_heads,
-            n_parameters=self.n_parameters,
-            max_tokens=self.max_tokens,
-            digest=self.digest,
-            n_kv_heads=n_key_heads(self.theirs, config, n_heads),
-            is_causal=causal,
-            files=self.files,
-            pinned=self.pinned,
-            computed_by=self.computed_by,
-            windows=windows,
-            layer_kinds=instead,
-        )
-        return info
 
 
 def from_transformers(model: Any, tokenizer: Any = None) -> TransformersModel:

@@ -1,7 +1,6 @@
 """A model ready to trace: frozen, shared by all users."""
 
 import copy
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import cast
@@ -10,7 +9,7 @@ import torch
 from torch import nn
 
 from mha_core.engine.device import choose_device, choose_precision
-from mha_core.engine.kv_cache import DecoderState, start
+from mha_core.engine.kv_cache import DecoderState
 from mha_core.engine.stack import Stack, StackConfig
 from mha_core.models.checkpoint import joint_digest
 from mha_core.record.record import ModelInfo
@@ -128,7 +127,7 @@ class Model:
     def fingerprint(self) -> str:
         """Key of everything computed with it: its weights, or the seed of random ones, and its other files
         (configuration, tokens), which `digest` does not cover."""
-        return fingerprint_of(self.digest, dict(self.files))
+        return f"{self.digest}/{self.files_digest}"
 
     @cached_property
     def n_bytes(self) -> int:
@@ -141,9 +140,4 @@ class Model:
 
         Raises InputError for a model that predicts no next token.
         """
-        return start(self.encoder, self.next_head, tokens.ids, self.title, self.max_tokens)
-
-
-def fingerprint_of(digest: str, files: Mapping[str, str]) -> str:
-    """Return the fingerprint of a model with this digest of weights, made from these files."""
-    return f"{digest}/{joint_digest(files)}"
+        return DecoderState(self.encoder, self.next_head, tokens.ids, self.title, self.max_tokens)

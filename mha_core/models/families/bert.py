@@ -271,14 +271,8 @@ def sizes(raw: Mapping[str, Any], name: str, kind: str) -> dict[str, Any]:
     }
 
 
-def tokenizer(folder: Path, max_tokens: int) -> Tokenizer:
-    """Read WordPiece with BERT's special tokens."""
-    return wordpiece_of(folder, max_tokens, SPECIALS)
-
-
-def framed_tokenizer(folder: Path, max_tokens: int) -> Tokenizer:
-    """Read tokenizer.json, with <s> and </s>."""
-    return tokenizer_of(folder, max_tokens, FRAMED)
+WORDPIECE_TOKENIZER = partial(wordpiece_of, specials=SPECIALS)
+FRAMED_TOKENIZER = partial(tokenizer_of, specials=FRAMED)
 
 
 def _family(
@@ -288,7 +282,7 @@ def _family(
     names: Rules = NAMES,
     head_names: Rules = HEAD_NAMES,
     other_heads: str = OTHER_HEADS,
-    tokenizer: Callable[[Path, int], Tokenizer] = tokenizer,
+    tokenizer: Callable[[Path, int], Tokenizer] = WORDPIECE_TOKENIZER,
     prefix: str = "",
 ) -> Family:
     """Make one kind from its differences from BERT."""
@@ -307,9 +301,14 @@ ELECTRA = _family(
     "electra", read_electra_config, names=ELECTRA_NAMES, head_names=ELECTRA_HEAD_NAMES,
     other_heads=rf"discriminator_predictions\.|{OTHER_HEADS}",
 )  # fmt: skip
-ROBERTA = _family("roberta", read_roberta_config, head_names=ROBERTA_HEAD_NAMES, tokenizer=framed_tokenizer)
+ROBERTA = _family(
+    "roberta",
+    read_roberta_config,
+    head_names=ROBERTA_HEAD_NAMES,
+    tokenizer=FRAMED_TOKENIZER,
+)
 XLM_ROBERTA = _family(
     "xlm-roberta", partial(read_roberta_config, kind=XlmRobertaConfig), head_names=ROBERTA_HEAD_NAMES,
-    tokenizer=framed_tokenizer, prefix="roberta.",
+    tokenizer=FRAMED_TOKENIZER, prefix="roberta.",
 )  # fmt: skip
 BERT_KIN = (BERT, DISTILBERT, ELECTRA, ROBERTA, XLM_ROBERTA)

@@ -15,7 +15,7 @@ from torch import nn
 from mha_core.engine.rotary import Rotary
 from mha_core.engine.stack import Stack, StackConfig
 from mha_core.errors import SizeError
-from mha_core.models.families.family import Family, Tensors, next_head
+from mha_core.models.families.family import Family, output_head
 from mha_core.models.families.parts import PlainBlock, WordEmbeddings
 from mha_core.models.tokenizer_files import words_of
 from mha_core.settings import real, whole
@@ -87,11 +87,6 @@ def _windows(given: object) -> tuple[int, ...]:
     return tuple(whole({"windows": window}, "windows") for window in given)
 
 
-def head(stack: Stack, tensors: Tensors) -> nn.Module | None:
-    """Make the head of the embeddings' matrix."""
-    return next_head(stack, tensors, tied=True)
-
-
 CLASSROOM = Family(
     "classroom",
     read_config,
@@ -99,7 +94,7 @@ CLASSROOM = Family(
     (),
     re.compile(r"(?!)"),
     Classroom,
-    head,
+    output_head,
     words_of,
     predicts="mask",
 )

@@ -53,15 +53,15 @@ class Family:
         return re.sub(r"LayerNorm\.beta$", "LayerNorm.bias", name)
 
 
-def next_head(stack: Stack, tensors: Tensors, tied: bool) -> nn.Linear | None:
-    """Make the head from hidden states (..., d_model) to a score (logit) for every token of the vocabulary: by a matrix
-    of its own, or the embeddings' if `tied`; None if there is neither."""
-    if not tied and "weight" not in tensors:
+def output_head(stack: Stack, tensors: Tensors) -> nn.Linear | None:
+    """Make the head from hidden states (..., d_model) to a score (logit) for every token of the vocabulary: by the
+    embeddings' matrix if the config is `tied`, else its own; None if there is neither."""
+    config, is_tied = stack.config, getattr(stack.config, "tied", False)
+    if not is_tied and "weight" not in tensors:
         return None
-    config = stack.config
     with torch.device("meta"):
         head = nn.Linear(config.d_model, config.vocab_size, bias=False)
-    if tied:
+    if is_tied:
         tensors.clear()
         head.weight = stack.get_submodule("embeddings.word").weight  # type: ignore[assignment]
     return head

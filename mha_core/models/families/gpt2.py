@@ -12,7 +12,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from mha_core.engine.stack import Stack, StackConfig, table
-from mha_core.models.families.family import Family, Tensors, leave_unless, next_head
+from mha_core.models.families.family import Family, Tensors, leave_unless, output_head
 from mha_core.models.families.parts import PlainBlock
 from mha_core.models.tokenizer_files import tokenizer_of
 from mha_core.settings import flag, real, whole, word
@@ -97,11 +97,6 @@ def arrange(tensors: Tensors, config: Gpt2Config) -> Tensors:
     return arranged
 
 
-def head(stack: Stack, tensors: Tensors) -> nn.Module | None:
-    """Make the head of the embeddings' matrix, unless the config says that it has its own."""
-    return next_head(stack, tensors, getattr(stack.config, "tied", True))
-
-
 GPT2 = Family(
     "gpt2",
     read_config,
@@ -109,7 +104,7 @@ GPT2 = Family(
     HEAD_NAMES,
     NOT_NEEDED,
     Gpt2,
-    head,
+    output_head,
     tokenizer_of,  # byte-level BPE
     predicts="next",
     prefix="transformer.",

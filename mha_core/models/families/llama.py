@@ -14,7 +14,7 @@ from mha_core.engine.multihead import MultiHeadAttention
 from mha_core.engine.rotary import Rotary, Stretch
 from mha_core.engine.stack import ACTIVATIONS, PreNormBlock, Stack, StackConfig
 from mha_core.errors import SizeError
-from mha_core.models.families.family import Family, Tensors, leave_unless, next_head
+from mha_core.models.families.family import Family, leave_unless, output_head
 from mha_core.models.families.parts import WordEmbeddings
 from mha_core.models.tokenizer_files import tokenizer_of
 from mha_core.settings import flag, real, whole, word
@@ -128,11 +128,6 @@ def _turns(raw: Mapping[str, Any], name: str) -> tuple[float, Stretch | None]:
     )
 
 
-def head(stack: Stack, tensors: Tensors) -> nn.Module | None:
-    """Make the head of its own matrix, or of the embeddings' where the config says so."""
-    return next_head(stack, tensors, getattr(stack.config, "tied", False))
-
-
 LLAMA = Family(
     "llama",
     read_config,
@@ -140,7 +135,7 @@ LLAMA = Family(
     HEAD_NAMES,
     NOT_NEEDED,
     Llama,
-    head,
+    output_head,
     tokenizer_of,  # BPE over bytes (Llama 3, SmolLM2) or made by SentencePiece (Llama 2, TinyLlama)
     predicts="next",
     prefix="model.",

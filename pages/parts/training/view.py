@@ -12,7 +12,7 @@ import streamlit as st
 
 from mha_core.display_names import count_noun
 from mha_core.draw.bundle import ASSETS
-from mha_core.seeds import LAST
+from mha_core.seeds import MAX_SEED
 from mha_core.training.tasks import TEXT
 from pages.parts.frame import state
 from pages.parts.frame.option_row import is_loose, loose, option_row, say_unknown
@@ -131,11 +131,13 @@ def _pick(label: str, options: Sequence[int], first: int, key: str) -> int:
 def seed_of(first: int) -> int:
     """The seed that the link says, also after Back and from another part; else the first one of this part."""
     said = state.params().get("seed", "")
-    known = re.fullmatch(r"[0-9]{1,10}", said) and int(said) <= LAST
+    known = re.fullmatch(r"[0-9]{1,10}", said) and int(said) <= MAX_SEED
     if said and not known:
         say(f"Unknown seed {quoted(said)} in the link. Showing “{first}”.", "notice")
     st.session_state["seed"] = int(said) if known else first
-    return int(st.number_input("Seed", 0, LAST, key="seed", on_change=_keep_seed, args=(first,), width=130))
+    return int(
+        st.number_input("Seed", 0, MAX_SEED, key="seed", on_change=_keep_seed, args=(first,), width=130)
+    )
 
 
 def _keep_seed(first: int) -> None:
