@@ -1,20 +1,17 @@
 """Learn: a lesson with live pictures, exercises, a quiz, the glossary, and links for a class."""
 
-from pages.parts.frame import shell, state
-from pages.parts.frame.option_row import say_unknown
-from pages.parts.frame.pages import page_called
+from pages.parts.frame import shell
 from pages.parts.learn.lesson import lesson_view, style
-from pages.parts.learn.reading import glossary_view, quiz_view
+from pages.parts.learn.quiz import glossary_view, quiz_view
 from pages.parts.learn.teacher import teacher_view
 
 
 def draw() -> None:
-    """The lesson, or the part that the address names."""
-    shown = state.own_part("show", page_called("Learn").tabs)
+    """Draw the lesson, or the part that the URL names."""
+    shown = shell.tab_of("Learn")
     request = shell.page(
         "Learn", question="How does multi-head attention work?", shown=shell.Shown(sentence=shown == "Lesson")
     )
-    say_unknown("show", page_called("Learn").tabs, shown)
     style(request.present, lesson=shown == "Lesson")
     if shown == "Quiz":
         quiz_view()

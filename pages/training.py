@@ -1,13 +1,13 @@
-"""Training: small models whose heads learn their roles while the reader watches."""
+"""Training: small models whose heads learn their roles while the user watches."""
 
+import streamlit as st
+
+from mha_core.draw.bundle import ASSETS
 from pages.parts.frame import shell
-from pages.parts.training import parts, picture, view
+from pages.parts.training import view
+from pages.parts.training.parts import PARTS
 
-PARTS = {
-    parts.PARTS["jobs"]: view.jobs_part,
-    parts.PARTS["induction"]: view.induction_part,
-    parts.PARTS["picture"]: picture.picture_part,
-}
+DRAWINGS = {"jobs": view.jobs_part, "induction": view.induction_part, "picture": view.pronoun_part}
 
 
 def draw() -> None:
@@ -18,6 +18,7 @@ def draw() -> None:
         lead="Train a small model and watch.",
         shown=shell.Shown(sentence=False),
     )
-    view.style()
-    part = shell.part_of("What to train", tuple(PARTS), "train")
-    PARTS.get(part, view.jobs_part)()
+    st.html(ASSETS / "css" / "training.css")
+    chosen = shell.part_of("What to train", tuple(PARTS.values()), "train")
+    drawings = {title: DRAWINGS[key] for key, title in PARTS.items()}
+    drawings.get(chosen, view.jobs_part)()

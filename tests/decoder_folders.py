@@ -56,6 +56,20 @@ def random_decoder(kind, which=0, *, bare=False, **changes):
     return theirs
 
 
+def word_tokenizer(words):
+    """A tokenizer of bytes in which some words with the space before them, and "The", are one token each."""
+    merges = dict.fromkeys((f"Ġ{word}"[:i], word[i - 1]) for word in words for i in range(1, 1 + len(word)))
+    merges |= dict.fromkeys([("T", "h"), ("Th", "e")])
+    tokens = dict.fromkeys(
+        [*sorted(pre_tokenizers.ByteLevel.alphabet()), *("".join(pair) for pair in merges)]
+    )
+    fast = Tokenizer(models.BPE(vocab={token: i for i, token in enumerate(tokens)}, merges=list(merges)))
+    fast.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    fast.decoder = decoders.ByteLevel()
+    fast.add_special_tokens(["<|endoftext|>"])
+    return fast
+
+
 def byte_tokenizer(specials=("<|endoftext|>",), begin=None):
     """A tokenizer of bytes, three merges and special tokens; `begin` is put in front of every text."""
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())

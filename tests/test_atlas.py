@@ -129,9 +129,9 @@ def test_a_planted_direction_raises_and_lowers_the_tokens_it_points_to_and_from(
 def true_of(model, text, key):
     tokens = model.tokenizer.encode(text)
     names = [feature.key for feature in features(model.is_causal)]
-    of = pair_features(tokens, model.info.visibility).of[names.index(key)]
+    holds = pair_features(tokens, model.info.visibility).holds[names.index(key)]
     label = [tokens.spelling(piece) for piece in tokens.pieces]
-    return {(label[q], label[k]) for q, k in zip(*np.nonzero(of), strict=True)}
+    return {(label[q], label[k]) for q, k in zip(*np.nonzero(holds), strict=True)}
 
 
 def test_features_of_pairs_by_hand(model):

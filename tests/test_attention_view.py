@@ -317,7 +317,7 @@ def test_markup_in_a_text_stays_text_in_the_file():
 
 
 SAY = """
-  import { betweenWords } from "SCRIPTS/seen.js";
+  import { betweenWords } from "SCRIPTS/visibility.js";
   import { rowInWords, headInWords } from "SCRIPTS/words.js";
   import { meanRow } from "SCRIPTS/numbers.js";
   const { cases, names, specials, pins } = JSON.parse(process.argv[1]);

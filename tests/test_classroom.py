@@ -51,7 +51,7 @@ def test_the_same_seed_trains_to_the_same_weights():
     runs = []
     for seed in (1, 1, 2):
         trainer = toy_trainer(seed, TINY)
-        losses = [trainer.step() for _ in range(TINY.steps)]
+        losses = trainer.run(TINY.steps)
         assert trainer.is_over
         runs.append((losses, trainer.model.state_dict()))
     assert runs[0][0] == runs[1][0] != runs[2][0]
@@ -60,7 +60,7 @@ def test_the_same_seed_trains_to_the_same_weights():
 
 def test_a_small_random_model_is_what_plain_torch_makes_of_its_file(tmp_path):
     trainer = toy_trainer(4, TINY)
-    trainer.step()
+    trainer.run(1)
     save_model(trainer.model, tmp_path)
     model, plain = load_model(str(tmp_path), device="cpu"), Plain(tmp_path)
     assert model.pinned

@@ -7,11 +7,11 @@ from visit import open_page
 from mha_core import load_model, trace
 from mha_core.heads.notices import unread
 from mha_core.models.toy_checkpoints import CHECKPOINT_STEPS
-from pages.parts.explore import moments
-from pages.parts.explore.moments import said as moment_said
+from pages.parts.explore import checkpoint_slider
+from pages.parts.explore.checkpoint_slider import checkpoint_text
 from pages.parts.frame.request import Request, model_allowed
 from pages.parts.picture.tiles import Board
-from pages.parts.training.picture_board import arcs
+from pages.parts.training.pronoun_boards import arcs
 
 CARD = {
     "step": 400, "head": "2-1", "pass": 0.25, "pairs": 400, "interval": [0.2, 0.3], "animate": 0.5, "inanimate": 0.0,
@@ -43,8 +43,8 @@ def test_the_words_that_a_model_knows_are_counted_and_offered_once(model):
 
 
 def test_a_moment_says_how_far_it_is_and_only_moments_of_the_classroom_are_models():
-    assert "After 400 steps its best head, 2-1, passes 25% of 400 unseen pairs" in moment_said(CARD)
-    assert moment_said(None) == ""
+    assert "After 400 steps its best head, 2-1, passes 25% of 400 unseen pairs" in checkpoint_text(CARD)
+    assert checkpoint_text(None) == ""
     assert model_allowed("classroom@400")
     assert not model_allowed("minilm@400")
     assert not model_allowed("classroom@../400")
@@ -52,18 +52,20 @@ def test_a_moment_says_how_far_it_is_and_only_moments_of_the_classroom_are_model
 
 def test_at_a_moment_both_sides_are_the_model_as_it_was_then_and_another_model_is_as_it_is():
     both = Request("a", model="classroom", other=Request("b", model="classroom"))
-    then = moments.at(both, 400)
+    then = checkpoint_slider.at_step(both, 400)
     assert [(side.text, side.model) for side in (then, then.other)] == [
         ("a", "classroom@400"),
         ("b", "classroom@400"),
     ]
-    mixed = moments.at(Request("a", model="classroom", other=Request("a", model="minilm")), 400)
+    mixed = checkpoint_slider.at_step(
+        Request("a", model="classroom", other=Request("a", model="minilm")), 400
+    )
     assert [mixed.model, mixed.other.model] == ["classroom@400", "minilm"]
-    untrained = moments.at(
+    untrained = checkpoint_slider.at_step(
         Request("a", model="classroom", other=Request("a", model="classroom", trained=False)), 0
     )
     assert [untrained.model, untrained.other.model] == ["classroom@0", "classroom"]
-    assert moments.at(both, CHECKPOINT_STEPS[-1]) is both
+    assert checkpoint_slider.at_step(both, CHECKPOINT_STEPS[-1]) is both
 
 
 def test_the_arcs_of_the_live_page_are_the_row_of_it():

@@ -13,7 +13,8 @@ from mha_core import load_model, score_attribution, trace
 from mha_core.display_names import percent
 from mha_core.heads import measures
 from mha_core.record.compare import HeadDifference
-from pages.parts.explore import changes, comparison
+from pages import compare
+from pages.parts.explore import changes
 from pages.parts.frame import loading
 from pages.parts.frame.request import Request
 
@@ -161,17 +162,18 @@ def test_a_word_is_not_among_its_own_candidates():
 
 
 def test_in_a_decoder_the_candidates_are_the_words_that_each_sentence_shows_its_own_word(monkeypatch):
-    monkeypatch.setattr(comparison.st, "multiselect", lambda _label, options, **_: options)
+    monkeypatch.setattr(compare.st, "multiselect", lambda _label, options, **_: options)
     words = ["It", "said", "so", "twice"]
     a, b = (
         SimpleNamespace(labels=labels, visible=np.tril(np.ones((1, len(labels), len(labels)), dtype=bool)))
         for labels in (words, ["That", "day", *words])
     )
     pairs = ((None, 0), (None, 1), *((i, i + 2) for i in range(4)))
-    request = Request("It said so twice", other=Request("That day It said so twice"))
-    assert comparison._candidates(request, a, b, pairs, (2, 4)) == [(0, 2), (1, 3)]
-    other_way = tuple((j, i) for i, j in pairs)
-    assert comparison._candidates(request, b, a, other_way, (4, 2)) == [(2, 0), (3, 1)]
+    sides, both = (Request("It said so twice"), Request("That day It said so twice")), pairs[2:]
+    runs = SimpleNamespace(grids=(a, b), sides=sides, both=both)
+    assert compare._candidates(runs, (2, 4)) == [(0, 2), (1, 3)]
+    runs = SimpleNamespace(grids=(b, a), sides=sides[::-1], both=[(j, i) for i, j in both])
+    assert compare._candidates(runs, (4, 2)) == [(2, 0), (3, 1)]
 
 
 def test_words_that_only_one_side_has_count_in_full_and_are_no_candidates():

@@ -115,10 +115,13 @@ def next_answer(model, text, top):
 
 def why_answer(model, text, top=10, **link):
     frame = score_attribution(text, model, **link)
-    rows, beside = frame[["side", "part", "layer", "head", "score"]], {"head": link["head"], **frame.attrs}
+    rows, beside = (
+        frame[["side", "part", "layer", "head", "score", "share"]],
+        {"head": link["head"], **frame.attrs},
+    )
     largest = rows.groupby("side", sort=True).head(top).sort_values("side", kind="stable")
     beside = {name: beside[name] for name in ("head", "weight", "score")}
-    return rows, beside, [*largest[["side", "part", "score"]].itertuples(index=False)]
+    return rows, beside, [*largest[["side", "part", "score", "share"]].itertuples(index=False)]
 
 
 def run_answer(model, text, *interventions, top=5):
@@ -206,7 +209,7 @@ def atlas_answer(model, head=None, shipped=False):
 
 
 def learning_answer(_, task, *sizes):
-    result = report.trained(TrainingSetup(task, *sizes))
+    result = report.train_and_report(TrainingSetup(task, *sizes))
     pairs = zip(result["heads"], result["without"], strict=True)
     beside = {name: result[name] for name in ("setup", "parameters", "answers", "heads", "without")}
     return (
@@ -383,7 +386,7 @@ def long_work_is_done_once(monkeypatch):
 
         return call
 
-    monkeypatch.setattr(report, "trained", once(report.trained))
+    monkeypatch.setattr(report, "train_and_report", once(report.train_and_report))
     monkeypatch.setattr(training, "evaluate", once(training.evaluate))
 
 

@@ -35,9 +35,9 @@ from mha_core.display_names import percent
 from mha_core.models.model_list import DECODER
 from mha_core.models.trace import batch_of
 from mha_core.models.trace import run as run_model
-from pages.parts.experiment import ablation_sweep, effects, save, switch
-from pages.parts.experiment.asked import Asked, asked, spelled
-from pages.parts.experiment.frame import explore_links, last_word
+from pages.parts.experiment import ablation_sweep, effects, python_lines, switch
+from pages.parts.experiment.ablation_query import AblationQuery, heads_param, parse_ablation
+from pages.parts.experiment.common import explore_link, last_word
 from pages.parts.frame import charts, head_facts
 from pages.parts.frame import pages as frame_pages
 from pages.parts.frame.presets import MARY
@@ -157,11 +157,11 @@ def test_silly_heads_and_factors_in_a_link_get_one_sentence(query, sentence):
 
 
 def test_what_a_browser_sends_is_taken_only_where_it_can_be_meant():
-    assert switch.switched({"do": "set", "off": ["2-1", "1-3", "2-1"]}) == {"off": "1-3,2-1"}
-    assert switch.switched({"do": "set", "off": []}) == {"off": None}
-    assert switch.switched({"do": "set", "off": [None, "0-1", {}, "x"]}) == {"off": None}
-    assert switch.switched({"do": "set", "off": 3}) is None
-    assert switch.switched({}) is None
+    assert switch.parse_ask({"do": "set", "off": ["2-1", "1-3", "2-1"]}) == {"off": "1-3,2-1"}
+    assert switch.parse_ask({"do": "set", "off": []}) == {"off": None}
+    assert switch.parse_ask({"do": "set", "off": [None, "0-1", {}, "x"]}) == {"off": None}
+    assert switch.parse_ask({"do": "set", "off": 3}) is None
+    assert switch.parse_ask({}) is None
 
 
 def test_as_many_others_are_picked_at_random_and_a_role_is_ablated_whole():
@@ -218,7 +218,7 @@ def test_undo_takes_back_one_change_after_the_other(monkeypatch):
             switch._undo()
         elif isinstance(step, dict):
             session[switch.PICTURE] = step
-            switch._heard()
+            switch._on_ask()
         else:
             key, act, value = step
             session[key] = value
@@ -226,7 +226,7 @@ def test_undo_takes_back_one_change_after_the_other(monkeypatch):
         seen.append((link.get("off"), link.get("set"), link.get("word")))
     forward = [("1-1", None, None), (None, None, None), (None, "2", None), (None, "2", " John")]
     assert seen == [*forward, *forward[2::-1], ("6-6", None, None), ("6-6", None, None)]
-    monkeypatch.setattr(switch, "UNDO_AT_MOST", 2)
+    monkeypatch.setattr(switch, "MAX_UNDO", 2)
     for heads in ("1-1", "1-2", "1-3"):
         switch._change({"off": heads})
     assert [(switch._undo(), link["off"])[1] for _ in range(3)] == ["1-2", "1-1", "1-1"], "the last two"
@@ -235,10 +235,10 @@ def test_undo_takes_back_one_change_after_the_other(monkeypatch):
 def test_all_heads_of_a_large_model_can_be_switched_and_a_longer_link_is_refused_whole():
     layers, heads = 36, 20
     every = [(layer, head) for layer in range(layers) for head in range(heads)]
-    given = {"off": spelled(every)}
-    assert asked(given, (layers, heads)) == (Asked(tuple(every)), [])
+    link = {"off": heads_param(every)}
+    assert parse_ablation(link, (layers, heads)) == (AblationQuery(tuple(every)), [])
     refused = ["The link names more heads than any model has. No head is ablated."]
-    assert asked({"off": "1-1," * 20_000}, (layers, heads)) == (Asked(), refused)
+    assert parse_ablation({"off": "1-1," * 20_000}, (layers, heads)) == (AblationQuery(), refused)
 
 
 @pytest.mark.slow
@@ -267,10 +267,10 @@ def test_a_file_of_a_chart_says_model_sentence_heads_and_link(monkeypatch):
         charts.st, "download_button", lambda label, made, name, **_: files.update({name: made()})
     )
     at = open_page(PAGE, model="minilm", text=TIRED, off="6-6")
-    at.session_state["before-after-numbers"] = True
+    at.session_state["before-after-save"] = True
     run(at)
-    ((name, content),) = files.items()
-    assert name.endswith(".csv")
+    assert sorted(name.rpartition(".")[2] for name in files) == ["csv", "json"]
+    (content,) = (content for name, content in files.items() if name.endswith(".csv"))
     for row in csv.DictReader(io.StringIO(content)):
         assert (row["model"], row["sentence"]) == ("minilm", TIRED)
         assert row["ablated"].startswith("6-6")
@@ -279,19 +279,9 @@ def test_a_file_of_a_chart_says_model_sentence_heads_and_link(monkeypatch):
 
 @pytest.mark.parametrize(("trained", "weights"), [(True, None), (False, ["untrained"])])
 def test_a_head_of_a_map_opens_in_explore_with_the_same_model_and_weights(trained, weights):
-    shape = SimpleNamespace(n_layers=2, n_heads=3)
-    links = explore_links(Request(TIRED, WIDE, "classroom", trained), shape, "4")
-    assert list(links) == ["1-1", "1-2", "1-3", "2-1", "2-2", "2-3"]
-    for name, address in links.items():
-        asked = parse_qs(urlsplit(address).query)
-        assert asked.pop("weights", None) == weights
-        assert asked == {
-            "text": [TIRED],
-            "pair": [WIDE],
-            "model": ["classroom"],
-            "pin": ["4"],
-            "head": [name],
-        }
+    params = parse_qs(urlsplit(explore_link(Request(TIRED, WIDE, "classroom", trained), (1, 2), "4")).query)
+    assert params.pop("weights", None) == weights
+    assert params == {"text": [TIRED], "pair": [WIDE], "model": ["classroom"], "pin": ["4"], "head": ["2-3"]}
 
 
 # ---- the model of this page
@@ -354,7 +344,7 @@ def test_beside_the_sweep_stands_what_every_head_and_mlp_writes_to_the_same_prom
     prompts = with_other_names(Prompt(MARY, " Mary", " John"), smollm2)
     each = [logit_attribution(prompt.text, smollm2, *prompt.answers) for prompt in prompts]
     mean = pd.concat(each).groupby(["part", "layer", "head"], dropna=False).score.mean()
-    shown = numbers(cells["z"])
+    shown = numbers(cells["z"]).T  # layers across
     assert shown[:, :9] == pytest.approx(mean["head"].to_numpy().reshape(30, 9), abs=1e-4)
     assert np.isnan(shown[:, 9]).all()
     assert shown[:, 10] == pytest.approx(mean["mlp"].to_numpy(), abs=1e-4)
@@ -364,21 +354,24 @@ def test_beside_the_sweep_stands_what_every_head_and_mlp_writes_to_the_same_prom
     outcome = read_sweep(smollm2, prompts, "resample").outcome
     assert np.nansum(shown) + mean["embedding"].sum() + mean["bias"].sum() == pytest.approx(outcome, abs=1e-3)
     assert f"(sum +{outcome:.2f})" in drawn[1]["layout"]["title"]["text"]
-    r = np.corrcoef(shown[:, :9].ravel(), numbers(effects_drawn["z"]).ravel())[0, 1]
+    r = np.corrcoef(shown[:, :9].ravel(), numbers(effects_drawn["z"]).T.ravel())[0, 1]
     (sentence,) = (text for text in said(at, "note") if "Pearson" in text)
     assert f"r = −{-r:.2f}" in sentence
     assert "270 heads" in sentence
     (hover,) = (text for text in marks["hovertext"] if text.startswith("Head 24-4:"))
-    assert hover == f"Head 24-4: +{shown[23, 3]:.2f}, ablated −{-numbers(effects_drawn['z'])[23, 3]:.2f}"
+    assert hover == f"Head 24-4: +{shown[23, 3]:.2f}, ablated −{-numbers(effects_drawn['z'])[3, 23]:.2f}"
 
 
 def test_the_table_is_of_the_heads_that_are_selected_and_they_can_be_ablated(monkeypatch):
     frame = planted("resample").to_frame()
-    links = {f"{i}-{j}": f"./?head={i}-{j}" for i in (1, 2) for j in (1, 2, 3)}
-    every = effects.listed(frame, "effect", [], links, {})
+
+    def link_of(head):
+        return f"./?head={head[0] + 1}-{head[1] + 1}"
+
+    every = effects.listed(frame, "effect", [], link_of, {})
     assert set(shown_heads(every["head"])[:2]) == {"1-2", "2-1"}, "the two large effects"
     assert every["matters"].sum() == 1
-    chosen = effects.listed(frame, "effect", [(0, 1), (1, 2)], links, {})
+    chosen = effects.listed(frame, "effect", [(0, 1), (1, 2)], link_of, {})
     assert shown_heads(chosen["head"]) == ["1-2", "2-3"]
     low, high = frame.set_index(["layer", "head"]).loc[(1, 2), ["low", "high"]]
     assert chosen["half"].iloc[0] == pytest.approx((high - low) / 2)
@@ -461,7 +454,7 @@ def test_a_sentence_with_two_names_is_swept_over_twelve_prompts_and_another_is_a
     key = trace("The key to the cabinets", smollm2)
     assert ablation_sweep.prompts_of(key, smollm2, LogitDifference(" is", " are")) == ()
     one = final_result(sweep_heads(key.tokens, smollm2, LogitDifference(" is", " are")))
-    assert "one prompt" in ablation_sweep.one_text(one, {}, "zero")
+    assert "one prompt" in ablation_sweep.sentence_text(one, {}, "zero")
 
 
 @pytest.mark.slow
@@ -555,15 +548,15 @@ def test_the_python_lines_of_save_run_and_print_the_numbers_of_the_page(part, ca
     change = ScaleHeads(((3, 1),), 0.0)
     lines, number = {
         "ablate": lambda: (
-            save.ablation_lines(request, (change,), words=False),
+            python_lines.ablation_lines(request, (change,), words=False),
             state_cosines(tokens, model, (change,))[-1].min(),
         ),
         "sweep": lambda: (
-            save.sweep_lines(request, EmbeddingCosine(), "zero", ()),
+            python_lines.sweep_lines(request, EmbeddingCosine(), "zero", ()),
             final_result(sweep_heads(tokens, model, EmbeddingCosine())).to_frame()["effect"].iloc[0],
         ),
         "patch": lambda: (
-            save.patch_lines(request, "The dog sat.", EmbeddingCosine(), "sweep_head_patches"),
+            python_lines.patch_lines(request, "The dog sat.", EmbeddingCosine(), "sweep_head_patches"),
             final_result(
                 sweep_head_patches(model.tokenizer.encode("The dog sat."), tokens, model, EmbeddingCosine())
             )

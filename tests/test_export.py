@@ -7,11 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from contexts import context_of
 
 from mha_core import grid_of, load_model, trace
 from mha_core.heads.measures import importance
-from pages.parts.explore import export, export_both
-from pages.parts.explore.export_both import Comparison
+from pages.parts.explore import export
+from pages.parts.explore.comparison import Comparison
+from pages.parts.explore.export import Figure
+from pages.parts.frame.links import params_of_both
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
 
@@ -24,13 +27,14 @@ def record(model):
     return trace(TEXT, model)
 
 
+def alone(record, selection=VIEW, request=None, grid=None):
+    return Comparison((context_of(record, selection, request, grid),), {}, "http://h/")
+
+
 def test_a_csv_row_is_a_weight_with_both_words(record):
     grid = record.grid()
-    rows = list(
-        csv.DictReader(
-            io.StringIO(export.csv_of(record, grid, Request(TEXT), [(3, 1), (0, 2)], "http://h/?x"))
-        )
-    )
+    runs = alone(record)
+    rows = list(csv.DictReader(io.StringIO(export.csv_of(runs, [(3, 1), (0, 2)]))))
     assert len(rows) == 2 * 16 * 16
     again = np.array([float(row["weight"]) for row in rows], dtype=np.float32).reshape(2, 16, 16)
     assert np.array_equal(again, np.stack([grid.weights[3, 1], grid.weights[0, 2]]))
@@ -40,7 +44,8 @@ def test_a_csv_row_is_a_weight_with_both_words(record):
     said = ("measure", "unit", "specials", "normalisation", "model", "digest")
     wanted = ["raw", "pieces", "shown", "rows sum to 1", "MiniLM", record.model.digest[:12]]
     assert all([row[name] for name in said] == wanted for row in rows)
-    assert [(rows[0][name], rows[1][name]) for name in ("text", "link")] == [(TEXT, ""), ("http://h/?x", "")]
+    assert [(rows[0][name], rows[1][name]) for name in ("text", "link")] == [(TEXT, ""), (runs.link, "")]
+    assert runs.link == "http://h/?head=4-2&pin=10&to=2"
 
 
 @pytest.mark.parametrize(
@@ -56,30 +61,28 @@ def test_a_csv_row_is_a_weight_with_both_words(record):
         ({"pair": "It slept."}, ""),
     ],
 )
-def test_a_file_says_which_view_it_is_of_and_no_other_view_has_its_name(change, says):
+def test_a_file_says_which_view_it_is_of_and_no_other_view_has_its_name(record, change, says):
     plain, other = Request(TEXT), Request(TEXT, **change)
-    names = [export.file_name(request, "csv", "4-2") for request in (plain, other)]
+    names = [export.file_name(alone(record, request=request), "csv", "all") for request in (plain, other)]
     assert names[0] != names[1]
     assert says in names[1]
     assert says == "" or says not in names[0]
     a, b = (Request(TEXT, other=other), replace(other, text="Another."))
-    assert export.query_of_both(a, b, "model")["model2"] == b.model
-    assert export.query_of_both(a, b, "sentence")["text2"] == b.text
+    assert params_of_both(a, b, "model")["model2"] == b.model
+    assert params_of_both(a, b, "sentence")["text2"] == b.text
 
 
 @pytest.mark.parametrize("word", ["=1+1", "+1", "-1", "@x", "\t=1", "＝1"])
 def test_a_spreadsheet_runs_nothing_of_a_csv(model, word):
     traced = trace(f"x {word}", model)
-    rows = list(
-        csv.reader(io.StringIO(export.csv_of(traced, traced.grid(words=True), Request("x"), [(0, 0)], "")))
-    )[1:]
+    runs = alone(traced, grid=traced.grid(words=True))
+    rows = list(csv.reader(io.StringIO(export.csv_of(runs, [(0, 0)]))))[1:]
     cells = {cell.strip() for row in rows for cell in (row[3], row[5])}
     assert not {cell for cell in cells if cell[:1] in "=+-@＝"}
 
 
 def test_the_json_has_all_that_is_needed_to_get_it_again(record, model):
-    request = Request(TEXT)
-    content = json.loads(export.json_of(record, record.grid(), request, VIEW, [(3, 1)]))
+    content = json.loads(export.json_of_runs(alone(record), [(3, 1)]))
     assert content["model_details"]["digest"] == model.digest
     n_parameters = sum(parameter.numel() for parameter in model.encoder.parameters())
     assert content["model_details"]["parameters"] == n_parameters
@@ -112,7 +115,8 @@ def test_the_python_lines_run_and_reach_the_same_grid(request_, model, capsys):
     traced = trace(request_.text, used, pair=request_.pair)
     drawn = importance(traced.tokens, used, request_.measure).weights
     wanted = grid_of(traced, drawn, request_.words, request_.specials)
-    lines = export.python_of(wanted, request_, Selection((3, 1), (1,)), "http://h/?x", "bars", 12.0)
+    runs = alone(traced, Selection((3, 1), (1,)), request_, wanted)
+    lines = export.python_of(runs, Figure("bars", 12.0, [(3, 1)]))
     exec(compile(lines, "shown", "exec"), space)  # noqa: S102
     assert ("untrained" in lines.splitlines()[1]) == (not request_.trained)
     assert np.array_equal(space["grid"].weights, wanted.weights)
@@ -121,11 +125,11 @@ def test_the_python_lines_run_and_reach_the_same_grid(request_, model, capsys):
 
 
 def test_a_word_that_stands_twice_is_plotted_from_where_it_was_chosen(model):
-    grid = trace("The cat saw the cat.", model).grid()
-    lines = export.python_of(grid, Request("The cat saw the cat."), Selection((3, 1), (5,)), "", "bars", 12.0)
+    twice = trace("The cat saw the cat.", model)
+    lines = export.python_of(alone(twice, Selection((3, 1), (5,))), Figure("bars", 12.0, [(3, 1)]))
     space: dict = {}
     exec(compile(lines, "shown", "exec"), space)  # noqa: S102
-    np.testing.assert_array_equal(space["picture"].data[0].x, grid.weights[3, 1, 5])
+    np.testing.assert_array_equal(space["picture"].data[0].x, twice.weights[3, 1, 5])
 
 
 # ---- two runs
@@ -134,10 +138,7 @@ OTHER = "The animal quickly didn't cross the road because it was too tired."
 
 @pytest.fixture(scope="module")
 def runs(record, model):
-    other = trace(OTHER, model)
-    sides = (Request(TEXT, other=Request(OTHER)), Request(OTHER))
-    query = export.query_of_both(*sides, "sentence")
-    return Comparison((record, other), (record.grid(), other.grid()), sides, VIEW, query, "http://h/?x")
+    return Comparison((context_of(record, VIEW), context_of(trace(OTHER, model))), {}, "http://h/")
 
 
 def beside(runs):
@@ -148,10 +149,10 @@ def beside(runs):
 
 
 def test_the_csv_of_two_runs_has_a_row_for_every_pair_of_words_that_both_have(runs):
-    rows = list(csv.DictReader(io.StringIO(export_both.csv_of(runs))))
+    rows = list(csv.DictReader(io.StringIO(export.csv_of(runs, [(3, 1)]))))
     here, there = beside(runs)
     a, b = (grid.weights[3, 1] for grid in runs.grids)
-    shown = {side: np.array([row[side] for row in rows], dtype=np.float32) for side in export_both.SIDES}
+    shown = {side: np.array([row[side] for row in rows], dtype=np.float32) for side in export.SIDES}
     np.testing.assert_array_equal(shown["A"], a.ravel())
     np.testing.assert_array_equal(shown["B"], b[np.ix_(there, there)].ravel())
     np.testing.assert_array_equal(shown["A minus B"], (a - b[np.ix_(there, there)]).ravel())
@@ -162,7 +163,7 @@ def test_the_csv_of_two_runs_has_a_row_for_every_pair_of_words_that_both_have(ru
         TEXT,
         OTHER,
         "MiniLM",
-        "http://h/?x",
+        runs.link,
     ]
     assert not rows[1]["text A"]
 
@@ -171,17 +172,15 @@ def test_what_a_side_cannot_see_has_no_number_in_the_csv(model):
     traced = trace("It said so.", model)
     plain = traced.grid()
     seen = np.tri(len(plain), dtype=bool)[None].repeat(len(plain.weights), 0)
-    grids = (plain, replace(plain, visible=seen))
-    sides = (Request("It said so."), Request("It said so."))
-    runs = Comparison((traced, traced), grids, sides, Selection((0, 0)), {}, "")
-    rows = list(csv.DictReader(io.StringIO(export_both.csv_of(runs))))
+    runs = Comparison((context_of(traced), context_of(traced, grid=replace(plain, visible=seen))), {}, "")
+    rows = list(csv.DictReader(io.StringIO(export.csv_of(runs, [(3, 1)]))))
     hidden = [row for row in rows if int(row["key"]) > int(row["query"])]
     assert {(row["B"], row["A minus B"]) for row in hidden} == {("", "")}
     assert all(float(row["A"]) >= 0 for row in hidden)
 
 
 def test_the_json_of_two_runs_has_both_and_what_they_are(runs):
-    content = json.loads(export_both.json_of_both(runs))
+    content = json.loads(export.json_of_runs(runs, [(3, 1)]))
     for side, grid, record in zip("AB", runs.grids, runs.records, strict=True):
         assert content[side]["text"] == record.tokens.text
         assert content[side]["model_details"]["digest"] == record.model.digest
@@ -190,15 +189,16 @@ def test_the_json_of_two_runs_has_both_and_what_they_are(runs):
         "4-2",
         [10],
         2,
-        "http://h/?x",
+        runs.link,
     )
     assert content["pairs"] == np.transpose(beside(runs)).tolist()
 
 
-@pytest.mark.parametrize("side", export_both.SIDES)
+@pytest.mark.parametrize("side", export.SIDES)
 def test_the_lines_of_a_comparison_draw_the_figure_of_that_side(runs, side):
     space: dict = {}
-    exec(compile(export_both.python_of(runs, side, "matrix", 12.0), "shown", "exec"), space)  # noqa: S102
+    lines = export.python_of(runs, Figure("matrix", 12.0, [(3, 1)], side))
+    exec(compile(lines, "shown", "exec"), space)  # noqa: S102
     _, there = beside(runs)
     a, b = (grid.weights[3, 1] for grid in runs.grids)
     wanted = {"A": a, "B": b, "A minus B": a - b[np.ix_(there, there)]}[side]

@@ -155,25 +155,31 @@ def test_the_parts_of_the_heads_are_the_records(page):
     at, model = page
     record = trace(TIRED, model)
     truth = layer_details(record.tokens, model, 1)
-    (table,) = (one.value for one in at.dataframe if "cosine" in one.value)
+    (bars,) = (block for block, _ in found(at) if block.get("id") == "lengths")
+    length, share, cosine = matrix(at, "lengths").T
     output, parts = truth.output[4], [*truth.contributions[:, 4], truth.projections.b_o]
     lengths = [np.linalg.norm(part) for part in parts]
-    np.testing.assert_allclose(table["length"], lengths, atol=1e-4)
-    np.testing.assert_allclose(
-        table["share"], [part @ output / (output @ output) for part in parts], atol=1e-4
-    )
+    np.testing.assert_allclose(length, lengths, atol=1e-4)
+    np.testing.assert_allclose(share, [part @ output / (output @ output) for part in parts], atol=1e-4)
     cosines = [part @ output / np.linalg.norm(part) / np.linalg.norm(output) for part in parts]
-    np.testing.assert_allclose(table["cosine"][:-1], cosines[:-1], atol=1e-4)
-    assert table["head"].tolist() == [f"2-{i + 1}" for i in range(model.n_heads)] + ["b_o"]
+    np.testing.assert_allclose(cosine, cosines, atol=1e-4)
+    assert bars["rows"] == [f"2-{i + 1}" for i in range(model.n_heads)] + ["bₒ"]
+    shown = [
+        (float(a), float(b) / 100)
+        for a, b in (text[:-1].replace("−", "-").split(" · ") for text in bars["texts"])
+    ]
+    np.testing.assert_allclose(shown, np.stack([lengths, share], axis=1), atol=0.0051)
     assert f"its length is {np.linalg.norm(output):.3f}" in prose(at)
 
 
 def test_the_tokens_stand_with_the_weights_of_the_one_that_is_followed(page):
     at, model = page
     record = trace(TIRED, model)
-    table = next(one.value for one in at.dataframe if "token" in one.value)
-    assert table["token"].tolist() == list(record.grid().labels)
-    np.testing.assert_allclose(table.iloc[:, 2], record.weights[1, 2, 4], atol=NEAR)
+    bars = next(block for block, _ in found(at) if block.get("id") == "tokens")
+    assert bars["rows"] == list(record.grid().labels)
+    np.testing.assert_allclose(matrix(at, "tokens")[:, 0], record.weights[1, 2, 4], atol=NEAR)
+    shown = [float(text.removesuffix("%")) / 100 for text in bars["texts"]]
+    np.testing.assert_allclose(shown, record.weights[1, 2, 4], atol=0.0051)
 
 
 def test_what_one_head_and_many_cost_is_what_is_counted():
@@ -391,8 +397,8 @@ def test_the_example_by_hand_shows_its_own_numbers(h):
 def test_what_is_said_of_a_rotation_are_the_angles_of_its_first_and_last_pair(turning):
     turns = Rotary(8, 100.0, None, turning)
     q = np.ones((2, 3, 8))
-    now = SimpleNamespace(n=3, q=q, k=q, q_unrotated=q + 1, k_unrotated=q - 1, rotary=turns)
-    at = SimpleNamespace(now=now, h=1, kv=0, labels=["a", "b", "c"], title="M")
+    run = SimpleNamespace(n=3, q=q, k=q, q_unrotated=q + 1, k_unrotated=q - 1, rotary=turns)
+    at = SimpleNamespace(run=run, h=1, kv=0, labels=["a", "b", "c"], title="M")
     board = Board()
     (words,), (pictures,) = rotation.rotation_words(at), rotation.rotation(board, at)
     said = words_of(words)

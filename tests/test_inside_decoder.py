@@ -26,9 +26,9 @@ from mha_core.layer import (
     origin,
     product_at,
     query_steps,
+    rotate_vector,
     run_layer,
     turn,
-    turned,
     variants,
 )
 
@@ -119,7 +119,7 @@ def test_rotation_by_hand_is_transformers_own(case):
         np.testing.assert_allclose(ours, after[0], atol=1e-5)
         for position in range(run.n):
             np.testing.assert_allclose(
-                turned(run.rotary, plain[0, position], position), after[0, 0, position], atol=1e-5
+                rotate_vector(run.rotary, plain[0, position], position), after[0, 0, position], atol=1e-5
             )
             for pair in range(model.d_k // 2):
                 turn_ = turn(run.rotary, plain[0, position], position, pair)
@@ -221,11 +221,11 @@ def test_the_growing_cache_is_the_runs_keys_and_values_byte_by_byte(case):
     each = 2 * model.n_layers * model.n_kv_heads * model.d_k * 4
     assert grown.n_bytes == tuple(each * n for n in range(1, len(tokens) + 1))
     assert grown.n_bytes[-1] == grown.k.nbytes + grown.v.nbytes
-    short = growth(tokens, model, most=2)
+    short = growth(tokens, model, limit=2)
     assert (short.n, short.cut) == (2, len(tokens) - 2)
-    for most in (0, -1):
-        with pytest.raises(InputError, match=f"1 or more, not {most}"):
-            growth(tokens, model, most=most)
+    for limit in (0, -1):
+        with pytest.raises(InputError, match=f"1 or more, not {limit}"):
+            growth(tokens, model, limit=limit)
 
 
 def test_what_the_page_draws_of_a_decoder_is_the_models_own_run(page, truth):

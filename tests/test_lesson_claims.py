@@ -19,7 +19,7 @@ from mha_core.heads.verdict import WORDS
 from pages.parts.frame import head_facts
 from pages.parts.frame.glossary import LESSON
 from pages.parts.learn import asking, claims
-from pages.parts.learn.ranks import forms_alike
+from pages.parts.learn.views import forms_alike
 
 TIRED = "The animal didn't cross the street because it was too tired."
 WIDE = TIRED.replace("tired", "wide")
@@ -58,7 +58,7 @@ def test_every_kind_of_role_shows_the_head_that_comes_closest_to_it(table, monke
     monkeypatch.setattr(asking, "guessed", lambda board, field: 0)  # a head was pressed
     frame = table.to_frame()
     keys = {answer.question.title: answer.key for answer in table.answers}
-    place = frame.verdict.map(WORDS.index).clip(upper=3)  # role, weak, tracks, all others
+    place = frame.verdict.map(WORDS.index).clip(upper=4)  # role, slight, weak, tracks, all others
     first = frame.assign(place=place, cases=-frame.n * frame.score).sort_values(["place", "cases"])
     best = first.groupby("role").head(1).set_index("question")
     shown = rows_of(open_page("pages/learn.py", step="heads"))
@@ -101,13 +101,14 @@ def test_pronouns_are_counted_in_the_table_trained_and_untrained(table):
     for key, test in (("antecedent", claims.pronouns), ("antecedent-even", claims.even)):
         answer, (asks, got, says) = table.by_key[key], test()
         assert f"{answer.n:,}" in asks
-        assert percents(got) == [f"{share:.0%}" for share in (answer.score[MINE], answer.baselines[0].score)]
+        shares = answer.score[MINE], answer.baselines[0].score, answer.right_there[MINE]
+        assert percents(got) == [f"{share:.0%}" for share in shares]
         assert all(part.replace("`", "") in shown for part in (asks, got, says))
     assert percents(claims.pronouns()[2]) == [f"{few[key]:.0%}" for key in ("score", "baseline_score")]
     _, got, says = claims.random_weights()
     before, after = (one.by_key["antecedent"] for one in (table.untrained, table))
     assert percents(got) == [f"{answer.score[MINE]:.0%}" for answer in (before, after)]
-    assert (says == "It learned this.") == (after.low[MINE] > before.high[MINE])
+    assert (says == "So training taught it this.") == (after.low[MINE] > before.high[MINE])
 
 
 @pytest.mark.parametrize(
@@ -122,6 +123,21 @@ def test_the_conclusion_claims_no_more_than_the_verdict(monkeypatch, table, word
     monkeypatch.setattr(head_facts, "table", lambda *_: replace(table, answers=changed))
     assert named in claims.conclusion()
     assert "does not follow" in claims.conclusion()
+
+
+def test_the_vote_is_answered_once_all_tests_have_run(table):
+    at = unopened("pages/learn.py", step="claim").run()
+    at.radio(key="answer-vote").set_value("Yes, the picture shows it").run()
+    assert "You voted" not in prose(at)
+    at.session_state["lesson-tests"] = len(claims.TESTS)
+    at.run()
+    answer = table.by_key[claims.PRONOUNS]
+    lead = 100 * (answer.score[MINE] - answer.baselines[0].score)
+    (text,) = (
+        line for line in prose(at).splitlines() if line.startswith("You voted “Yes, the picture shows it”.")
+    )
+    assert f"{answer.n:,} pronouns 4-2 is {lead:.0f} points ahead of the best baseline" in text
+    assert ("The tests say yes" in text) == (answer.word[MINE] == "role")
 
 
 def test_few_pronouns_counted_anew_are_what_is_shipped():

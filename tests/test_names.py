@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 import visit
-from decoder_folders import random_decoder, write_decoder
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+from decoder_folders import random_decoder, word_tokenizer, write_decoder
+from tokenizers import Tokenizer
 
 from mha_core import InputError, copying_scores, load_model, trace
 from mha_core.causal.prompts import prompts
-from mha_core.heads.build_role_table import NAMES, with_names
+from mha_core.heads.build_role_table import NAMES, with_prompts
 from mha_core.heads.conclude import score_question, with_verdicts
 from mha_core.heads.questions.copying import by_distance, copying_cases, names_of, namings
 from mha_core.heads.roles import heads_with
@@ -20,22 +20,6 @@ from mha_core.heads.verdict import HALF
 
 KNOWN = 35  # names that are one token of the decoder made here
 MOVER, SUPPRESSION, LOOKS_AWAY, SILENT = (1, 0), (1, 1), (1, 2), (1, 3)
-
-
-def names_tokenizer() -> Tokenizer:
-    """A tokenizer of bytes in which some names with the space before them, and "The", are one token each."""
-    merges = dict.fromkeys(
-        (f"Ġ{name}"[:i], name[i - 1]) for name in prompts().names[:KNOWN] for i in range(1, 1 + len(name))
-    )
-    merges |= dict.fromkeys([("T", "h"), ("Th", "e")])
-    tokens = dict.fromkeys(
-        [*sorted(pre_tokenizers.ByteLevel.alphabet()), *("".join(pair) for pair in merges)]
-    )
-    fast = Tokenizer(models.BPE(vocab={token: i for i, token in enumerate(tokens)}, merges=list(merges)))
-    fast.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    fast.decoder = decoders.ByteLevel()
-    fast.add_special_tokens(["<|endoftext|>"])
-    return fast
 
 
 def small_decoder(fast: Tokenizer):
@@ -84,7 +68,7 @@ def answers_of(model, tried=1000):
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
     """The same decoder with random weights and with planted heads, and one whose tokenizer knows no names."""
-    fast, found = names_tokenizer(), {}
+    fast, found = word_tokenizer(prompts().names[:KNOWN]), {}
     for kind in ("random", "planted", "bytes"):
         theirs = (
             random_decoder("llama", 0, max_position_embeddings=300)
@@ -140,7 +124,7 @@ def test_no_place_in_the_prompts_has_a_name_in_half_of_them(planted, smollm2):
         texts = namings(names, model)
         assert by_distance(texts) < HALF
         for i, text in enumerate(texts):
-            spelled = "".join(text.tokens.pieces[at].text for at in text.at).replace(" ", "")
+            spelled = "".join(text.tokens.pieces[place].text for place in text.places).replace(" ", "")
             pair = names[i], names[(i + 1) % len(names)]
             assert spelled in {pair[0] + 2 * pair[1], pair[1] + 2 * pair[0]}
 
@@ -189,11 +173,11 @@ def test_the_shipped_numbers_are_those_of_plain_loops_over_the_prompts(smollm2):
     np.testing.assert_allclose(table.by_key["mover"].mass, given / len(names), atol=1e-4)
 
 
-def test_asking_about_names_again_changes_nothing_else(planted, folders):
+def test_asking_on_the_own_prompts_again_changes_nothing_else(planted, folders):
     table = replace(read_roles("smollm2"), shape=(2, 4), answers=(), n_comparisons=80)
-    once = with_names(table, planted)
-    again = with_names(once, planted)
-    assert (once.n_comparisons, again.n_comparisons, len(again.answers)) == (96, 96, 2)
+    once = with_prompts(table, planted)
+    again = with_prompts(once, planted)
+    assert (once.n_comparisons, again.n_comparisons, len(again.answers)) == (104, 104, 3)
     assert [answer.word.tolist() for answer in once.answers] == [
         answer.word.tolist() for answer in again.answers
     ]

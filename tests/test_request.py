@@ -2,23 +2,32 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from mha_core import Grid, Unit
 from pages.parts.frame import presets
 from pages.parts.frame.page_text import prose, quoted, visible
 from pages.parts.frame.request import Request, model_allowed, models, refusal
-from pages.parts.frame.selection import Selection, from_params, parse_head
+from pages.parts.frame.selection import Selection, opening_word, parse_head, select
 
-SHAPE = (3, 5, 7, 7)
 LABELS = ["[CLS]", "Ann", "saw", "it", "again", ".", "[SEP]"]
 REQUEST = Request("Ann saw it again.")
 
 
+def grid_of(layers=3, heads=5, labels=LABELS):
+    units = tuple(Unit(label, 0, 0, 0, False, (i,)) for i, label in enumerate(labels))
+    return Grid(units, np.zeros((layers, heads, len(units), len(units)), np.float32), True, "shown")
+
+
+GRID = grid_of()
+
+
 @given(st.text(), st.text(), st.text())
 def test_no_link_raises_and_every_view_is_inside_the_picture(head, pin, to):
-    view, said = from_params({"head": head, "pin": pin, "to": to}, REQUEST, SHAPE, LABELS)
+    view, said = select({"head": head, "pin": pin, "to": to}, REQUEST, GRID)
     assert 0 <= view.head[0] < 3
     assert 0 <= view.head[1] < 5
     assert all(0 <= p < 7 for p in (*view.pins, view.to or 0))
@@ -34,11 +43,11 @@ def test_no_link_raises_and_every_view_is_inside_the_picture(head, pin, to):
 )
 def test_a_view_survives_its_own_link(layer, head, pins, to):
     view = Selection((layer, head), tuple(pins), to if pins else None)
-    assert from_params(view.as_params(), REQUEST, SHAPE, LABELS) == (view, [])
+    assert select(view.as_params(), REQUEST, GRID) == (view, [])
 
 
 def test_a_target_that_no_word_looks_at_is_none():
-    assert from_params({"pin": "none", "to": "2"}, REQUEST, SHAPE, LABELS) == (Selection((2, 1)), [])
+    assert select({"pin": "none", "to": "2"}, REQUEST, GRID) == (Selection((2, 1)), [])
 
 
 OFFERED = {
@@ -71,12 +80,12 @@ def test_no_model_is_opened_that_is_not_offered(key, value):
 
 def test_a_head_that_is_not_there_is_refused_in_the_words_of_the_picture():
     def said(shape, measure="raw"):
-        return from_params({"head": "x"}, replace(REQUEST, measure=measure), shape, LABELS)[1]
+        return select({"head": "x"}, replace(REQUEST, measure=measure), grid_of(*shape))[1]
 
-    assert said((6, 12, 7, 7)) == ["This model has no head “x” (6 layers × 12 heads). Showing 4-2."]
-    assert said((1, 4, 7, 7)) == ["This model has no head “x” (1 layer × 4 heads). Showing 1-2."]
-    assert said((6, 1, 7, 7), "rollout") == ["This model has no head “x” (6 layers). Showing layer 4."]
-    assert said((1, 1, 7, 7), "gradient") == ["This model has no head “x”. Showing all layers."]
+    assert said((6, 12)) == ["This model has no head “x” (6 layers × 12 heads). Showing 4-2."]
+    assert said((1, 4)) == ["This model has no head “x” (1 layer × 4 heads). Showing 1-2."]
+    assert said((6, 1), "rollout") == ["This model has no head “x” (6 layers). Showing layer 4."]
+    assert said((1, 1), "gradient") == ["This model has no head “x”. Showing all layers."]
 
 
 def test_the_owner_may_take_the_hub_away(monkeypatch):
@@ -88,14 +97,14 @@ def test_the_owner_may_take_the_hub_away(monkeypatch):
 
 @pytest.mark.parametrize(("measure", "refused"), [("raw", 1), ("value", 1), ("rollout", 0), ("gradient", 0)])
 def test_a_head_that_a_mixed_picture_lacks_is_no_mistake(measure, refused):
-    view, said = from_params({"head": "3-5"}, replace(REQUEST, measure=measure), (3, 1, 7, 7), LABELS)
+    view, said = select({"head": "3-5"}, replace(REQUEST, measure=measure), grid_of(3, 1))
     assert (view.head, len(said)) == ((2, 0), refused)
 
 
 def test_a_fresh_sentence_opens_on_its_pronoun():
-    assert from_params({}, REQUEST, SHAPE, LABELS)[0].pins == (3,)
-    assert from_params({"pin": "none"}, REQUEST, SHAPE, LABELS)[0].pins == ()
-    assert presets.opening_word("x", "", ["She", "said", "it", "was", "he"]) == 0, "on the first of several"
+    assert select({}, REQUEST, GRID)[0].pins == (3,)
+    assert select({"pin": "none"}, REQUEST, GRID)[0].pins == ()
+    assert opening_word("x", "", ["She", "said", "it", "was", "he"]) == 0, "on the first of several"
 
 
 @pytest.mark.parametrize(
@@ -110,18 +119,18 @@ def test_a_fresh_sentence_opens_on_its_pronoun():
 )
 def test_a_text_without_a_word_to_follow_opens_in_the_links_head_and_its_own_link(asked, head, pins, to):
     request = Request("Birds sing in old cages")
-    view, said = from_params(asked, request, (3, 4, 5, 5), request.text.split(), lambda here: here)
+    view, said = select(asked, request, grid_of(3, 4, request.text.split()), lambda here: here)
     assert (view.head, view.pins, view.to, said) == (head, pins, to, [])
 
 
 def test_a_position_behind_the_last_word_is_refused():
-    view, said = from_params({"pin": "1,7", "to": "6"}, REQUEST, SHAPE, LABELS)
+    view, said = select({"pin": "1,7", "to": "6"}, REQUEST, GRID)
     assert view == Selection((2, 1), (3,), 6)
     assert said == ["The link points at pin “1,7”; this sentence has positions 0 to 6."]
 
 
 def test_repeated_pins_count_once():
-    assert from_params({"pin": "2,2,1"}, REQUEST, SHAPE, LABELS)[0].pins == (2, 1)
+    assert select({"pin": "2,2,1"}, REQUEST, GRID)[0].pins == (2, 1)
 
 
 def test_the_followed_word_and_the_candidates_of_every_preset_are_in_its_sentence(model):
@@ -129,7 +138,7 @@ def test_the_followed_word_and_the_candidates_of_every_preset_are_in_its_sentenc
 
     for preset in presets.SENTENCES:
         labels = trace(preset.text, model, pair=preset.pair or None).grid(words=True).labels
-        assert presets.opening_word(preset.text, preset.pair, labels) is not None, preset.name
+        assert opening_word(preset.text, preset.pair, labels) is not None, preset.name
     for pair in presets.PAIRS:
         labels = [label.casefold() for label in trace(pair.a, model).grid().labels]
         assert {pair.word, *pair.candidates} <= {label.removeprefix("##") for label in labels}, pair.name

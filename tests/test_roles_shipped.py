@@ -22,6 +22,7 @@ from mha_core.heads.roles import description_of, heads_with, roles
 from mha_core.heads.similarity import SimilarityCollector, js_divergence
 from mha_core.heads.survey import Options, TextItem, stream_corpus
 from mha_core.heads.table import packed, read_roles, unpacked
+from mha_core.heads.verdict_text import comparison, head_text, question_text
 from mha_core.models.model_list import DECODER_DIGEST, EMBEDDED_DIGESTS
 from tests.heads_by_hand import looking, random_attention
 from tests.test_corpus import DONT, GO, line
@@ -91,15 +92,19 @@ def test_relations_have_the_scores_of_an_audit_and_no_head_beats_the_rule(minilm
     assert "role" not in found.word
 
 
-def test_head_4_2_is_a_weak_coreference_head_and_clear_where_names_are_equally_frequent(minilm):
-    every, even = minilm.by_key["antecedent"], minilm.by_key["antecedent-even"]
-    assert (every.best, even.best) == ((3, 1), (3, 1))
-    assert (str(every.word[3, 1]), str(even.word[3, 1])) == ("weak", "role")
-    assert every.over_baseline.low > 0.01
-    assert even.held_out - even.baselines[0].score > 0.09
-    assert (3, 1) not in roles(minilm)
-    assert not heads_with(minilm, "coreference"), "a part of its cases gives no role"
-    assert description_of(minilm, (3, 1)).name == "weak coreference head"
+def test_head_4_2_is_no_better_than_trees_and_right_where_they_are_wrong(minilm):
+    """An audit's own trees: 72.5 % of all pronouns; where they are wrong, 4-2 is right in 63 % of 1,081."""
+    every, head = minilm.by_key["antecedent"], (3, 1)
+    trees = every.baselines[0]
+    assert (every.best, str(every.word[head]), trees.name[:13]) == (head, "tracks", "boosted trees")
+    assert every.score[head] == pytest.approx(0.729, abs=0.001)
+    assert trees.score == pytest.approx(0.725, abs=0.01)
+    assert abs(every.evidence(head).repaired) < 0.05
+    assert every.right_there[head] == pytest.approx(0.63, abs=0.02)
+    assert every.n_baseline_wrong == pytest.approx(1_081, abs=40)
+    assert not heads_with(minilm, "coreference")
+    for text in (head_text(minilm, head), question_text(every, head)):
+        assert comparison(every, head).casefold() in text.casefold()
 
 
 def test_known_heads_have_their_names(minilm):

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from contexts import context_of
 from test_show import cells_of, content_of
 from visit import TIRED, WIDE, open_page, roles_of, run, said, unopened
 
@@ -14,7 +15,9 @@ from mha_core.display_names import head_name
 from mha_core.heads.roles import roles
 from mha_core.heads.table import read_roles
 from mha_core.record.compare import difference
-from pages.parts.explore import export, export_both, save
+from pages.parts.explore import save
+from pages.parts.explore.comparison import Comparison
+from pages.parts.explore.export import SIDES
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
 
@@ -91,7 +94,7 @@ def test_bars_without_a_word_say_what_to_do():
     assert any("choose a word" in sentence for sentence in said(at, "notice"))
 
 
-@pytest.mark.parametrize("side", export_both.SIDES)
+@pytest.mark.parametrize("side", SIDES)
 def test_the_figure_of_a_comparison_is_of_the_side_that_was_chosen(side):
     at = with_boxes(COMPARE, {"figure-of": side}, text=TIRED, text2=WIDE)
     a, b = (trace(text, load_model()).grid() for text in (TIRED, WIDE))
@@ -112,14 +115,14 @@ def test_a_measure_of_layers_is_named_by_its_layer():
 
 
 def test_the_offline_page_holds_all_heads_and_says_what_they_are(model):
-    record, request = trace(TIRED, model), Request(TIRED)
-    page = save.offline(record, record.grid(), Selection(HEAD, (IT,)), request, "http://h/?x")
-    content = content_of(page)
+    record = trace(TIRED, model)
+    runs = Comparison((context_of(record, Selection(HEAD, (IT,))),), {}, "http://h/")
+    content = content_of(save.offline(runs))
     (kept,) = content["records"]
     np.testing.assert_allclose(cells_of(kept), record.weights.ravel(), atol=8e-6)
     assert (kept["title"], kept["model"], kept["digest"]) == (TIRED, "MiniLM", model.digest[:12])
     assert (kept["measureSaid"], kept["normalised"]) == ("Raw attention", "rows sum to 1")
-    assert (content["view"]["link"], content["view"]["selection"]["pins"]) == ("http://h/?x", [IT])
+    assert (content["view"]["link"], content["view"]["selection"]["pins"]) == (runs.link, [IT])
 
 
 @pytest.mark.parametrize(("page", "n"), [("app.py", 4), (COMPARE, 3)])
@@ -146,8 +149,8 @@ def test_every_file_of_a_page_is_of_its_sentence_head_and_weights(page, n, weigh
 
 @pytest.mark.parametrize("trained", [True, False])
 def test_the_offline_page_names_the_roles_of_its_own_weights(trained):
-    record, request = trace(TIRED, load_model(trained=trained)), Request(TIRED, trained=trained)
-    (kept,) = content_of(save.offline(record, record.grid(), Selection(HEAD), request, ""))["records"]
+    context = context_of(trace(TIRED, load_model(trained=trained)), request=Request(TIRED, trained=trained))
+    (kept,) = content_of(save.offline(Comparison((context,), {}, "")))["records"]
     known = read_roles("minilm") if trained else read_roles("minilm").untrained
     assert set(roles_of(kept)) == {head_name(head) for head in roles(known)}
 
@@ -158,12 +161,9 @@ def test_the_offline_page_of_a_comparison_holds_both(model):
         replace(record, model=replace(record.model, title=title))
         for record, title in zip(records, "AB", strict=True)
     )
-    sides = (Request(TIRED, other=Request(WIDE)), Request(WIDE))
-    query = export.query_of_both(*sides, "sentence")
-    grids = tuple(record.grid() for record in records)
-    runs = export_both.Comparison(records, grids, sides, Selection(HEAD, (IT,)), query, "http://h/?x")
-    content = content_of(save.offline_of_both(runs))
+    contexts = tuple(context_of(record, Selection(HEAD, (IT,))) for record in records)
+    content = content_of(save.offline(Comparison(contexts, {}, "http://h/")))
     for kept, record in zip(content["records"], records, strict=True):
         np.testing.assert_allclose(cells_of(kept), record.weights.ravel(), atol=8e-6)
         assert (kept["title"], kept["digest"]) == (record.tokens.text, model.digest[:12])
-    assert (content["view"]["link"], content["view"]["titles"]) == ("http://h/?x", ["A", "B"])
+    assert (content["view"]["link"], content["view"]["titles"]) == ("http://h/?head=4-2&pin=10", ["A", "B"])

@@ -24,7 +24,7 @@ import streamlit as st
 from running import ROOT
 from websockets.exceptions import InvalidStatus
 
-from benchmarks.wire import highest, megabytes, socket_to
+from benchmarks.served import highest, megabytes, socket_to
 from mha_core import ModelError, Unavailable, load_model, trace
 from mha_core.cli.app import listen
 from pages.parts.frame import loading
@@ -32,7 +32,7 @@ from pages.parts.frame.request import models as offered
 from pages.parts.picture.shared import font_addresses, library, library_address
 from pages.parts.serve import server
 from pages.parts.serve.cache import MAX_CHARS
-from pages.parts.serve.guard import HEADERS, Guard, Pace
+from pages.parts.serve.guard import HEADERS, Guard, RateLimiter
 from pages.parts.serve.store import limit_bytes
 from pages.parts.serve.unknown_page import body, is_page
 from tests.sending import begun_message, put
@@ -242,9 +242,9 @@ def test_who_sends_too_much_waits_and_who_does_not_is_heard_at_once():
             await pace.take()
         return asyncio.get_running_loop().time() - began
 
-    assert in_a_loop(seconds(Pace(50, 5, 0), 5)) < 0.02
-    assert 0.1 <= in_a_loop(seconds(Pace(50, 5, 0), 10)) < 0.5
-    assert 0.3 <= in_a_loop(seconds(Pace(50, 5, 0.1), 8)) < 0.8
+    assert in_a_loop(seconds(RateLimiter(50, 5, 0), 5)) < 0.02
+    assert 0.1 <= in_a_loop(seconds(RateLimiter(50, 5, 0), 10)) < 0.5
+    assert 0.3 <= in_a_loop(seconds(RateLimiter(50, 5, 0.1), 8)) < 0.8
 
 
 @pytest.mark.parametrize(

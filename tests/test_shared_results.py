@@ -17,7 +17,7 @@ from pages.parts.frame import head_facts, loading
 from pages.parts.frame.request import Request
 from pages.parts.inside.scene import layer_of
 from pages.parts.serve import cache, jobs, store
-from pages.parts.serve.jobs import Line
+from pages.parts.serve.jobs import JobQueue
 from pages.parts.serve.store import Store
 
 MEASURES = ("raw", "value", "residual", "rollout", "gradient")
@@ -172,7 +172,7 @@ def found(monkeypatch):
         made.append(used)
         return SimpleNamespace(model=used, roles={(0, 0): used})
 
-    line = Line(jobs.MODEL)
+    line = JobQueue(jobs.MODEL)
     monkeypatch.setattr(store, "STORE", Store(10_000_000))
     monkeypatch.setattr(head_facts, "FINDINGS", line)
     monkeypatch.setattr(loading, "model_allowed", lambda name: True)

@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from contexts import context_of
 
 from mha_core import trace
 from mha_core.record.compare import difference
 from pages.parts.explore import tables
+from pages.parts.explore.comparison import Comparison
 from pages.parts.frame.selection import Selection
 
 TEXT = "The cat saw the cat."
@@ -21,7 +23,7 @@ def record(model):
 
 def test_the_chosen_words_have_a_column_each_and_their_mean(record):
     grid = record.grid()
-    frame = tables.looked_at(grid, Selection(HEAD, (2, 5)), *tables.names_of(grid, record.tokens))
+    frame = tables.looked_at(grid, HEAD, (2, 5), *tables.names_of(grid, record.tokens))
     assert [*frame] == ["Looked at", "From cat₁", "From cat₂", "Mean"]
     assert frame["Looked at"].tolist() == ["[CLS]", "The", "cat₁", "saw", "the", "cat₂", ".", "[SEP]"]
     rows = grid.weights[HEAD][[2, 5]].astype(float)
@@ -36,7 +38,7 @@ def causal(grid):
 def test_what_a_word_cannot_see_has_no_number_and_a_word_without_a_choice_looks_nowhere(record):
     grid = causal(record.grid())
     names = tables.names_of(grid, record.tokens)
-    frame = tables.looked_at(grid, Selection(HEAD, (2,)), *names)
+    frame = tables.looked_at(grid, HEAD, (2,), *names)
     assert np.isnan(frame["From cat₁"]).tolist() == [False] * 3 + [True] * 5
     most = tables.strongest(grid, HEAD, *names)
     assert most.loc[0].isna().tolist() == [False, True, True]
@@ -55,15 +57,15 @@ def test_without_a_chosen_word_every_word_has_the_one_it_looks_at_most(record):
 def test_a_learned_sink_is_the_last_row(record):
     grid = record.grid()
     grid = replace(grid, sink=np.full((6, 12, len(grid)), 0.25, dtype=np.float32))
-    frame = tables.looked_at(grid, Selection(HEAD, (2,)), *tables.names_of(grid, record.tokens))
+    frame = tables.looked_at(grid, HEAD, (2,), *tables.names_of(grid, record.tokens))
     assert frame.iloc[-1].tolist() == ["(sink)", 0.25]
 
 
 def test_two_runs_stand_side_by_side_with_their_difference_in_points(record, model):
     other = trace("The cat quickly saw the dog.", model)
     a, b = record.grid(), other.grid()
-    names = [tables.names_of(grid, its.tokens)[0] for grid, its in ((a, record), (b, other))]
-    frame = tables.looked_at_in_both(a, b, Selection(HEAD, (2, 3)), names)
+    contexts = context_of(record, Selection(HEAD, (2, 3))), context_of(other)
+    frame = tables.looked_at_in_both(Comparison(contexts, {}, ""))
     shared = [0, 1, 2, 4, 5, 6, 7, 8]  # "quickly" is alone
     here, there = (
         grid.weights[HEAD][rows].astype(float).mean(axis=0) for grid, rows in ((a, [2, 3]), (b, [2, 4]))

@@ -21,7 +21,15 @@ from mha_core.training.trainer import TrainingUpdate
 from mha_core.training.training_updates import start_training
 from pages.parts.serve.jobs import Job
 from pages.parts.training import export, parts
-from pages.parts.training.live import BROKEN, TRAININGS, Course, Trainings, Worker, course_of, name_of
+from pages.parts.training.training_jobs import (
+    BROKEN,
+    TRAININGS,
+    TrainingProgress,
+    Trainings,
+    Worker,
+    name_of,
+    progress_of,
+)
 
 # A process that speaks as the real one does, and trains nothing: one line of its curve each 20 ms, or it dies.
 FAKE = """
@@ -71,7 +79,7 @@ def started(trainer, reader: str, **settings):
 
 
 def steps(job):
-    return [row["step"] for row in course_of(job).rows]
+    return [row["step"] for row in progress_of(job).rows]
 
 
 @pytest.mark.slow
@@ -99,7 +107,7 @@ def test_stop_pauses_and_go_on_goes_on_where_it_was(trainer):
     trainer.line.start(job, "anna")
     until(lambda: job.finished, "it ends")
     assert steps(job) == list(range(100)), "nothing that was said while it paused is lost"
-    assert course_of(job).now == {"at": 99}
+    assert progress_of(job).state == {"at": 99}
 
 
 @pytest.mark.slow
@@ -179,7 +187,7 @@ def short():
 def test_what_is_taken_away_says_the_numbers_of_the_command_line(short):
     choice, rows, state = short
     reports = [run["report"] for run in state["runs"]]
-    alone = report.trained(TrainingSetup("jobs", 1, 2, 3, 50))
+    alone = report.train_and_report(TrainingSetup("jobs", 1, 2, 3, 50))
     assert json.loads(export.as_json(reports))["runs"][1] == json.loads(json.dumps(alone))
     lines = export.as_csv(choice, rows).splitlines()
     assert lines[0] == "layers,heads,seed,step,loss,accuracy,repeat,mirror,rotate"
@@ -206,18 +214,18 @@ def test_heads_that_can_go_for_nothing_are_counted():
             {"head": "1-2", "jobs": {"repeat": 1.0, "mirror": 0.5}},
         ],
     }
-    assert parts.free_said(found).endswith(" 1 of 2 heads: 1-1.")
+    assert parts.free_text(found).endswith(" 1 of 2 heads: 1-1.")
     assert parts.lost_most(found, found["without"][1]) == ("mirror", pytest.approx(0.4))
     first, second = found["without"]
     found["without"] = [second, second | {"head": "1-3"}]
-    assert parts.free_said(found) == "Ablating any of the 2 heads costs more than one point."
+    assert parts.free_text(found) == "Ablating any of the 2 heads costs more than one point."
     found["without"] = [second]
-    assert parts.free_said(found) == "Ablating the only head costs more than one point."
+    assert parts.free_text(found) == "Ablating the only head costs more than one point."
     found["without"] = [first]
-    assert parts.free_said(found) == "Ablating the only head costs at most one point."
+    assert parts.free_text(found) == "Ablating the only head costs at most one point."
     for left, cost in ((0.99, "at most"), (0.988, "more than")):  # one point, and a little more
         found["without"] = [{"head": "1-1", "jobs": {"repeat": left, "mirror": 0.9}}]
-        assert f"costs {cost} one point" in parts.free_said(found)
+        assert f"costs {cost} one point" in parts.free_text(found)
 
 
 def blocks(at: AppTest) -> str:
@@ -231,7 +239,7 @@ def test_a_finished_training_opens_from_its_link_with_the_same_numbers(short, mo
     monkeypatch.setattr(TRAININGS.worker, "warm", lambda: None)
     wider = parts.jobs_choice(1, 2, seed=3, limit=200)  # a limit that the page offers
     job = TRAININGS.line.ask(name_of("small", wider.settings), Job)
-    job.step, job.finished = PartialResult(1.0, len(rows), Course(tuple(rows), state)), True
+    job.step, job.finished = PartialResult(1.0, len(rows), TrainingProgress(tuple(rows), state)), True
     link = {
         "left": "1",
         "right": "2",

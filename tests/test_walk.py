@@ -20,7 +20,7 @@ from mha_core.layer import (
     middle_groups,
     operations,
     parameters,
-    pooled,
+    pool_kv_heads,
     run_layer,
     variants,
     weights_bytes,
@@ -155,10 +155,10 @@ def test_the_variants_are_what_their_names_say():
     for one in made.values():
         np.testing.assert_allclose(one.run.weights.sum(axis=-1), 1, atol=1e-5)
         assert equal_to_torch(one.run).output < NEAR
-    np.testing.assert_array_equal(run_layer(x, pooled(w, 6)).output, run_layer(x, w).output)
+    np.testing.assert_array_equal(run_layer(x, pool_kv_heads(w, 6)).output, run_layer(x, w).output)
     assert [middle_groups(h) for h in (12, 16, 7, 1)] == [4, 4, 1, 1]
     with pytest.raises(SizeError):
-        pooled(w, 4)
+        pool_kv_heads(w, 4)
 
 
 @pytest.mark.parametrize(("d_model", "heads", "kv"), [(35, 5, None), (24, 6, 2), (24, 6, 1), (768, 12, None)])

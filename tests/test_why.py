@@ -2,6 +2,7 @@
 
 import json
 from collections import defaultdict
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -85,19 +86,19 @@ def test_what_makes_it_look_at_the_animal(model, word, weight, total, expected):
     frame = score_attribution(TIRED.replace("tired", word), model, head="4-2", query="it", key="animal")
     assert frame.attrs["weight"] == pytest.approx(weight, abs=0.001)
     assert frame.attrs["score"] == pytest.approx(total, abs=0.01)
-    found = scores_of(frame)
-    assert {name: found[name] for name in expected} == pytest.approx(expected, abs=0.01)
+    result = scores_of(frame)
+    assert {name: result[name] for name in expected} == pytest.approx(expected, abs=0.01)
 
 
 def test_what_makes_a_verb_look_at_its_subject(model):
     text = "The keys to the cabinet are on the table."
     frame = score_attribution(text, model, head="4-2", query="are", key="keys")
-    found = scores_of(frame)
+    result = scores_of(frame)
     assert (frame.attrs["weight"], frame.attrs["score"]) == pytest.approx((0.788, 4.00), abs=0.01)
-    assert found["key", "embedding", None, None] == pytest.approx(2.07, abs=0.01)
-    assert found["key", "mlp", 3, None] == pytest.approx(1.07, abs=0.01)
-    assert found["query", "embedding", None, None] == pytest.approx(1.49, abs=0.01)
-    assert found["query", "mlp", 3, None] == pytest.approx(1.10, abs=0.01)
+    assert result["key", "embedding", None, None] == pytest.approx(2.07, abs=0.01)
+    assert result["key", "mlp", 3, None] == pytest.approx(1.07, abs=0.01)
+    assert result["query", "embedding", None, None] == pytest.approx(1.49, abs=0.01)
+    assert result["query", "mlp", 3, None] == pytest.approx(1.10, abs=0.01)
 
 
 def test_the_mlp_that_turns_it_to_the_animal_needs_the_heads_that_read_tired(model):
@@ -117,25 +118,25 @@ def test_an_induction_head_finds_its_previous_token_head(smollm2):
     frame = score_attribution(text, smollm2, head="19-7", query="urs#2", key="ley")
     assert frame.attrs["weight"] == pytest.approx(0.996, abs=0.001)
     assert frame.attrs["score"] == pytest.approx(16.37, abs=0.01)
-    found = scores_of(frame)
+    result = scores_of(frame)
     expected = {
         ("head", 17, 1): 13.07,
         ("mlp", 16, None): -2.86,
         ("mlp", 2, None): -2.20,
         ("mlp", 6, None): 2.15,
     }
-    assert {name: found["key", *name] for name in expected} == pytest.approx(expected, abs=0.01)
-    assert found["key", "head", 4, 3] == pytest.approx(1.88, abs=0.01)
+    assert {name: result["key", *name] for name in expected} == pytest.approx(expected, abs=0.01)
+    assert result["key", "head", 4, 3] == pytest.approx(1.88, abs=0.01)
     pd.testing.assert_frame_equal(frame, score_attribution(text, smollm2, head="19-7", query="#20", key=5))
 
 
 @pytest.mark.slow
 def test_names_are_copied_and_suppressed_by_the_heads_that_are_known_for_it(smollm2):
     names = [f" {name}" for name in prompts().names[:20]]
-    found = copying_scores(names, smollm2).set_index(["layer", "head"])
+    result = copying_scores(names, smollm2).set_index(["layer", "head"])
     expected = {(24, 3): 1.0, (24, 1): 1.0, (25, 6): 0.95, (24, 6): 0.75}
-    assert found.copying[list(expected)].to_dict() == pytest.approx(expected, abs=0.02)
-    negative = found.negative_copying.sort_values(ascending=False)
+    assert result.copying[list(expected)].to_dict() == pytest.approx(expected, abs=0.02)
+    negative = result.negative_copying.sort_values(ascending=False)
     assert set(negative.index[:2]) == {(24, 4), (25, 5)}
     assert (negative.iloc[:2] == 1).all()
     assert negative.iloc[2] <= 0.05
@@ -166,10 +167,10 @@ def test_parts_are_those_of_transformers_and_plain_loops(both, text):
     layer, head, i, j = len(ids) % ours.n_layers, len(ids) % ours.n_heads, len(ids) - 1, len(ids) // 2
     expected, weight = byhand.link(layer, head, i, j)
     frame = score_attribution(text, ours, head=f"{layer + 1}-{head + 1}", query=i, key=j)
-    found = scores_of(frame)
+    result = scores_of(frame)
     scale = max(map(abs, expected.values()))
-    expected = {name: score for name, score in expected.items() if name in found or abs(score) > 1e-9}
-    assert found == pytest.approx(expected, abs=3e-6 * max(1, scale))
+    expected = {name: score for name, score in expected.items() if name in result or abs(score) > 1e-9}
+    assert result == pytest.approx(expected, abs=3e-6 * max(1, scale))
     assert frame.attrs["weight"] == pytest.approx(weight, abs=1e-5)
 
 
@@ -183,10 +184,10 @@ def test_an_mlp_without_a_head_is_recomputed_by_plain_loops(both, text, side):
         ["layer", "head"]
     )
     assert len(frame) == (mlp + 1) * ours.n_heads
-    at, place = i if side == "query" else j, f"{LAYERS[kind]}.{mlp}.{MLP[kind]}"
+    token, place = i if side == "query" else j, f"{LAYERS[kind]}.{mlp}.{MLP[kind]}"
     given, own = byhand.parts(mlp, of_mlp=True), byhand.outputs[place].copy()
-    whole = sum(part[at] for part in given.values())
-    np.testing.assert_allclose(byhand.mlp(mlp, whole), own[at], atol=1e-5)
+    whole = sum(part[token] for part in given.values())
+    np.testing.assert_allclose(byhand.mlp(mlp, whole), own[token], atol=1e-5)
     (W_q, b_q), (W_k, b_k) = byhand.matrices(layer, 0)
     state = sum(byhand.parts(layer).values())
     q = byhand.turned(state[i] @ W_q + b_q, i)
@@ -203,7 +204,7 @@ def test_an_mlp_without_a_head_is_recomputed_by_plain_loops(both, text, side):
     assert frame.attrs["score"] == pytest.approx(score(byhand.parts(layer)["mlp", mlp + 1, None]), abs=1e-5)
     for writer, head in frame.index:
         byhand.outputs[place] = own.copy()
-        byhand.outputs[place][at] = byhand.mlp(mlp, whole - given["head", writer, head][at])
+        byhand.outputs[place][token] = byhand.mlp(mlp, whole - given["head", writer, head][token])
         after = score(byhand.parts(layer)["mlp", mlp + 1, None])
         assert frame.after[writer, head] == pytest.approx(after, abs=2e-5)
         assert frame.fall[writer, head] == pytest.approx(frame.attrs["score"] - after, abs=2e-5)
@@ -217,10 +218,10 @@ def test_attribution_is_that_of_transformers_and_plain_loops(both, text):
     frame = logit_attribution(text, ours, "t", "e")
     vectors = theirs.lm_head.weight.detach().numpy()[[ours.tokenizer.ids_of(word)[0] for word in "te"]]
     rows = frame.astype(object).where(frame.notna(), None)
-    found = dict(zip(zip(rows.part, rows.layer, rows["head"], strict=True), rows.score, strict=True))
+    result = dict(zip(zip(rows.part, rows.layer, rows["head"], strict=True), rows.score, strict=True))
     parts = byhand.parts(ours.n_layers)
     expected = {name: float(part[-1] @ (vectors[0] - vectors[1])) for name, part in parts.items()}
-    assert found == pytest.approx(expected, abs=1e-4)
+    assert result == pytest.approx(expected, abs=1e-4)
     logits = byhand.run.logits[0, -1].numpy()
     difference = logits[ours.tokenizer.ids_of("t")[0]] - logits[ours.tokenizer.ids_of("e")[0]]
     assert frame.score.sum() == pytest.approx(difference, abs=1e-3)
@@ -230,7 +231,7 @@ def test_attribution_is_that_of_transformers_and_plain_loops(both, text):
 def test_the_mean_attribution_of_prompts_is_that_of_transformers_and_plain_loops(both):
     kind, theirs, ours = both
     prompts = [Prompt(text, *answers) for text, answers in zip(SENTENCES, ("te", "ea", "at"), strict=False)]
-    found = mean_attribution(prompts, ours)
+    result = mean_attribution(prompts, ours)
     expected, differences = defaultdict(float), list[float]()
     for prompt in prompts:
         byhand = ByHand(theirs, kind, ours.tokenizer.encode(prompt.text).ids)
@@ -240,20 +241,21 @@ def test_the_mean_attribution_of_prompts_is_that_of_transformers_and_plain_loops
             expected[name] += float(part[-1] @ (direction[0] - direction[1])) / len(prompts)
         logits = byhand.run.logits[0, -1].detach().numpy()
         differences.append(logits[target] - logits[against])
-    rows = found.astype(object).where(found.notna(), None)
+    rows = result.astype(object).where(result.notna(), None)
     scores = dict(zip(zip(rows.part, rows.layer, rows["head"], strict=True), rows.score, strict=True))
     assert scores == pytest.approx(dict(expected), abs=1e-5)
-    assert found.score.sum() == pytest.approx(np.mean(differences), abs=1e-5)
+    assert result.score.sum() == pytest.approx(np.mean(differences), abs=1e-5)
 
 
 @pytest.mark.parametrize("both", KINDS[1:], indirect=True)
 def test_copying_is_what_plain_loops_count(both):
     kind, theirs, ours = both
     words = list("abcdefghij")
-    found = copying_scores(words, ours, first="t").set_index(["layer", "head"])
+    result = copying_scores(words, ours, first="t").set_index(["layer", "head"])
     ids = [ours.tokenizer.ids_of(word)[0] for word in words]
     states = [
-        ByHand(theirs, kind, [ours.tokenizer.ids_of("t")[0], one]).run.hidden_states[1][0, 1] for one in ids
+        ByHand(theirs, kind, [ours.tokenizer.ids_of("t")[0], identity]).run.hidden_states[1][0, 1]
+        for identity in ids
     ]
     theirs.double()
     norm = theirs.transformer.ln_f if kind == "gpt2" else theirs.model.norm
@@ -270,13 +272,13 @@ def test_copying_is_what_plain_loops_count(both):
                 W_v = block.self_attn.v_proj.weight[kv * d : (kv + 1) * d].T
                 W_o = block.self_attn.o_proj.weight[:, head * d : (head + 1) * d].T
             copied, suppressed = 0, 0
-            for one, state in zip(ids, states, strict=True):
+            for identity, state in zip(ids, states, strict=True):
                 written = before(state) @ W_v @ W_o
                 written = written - written.mean() if kind == "gpt2" else written
                 order = (unembedding @ (written * norm.weight)).argsort(descending=True).tolist()
-                copied, suppressed = copied + (one in order[:5]), suppressed + (one in order[-5:])
+                copied, suppressed = copied + (identity in order[:5]), suppressed + (identity in order[-5:])
             expected = (copied / 10, suppressed / 10)
-            assert tuple(found.loc[(layer + 1, head + 1)]) == pytest.approx(expected)
+            assert tuple(result.loc[(layer + 1, head + 1)]) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("both", KINDS[1:], indirect=True)
@@ -323,11 +325,13 @@ def test_parts_sum_to_the_score_and_give_the_rows_of_the_record(name, first, mod
     assert sum(above) == pytest.approx(0, abs=1e-3), "a score above the mean"
 
 
-def test_a_token_that_sees_itself_alone_has_parts_of_zero(two_layers):
-    frame = score_attribution("the cat", two_layers["llama"], head="2-1", query=0, key=0)
-    assert frame.attrs == {"score": 0, "weight": 1}
-    assert frame.score.abs().max() == 0
-    assert frame.share.isna().all()
+@pytest.mark.parametrize(
+    "ask",
+    [score_attribution, partial(weight_without_head, without="1-1"), partial(mlp_sources, mlp=1, side="key")],
+)
+def test_of_a_token_that_sees_itself_alone_nothing_is_explained(two_layers, ask):
+    with pytest.raises(InputError, match=r"sees only .* nothing is to be explained"):
+        ask("the cat", two_layers["llama"], head="2-1", query=0, key=0)
 
 
 def test_pairs_sum_to_either_side(both):
@@ -342,7 +346,7 @@ def test_pairs_sum_to_either_side(both):
         sums = pairs.groupby(columns, dropna=False).score.sum()
         assert len(sums) == len(sides) / 2
         for name, score in sums.items():
-            name = tuple(None if pd.isna(one) else one for one in name)  # noqa: PLW2901
+            name = tuple(None if pd.isna(each) else each for each in name)  # noqa: PLW2901
             assert score == pytest.approx(sides[side, *name], abs=1e-3)
 
 
@@ -354,9 +358,9 @@ def test_a_head_that_writes_nothing_is_a_part_of_zero(tmp_path):
         attention = ours.encoder.layer(1).attention
         with torch.no_grad():
             attention.W_o.weight.view(ours.d_model, ours.n_heads, -1)[:, 0] = 0
-        found = scores_of(score_attribution("it was the end", ours, head="3-1", query=3, key=1))
-        assert found["key", "head", 2, 1] == found["query", "head", 2, 1] == 0
-        assert found["key", "head", 1, 1] != 0
+        result = scores_of(score_attribution("it was the end", ours, head="3-1", query=3, key=1))
+        assert result["key", "head", 2, 1] == result["query", "head", 2, 1] == 0
+        assert result["key", "head", 1, 1] != 0
 
 
 def test_without_positions_a_permuted_sentence_has_the_same_parts(tmp_path):
@@ -364,11 +368,11 @@ def test_without_positions_a_permuted_sentence_has_the_same_parts(tmp_path):
     theirs.embeddings.position_embeddings.weight.data.zero_()
     write(tmp_path, theirs)
     ours = load_model(str(tmp_path), device="cpu")
-    one, other = (
+    first, other = (
         scores_of(score_attribution(text, ours, head="3-2", query="cat", key="dog"))
         for text in ("a cat saw the dog", "the dog a saw cat")
     )
-    assert one == pytest.approx(other, abs=1e-4)
+    assert first == pytest.approx(other, abs=1e-4)
 
 
 def test_half_precision_is_computed_in_single(both):
@@ -389,11 +393,11 @@ def test_path_patching_is_recomputing_by_hand(two_layers, kind, replacement, j):
     ours, text, sender, i = two_layers[kind], "it was the end", 1, 3
     reader, d = ours.n_heads - 1, ours.config.d_k
     frame = weight_without_head(text, ours, head=f"2-{reader + 1}", query=i, key=j, without=f"1-{sender + 1}")
-    found = frame.set_index(["place", "replacement"])
+    result = frame.set_index(["place", "replacement"])
     states, details = hidden_states(text, ours), layer_details(text, ours, 0)
     block, after = ours.encoder.layer(0), ours.encoder.layer(1)
     with torch.no_grad():
-        x, attended = (torch.from_numpy(np.array(one)) for one in (states[0], details.output))
+        x, attended = (torch.from_numpy(np.array(array)) for array in (states[0], details.output))
         written = torch.from_numpy(np.array(details.contributions[sender]))
         instead = torch.zeros(len(x), ours.d_model)
         if replacement == "mean":
@@ -407,8 +411,8 @@ def test_path_patching_is_recomputing_by_hand(two_layers, kind, replacement, j):
 
         def projected(state):
             read = after.attention_input(state)
-            at = reader * d, reader * ours.n_kv_heads // ours.n_heads * d
-            q, k = attention.W_q(read)[:, at[0] :][:, :d], attention.W_k(read)[:, at[1] :][:, :d]
+            start = reader * d, reader * ours.n_kv_heads // ours.n_heads * d
+            q, k = attention.W_q(read)[:, start[0] :][:, :d], attention.W_k(read)[:, start[1] :][:, :d]
             if ours.encoder.rotary is None:
                 return q, k
             turn = ours.encoder.rotary.at(0, len(read), read)
@@ -419,15 +423,31 @@ def test_path_patching_is_recomputing_by_hand(two_layers, kind, replacement, j):
         mixed[j] = k_patched[j]
         for place, query, keys in (("query", q_patched[i], k), ("key", q[i], mixed)):
             weight = (keys[:n] @ query / d**0.5).softmax(0)[j]
-            assert found.after[place, replacement] == pytest.approx(float(weight), abs=1e-5)
-        assert found.before["query", replacement] == pytest.approx(
+            assert result.after[place, replacement] == pytest.approx(float(weight), abs=1e-5)
+        assert result.before["query", replacement] == pytest.approx(
             trace(text, ours).weights[1, reader, i, j], abs=1e-5
         )
     if replacement == "zero":
         gates = np.ones((2, ours.n_heads))
         gates[0, sender] = 0
         ablated = trace(text, ours, gates=gates).weights[1, reader, i, j]
-        assert found.after["everywhere", "zero"] == pytest.approx(ablated, abs=1e-6)
+        assert result.after["everywhere", "zero"] == pytest.approx(ablated, abs=1e-6)
+
+
+def test_beside_a_removed_head_stands_another_of_its_layer(two_layers):
+    ours, link = two_layers["llama"], {"head": "2-1", "query": 3, "key": 1}
+    where = ["place", "replacement"]
+    for without in ("1-1", "1-2", "1-3"):
+        frame = weight_without_head("it was the end", ours, **link, without=without)
+        (control,) = set(frame.control)
+        assert control in {f"1-{head + 1}" for head in range(ours.n_heads)} - {without}
+        other = weight_without_head("it was the end", ours, **link, without=control).set_index(where)
+        assert frame.set_index(where).after_control.to_dict() == pytest.approx(
+            other.after.to_dict(), abs=1e-6
+        )
+        pd.testing.assert_frame_equal(
+            frame, weight_without_head("it was the end", ours, **link, without=without)
+        )
 
 
 def test_attribution_of_the_likeliest_token_sums_to_its_logit(two_layers):
@@ -442,7 +462,7 @@ def test_attribution_of_the_likeliest_token_sums_to_its_logit(two_layers):
 
 
 @pytest.mark.parametrize(
-    ("link", "said"),
+    ("link", "message"),
     [
         ({"head": "9-9", "query": 3, "key": 1}, "9-9"),
         ({"head": "2-1", "query": "zebra", "key": 1}, "zebra"),
@@ -450,8 +470,8 @@ def test_attribution_of_the_likeliest_token_sums_to_its_logit(two_layers):
         ({"head": "2-1", "query": 1, "key": 3}, "cannot look"),
     ],
 )
-def test_a_link_that_is_not_there_is_refused_in_words(two_layers, link, said):
-    with pytest.raises(InputError, match=said):
+def test_a_link_that_is_not_there_is_refused_in_words(two_layers, link, message):
+    with pytest.raises(InputError, match=message):
         score_attribution("it was the end", two_layers["gpt2"], **link)
 
 
@@ -483,5 +503,6 @@ def test_the_command_names_tokens_three_ways_and_gives_every_part(capsys):
         answers.append(json.loads(capsys.readouterr().out))
     assert answers[0]["rows"] == answers[1]["rows"] == answers[2]["rows"]
     assert answers[0]["weight"] == pytest.approx(0.677, abs=0.001)
-    sums = pd.DataFrame(answers[0]["rows"]).groupby("side").score.sum()
-    assert list(sums) == pytest.approx([4.156, 4.156], abs=0.001)
+    sums = pd.DataFrame(answers[0]["rows"]).groupby("side")[["score", "share"]].sum()
+    assert sums.score.to_dict() == pytest.approx({"key": 4.156, "query": 4.156}, abs=0.001)
+    assert sums.share.to_dict() == pytest.approx({"key": 1, "query": 1}, abs=1e-4)

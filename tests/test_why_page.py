@@ -10,9 +10,9 @@ from pages.parts.explore.walk import Step, tokens_of
 DURSLEY = "Mr and Mrs Dursley lived at number four. The owner of the house, Mrs Durs"
 
 
-def shown(at):
-    """What the page tells the picture of the question."""
-    return mounted(at, "view")[0].get("why")
+def shown(page):
+    """Return what the page tells the picture of the question."""
+    return mounted(page, "view")[0].get("why")
 
 
 def test_a_word_of_several_tokens_is_asked_by_its_strongest_pair(model):
@@ -39,45 +39,65 @@ def test_a_decoders_word_is_asked_of_what_its_tokens_can_see(smollm2):
 
 
 def test_the_picture_is_told_the_largest_parts_and_the_weight_without_a_head(model):
-    at = open_page(why="4-2.10.2,mlp3.query", without="3-2")
-    answer = shown(at)
+    page = open_page(why="4-2.10.2,mlp3.query", without="3-2")
+    answer = shown(page)
     assert answer["of"] == {"head": [3, 1], "pins": [10], "to": 2}
-    assert [part["name"] for part in answer["parts"]] == ["3-4", "3-9", "3-2"]
-    assert all(part["link"][:2] == [10, 13] for part in answer["parts"])
+    (side,) = answer["sides"]
+    assert [part["name"] for part in side["parts"]] == ["3-4", "3-9", "3-2"]
+    assert all(part["link"][:2] == [10, 13] for part in side["parts"])
     after = weight_without_head(
         TIRED, model, head="4-2", query="it", key="animal", without="3-2", means=False
     )
-    cause = answer["parts"][2]["without"]["said"]
-    assert all(percent(weight) in cause for weight in [*after.before, *after.after[:2]])
-    at = open_page(why="4-2.10.2")
+    cause = side["parts"][2]["without"]["said"]
+    assert all(
+        percent(weight) in cause for weight in [*after.before, *after.after[:2], after.after_control[0]]
+    )
+    assert after.control[0] in cause
+
+
+def test_query_and_key_stand_apart_each_with_its_own_shares(model):
+    answer = shown(open_page(why="4-2.10.2"))
     frame = score_attribution(TIRED, model, head="4-2", query="it", key="animal")
-    largest = frame.score[frame.score.abs().sort_values(ascending=False).index[:3]].tolist()
-    assert [part["score"] for part in shown(at)["parts"]] == pytest.approx(largest, abs=1e-4)
+    for column, side in zip(answer["sides"], ("query", "key"), strict=True):
+        rows = frame[frame.side == side].head(3)
+        assert [part["score"] for part in column["parts"]] == pytest.approx(rows.score.tolist(), abs=1e-4)
+        shares = [part["number"].split(" · ")[1] for part in column["parts"]]
+        assert shares == [percent(share) for share in rows.share]
+        assert ("−" in column["note"]) == bool((rows.share < 0).any())
+    assert "because" not in answer["said"]
+
+
+@pytest.mark.slow
+def test_where_a_head_sees_one_word_nothing_is_explained():
+    answer = shown(open_page(why="19-7.0.0", model="smollm2", text=DURSLEY))
+    assert answer["sides"] == []
+    assert "nothing" in answer["said"]
 
 
 def test_five_steps_back_are_the_most():
-    way = ["6-1.10.2", "mlp5.query", "5-1.10.2", "mlp4.query", "4-2.10.2"]
+    steps = ["6-1.10.2", "mlp5.query", "5-1.10.2", "mlp4.query", "4-2.10.2"]
     for n in (3, 5):
-        answer = shown(open_page(why=",".join(way[-n:])))
+        answer = shown(open_page(why=",".join(steps[-n:])))
         assert [step["name"] for step in answer["way"]] == ["6-1", "MLP 5", "5-1", "MLP 4", "4-2"][-n:]
-        assert any("go" in part for part in answer["parts"]) == (n < 5)
-    at = open_page(why=",".join([*way, "3-2.10.13"]))
-    assert len(said(at, "notice")) == 1
-    assert shown(at) == {"of": None}
+        parts = [part for side in answer["sides"] for part in side["parts"]]
+        assert any("go" in part for part in parts) == (n < 5)
+    page = open_page(why=",".join([*steps, "3-2.10.13"]))
+    assert len(said(page, "notice")) == 1
+    assert shown(page) == {"of": None}
 
 
 @pytest.mark.parametrize(
     "wrong", ["x", "9-9.1.2", "4-2.10.99", "4-2.10.2,4-1.2.1", "mlp3.query", "4-2.10.2,mlp4.key", "0-1.1.1"]
 )
 def test_a_wrong_address_gives_one_sentence_and_loses_nothing(wrong):
-    at = open_page(why=wrong, head="5-5", pin="3")
-    assert len(said(at, "notice")) == 1
-    assert mounted(at, "view")[0]["selection"] == {"head": [4, 4], "pins": [3], "to": None}
-    assert shown(at) == {"of": None}
+    page = open_page(why=wrong, head="5-5", pin="3")
+    assert len(said(page, "notice")) == 1
+    assert mounted(page, "view")[0]["selection"] == {"head": [4, 4], "pins": [3], "to": None}
+    assert shown(page) == {"of": None}
 
 
 @pytest.mark.parametrize("query", [{"measure": "value"}, {"specials": "renormalised"}])
 def test_other_numbers_than_raw_attention_are_not_asked_why(query):
     assert shown(open_page(**query)) is None
-    at = open_page(why="4-2.10.2", **query)
-    assert len(said(at, "notice")) == 1
+    page = open_page(why="4-2.10.2", **query)
+    assert len(said(page, "notice")) == 1

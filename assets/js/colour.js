@@ -76,6 +76,9 @@ export function readable(colour, ink, paper, wanted = 4.5) {
   return ink;
 }
 
+// A colour without its hue, as light as it was.
+export const grey = (rgb) => fromOklab([toOklab(rgb)[0], 0, 0]);
+
 export const isDark = (paper) => luminance(paper) < 0.18;
 
 export const schemeOf = (paper) => (isDark(paper) ? "dark" : "light");

@@ -1,16 +1,17 @@
 // Compare: two runs, word beside word. A minus B for every head, both rows of the chosen word face to face.
-import { maskNote, rowNote } from "./causal.js";
+import { maskNote, rowNote } from "./visibility_text.js";
 import { build } from "./compare/build.js";
 import { drawMeasure } from "./measure.js";
 import { meeting } from "./compare/change.js";
 import { drawHero, drawMatrix } from "./compare/drawn.js";
 import { describe, diffOf, isHere, rowsFor, seenIn, spanOf } from "./compare/rows.js";
 import { drawWords } from "./compare/sentences.js";
-import { notMine } from "./explore/look.js";
+import { isPageChoice } from "./explore/look.js";
 import { percent } from "./format.js";
 import { legend } from "./parts.js";
+import { strongest } from "./numbers.js";
 import { allHeads, headIndex, kindOf, titleOf } from "./record.js";
-import { nameAll } from "./sheet.js";
+import { nameAll } from "./head_thumbnails.js";
 import { verbOf } from "./words.js";
 
 export class Compare {
@@ -100,7 +101,7 @@ export class Compare {
       return this.select(again ? { pins: [], to: null } : { pins: [unit], to: aim });
     }
     if (more) this.select({ pins: pins.includes(unit) ? pins.filter((pin) => pin !== unit) : [...pins, unit].sort((x, y) => x - y) });
-    else if (!row && notMine(this, unit)) {
+    else if (!row && isPageChoice(this, unit)) {
       this.select(to === unit ? { to } : { pins, to: null });
       return true;
     } else if (to === unit) this.select({ to: null });
@@ -184,6 +185,8 @@ export class Compare {
       this.sheet.fill(this.common, allHeads(this.common), (head) => describe(this, head));
     }
     this.update();
+    const [column] = this.pinColumns();
+    if (column !== undefined) this.duo.reveal(column, this.state.to === null ? strongest(rowsFor(this, [column])[0], 1)[0]?.to : this.columnOf[0][this.state.to]);
     this.sheet.draw(this.paint.change, (head) => this.pictureOf(head));
   }
 }

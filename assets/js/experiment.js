@@ -1,10 +1,10 @@
-// Experiment: all heads as switches, each with its small picture; what the model does without them stands beside it.
+// Experiment: all heads as switches, each with its small picture; the page draws the effect beside them.
 //
 // data: {mode: "experiment", records: [id], shape: [layers, heads], heard, off: ["24-4"], badge, done,
 //        moved: {"25-1": 0.31}, roles: {"1-3": {label}}, hint}
 // ask({do: "set", off, n})
 import { make } from "./dom.js";
-import { HeadGrid } from "./experiment/head_grid.js";
+import { HeadSwitches } from "./experiment/head_switches.js";
 import { percent } from "./format.js";
 import { allHeads, thumbOf } from "./record.js";
 import { headName } from "./words.js";
@@ -15,55 +15,55 @@ export class Experiment {
     this.ask = ask;
     this.sent = 0;
     this.off = new Set();
-    this.grid = new HeadGrid({ change: (off) => this.change(off), done: () => this.tell(), preview: (head) => this.preview(head) });
+    this.switches = new HeadSwitches({ change: (off) => this.change(off), done: () => this.send(), preview: (head) => this.preview(head) });
     this.pointed = make("p", { class: "caption pointed", "aria-live": "polite" });
-    this.root.append(make("section", { class: "part all-heads", "aria-label": "All heads" }, this.grid.root, this.pointed));
+    this.root.append(make("section", { class: "part all-heads", "aria-label": "All heads" }, this.switches.root, this.pointed));
   }
 
-  // A drag that is under way, or a switch that Python has not heard of yet, is newer than what it says.
+  // A drag under way, or a switch that Python has not answered yet, is newer than `data.off`.
   open(record, data) {
     this.record = record;
     this.data = data;
-    if ((data.heard >= this.sent || this.sent === 0) && !this.grid.dragging) this.off = new Set(data.off);
-    if (data.heard > this.sent) this.sent = data.heard;
-    this.filled = false;
+    this.heads = allHeads({ layers: data.shape[0], heads: data.shape[1] });
+    if ((data.heard >= this.sent || this.sent === 0) && !this.switches.dragging) this.off = new Set(data.off);
+    this.sent = Math.max(this.sent, data.heard);
+    this.isFilled = false;
   }
 
   move() {}
 
   change(off) {
     this.off = off;
-    this.grid.mark(this.off, this.data);
+    this.switches.mark(this.off, this.data);
     this.preview(this.last ?? null);
   }
 
-  tell() {
+  send() {
     this.sent += 1;
-    const off = allHeads({ layers: this.data.shape[0], heads: this.data.shape[1] }).map(headName).filter((name) => this.off.has(name));
-    this.ask({ do: "set", off, n: this.sent });
+    this.ask({ do: "set", off: this.heads.map(headName).filter((name) => this.off.has(name)), n: this.sent });
   }
 
   preview(head) {
     this.last = head;
-    this.pointed.textContent = head ? this.inWords(head) : this.data.hint;
+    this.pointed.textContent = head ? this.describe(head) : this.data.hint;
   }
 
-  inWords(head) {
+  describe(head) {
     const name = headName(head);
     const role = this.data.roles?.[name];
-    const who = `Head ${name}${role ? `, ${role.label}` : ""}`;
-    if (this.off.has(name)) return `${who}: ${this.data.done}.`;
+    const title = `Head ${name}${role ? `, ${role.label}` : ""}`;
+    if (this.off.has(name)) return `${title}: ${this.data.done}.`;
     const moved = this.data.moved?.[name];
-    return moved ? `${who}: ${percent(moved)} of its attention moved.` : `${who}.`;
+    return moved ? `${title}: ${percent(moved)} of its attention moved.` : `${title}.`;
   }
 
   drawAll() {
     if (!this.data || !this.paint) return;
-    this.grid.size(this.root.clientWidth, this.data.shape);
-    if (!this.filled) this.grid.fill({ ...this.data, causal: Boolean(this.record?.causal) }, (head) => this.inWords(head));
-    this.filled = true;
-    this.grid.mark(this.off, this.data);
+    const turns = this.switches.fit(this.root.clientWidth, this.data.shape);
+    if (turns || !this.isFilled) this.switches.fill(this.heads, this.data.shape, Boolean(this.record?.causal), (head) => this.describe(head));
+    this.isFilled = true;
+    this.switches.mark(this.off, this.data);
     this.preview(null);
-    if (this.record) this.grid.draw(this.paint, (head) => thumbOf(this.record, head));
+    if (this.record) this.switches.draw(this.paint, (head) => thumbOf(this.record, head));
   }
 }

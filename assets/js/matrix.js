@@ -1,5 +1,5 @@
 // The chosen head as a matrix on a canvas: row = query, looks at column = key. Labels on both axes.
-import { hatch } from "./causal.js";
+import { hatch } from "./visibility_text.js";
 import { LEVELS, css } from "./colour.js";
 import { make } from "./dom.js";
 import { percent } from "./format.js";

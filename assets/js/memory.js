@@ -1,24 +1,24 @@
-// What a reader answered in the lesson, kept in this browser and nowhere else.
+// Answers of the user in the lesson, kept in this browser and nowhere else.
 // In: data.save ({answers, done}) and data.forget (a number that grows). Out: once a mount, state `kept`.
-import { ANSWERS, BUDGET } from "./kept.js";
+import { ANSWERS, BUDGET } from "./storage_keys.js";
 
 const mounts = new WeakMap();
 
 export default function memory(component) {
   const { data, parentElement } = component;
   // What was forgotten before this mount came is not forgotten again: another tab may have kept something since.
-  const mount = mounts.get(parentElement) || { told: false, forgot: data.forget };
+  const mount = mounts.get(parentElement) || { isRestored: false, forgot: data.forget };
   mounts.set(parentElement, mount);
   if (data.forget > mount.forgot) {
     write(ANSWERS, { answers: {}, done: [] });
     write(BUDGET, {});
   }
   mount.forgot = data.forget;
-  const there = read();
-  const all = merged(there, data.save);
+  const stored = read();
+  const all = merged(stored, data.save);
   write(ANSWERS, all);
-  if (!mount.told && JSON.stringify(all) !== JSON.stringify(merged({}, data.save))) component.setStateValue("kept", all);
-  mount.told = true;
+  if (!mount.isRestored && JSON.stringify(all) !== JSON.stringify(merged({}, data.save))) component.setStateValue("kept", all);
+  mount.isRestored = true;
 }
 
 // What is answered now counts more than what was; marks are never taken away.
@@ -30,8 +30,8 @@ export function merged(before, now) {
 
 function read() {
   try {
-    const found = JSON.parse(localStorage.getItem(ANSWERS) || "{}");
-    return found && typeof found === "object" ? found : {};
+    const stored = JSON.parse(localStorage.getItem(ANSWERS) || "{}");
+    return stored && typeof stored === "object" ? stored : {};
   } catch {
     return {};
   }

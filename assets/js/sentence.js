@@ -9,7 +9,7 @@ const DRAWN = 14;
 const FAINT = 0.02;
 const NARROW = 560; // pixels: a phone, on which the sentence is one line that scrolls
 const ONE_LINE = 260; // characters of a text that is shown so
-const LINE_SIZE = 18;
+export const LINE_SIZE = 18;
 const NUMBERED = 0.05; // smaller weights have an arc and no number
 const PRESENTED = 0.4; // of the screen's height
 const SMALLEST_PRESENTED = 22;
@@ -17,6 +17,7 @@ const STEPPED_BACK = 0.3;
 const DASHES = "5 5"; // of the arcs before a word was changed
 const LOW = 800; // a screen on which the arcs stay flat, so that all heads are seen below them
 const FLATTEST = 110;
+const LIT = 4; // words beside the chosen one
 const REASON = 4.5; // the point of an arc that an earlier head gave
 const LOWER = 0.7; // they rise less than the arcs of now
 
@@ -24,6 +25,11 @@ const LOWER = 0.7; // they rise less than the arcs of now
 const steppedBack = (shown, link) => shown.asked !== null && shown.asked !== undefined && link.to !== shown.asked;
 
 const hasTip = (shown, link) => link.from !== link.to && !steppedBack(shown, link);
+
+export const isOneLine = (characters, width, present) => width < NARROW && !present && characters <= ONE_LINE;
+
+// Arcs to special tokens are light grey: only their width says the weight.
+export const colourOf = ({ weight }, isSpecial, { ramp, rest }) => (isSpecial ? rest : at(ramp, 0.3 + 0.7 * Math.min(weight, 1)));
 
 export const tipOf = (width) => Math.max(4, width * 0.85);
 
@@ -33,6 +39,13 @@ const classOf = (record, i) => ["unit", record.specials[i] ? "special" : "", rec
 // Of two texts it is said which looks.
 function lineOf(record, segment) {
   return make("p", { dir: "auto" }, record.keys ? make("span", { class: "whose", text: segment ? "target" : "source" }) : null);
+}
+
+// The word, no special token, whose share has moved most.
+function movedMost(wanted, was, specials) {
+  const moved = ([unit, weight]) => (specials[unit] ? 0 : Math.abs(weight - (was.get(unit) ?? 0)));
+  const [most] = [...wanted].sort((a, b) => moved(b) - moved(a));
+  return most && moved(most) > 0.01 ? most[0] : null;
 }
 
 export class Sentence {
@@ -151,7 +164,7 @@ export class Sentence {
   fit(width) {
     this.width = width;
     if (!width) return false;
-    this.line = width < NARROW && !this.present && this.characters <= ONE_LINE;
+    this.line = isOneLine(this.characters, width, this.present);
     this.root.classList.toggle("line", this.line);
     this.size = this.line ? LINE_SIZE : heroSize(this.characters, width, this.present);
     this.place(width);
@@ -188,7 +201,7 @@ export class Sentence {
     const rise = Math.round(head);
     const lines = 1 + Math.max(0, ...this.boxes.map((box) => box.line));
     this.roomy = lines <= 5;
-    const leading = this.roomy ? (this.present ? "2.9" : "3.6") : "2.75";
+    const leading = this.roomy ? (lines > 2 || this.present ? "2.9" : "3.6") : "2.6";
     const scrolls = lines > 9 && !this.present;
     const lower = rise - this.rise;
     const formed = [many, many && leading, scrolls, this.present].join();
@@ -243,14 +256,15 @@ export class Sentence {
   // shown: {links: [{from, to, weight}], from: [units], to, pointed, pins: [units]}
   draw(shown, paint) {
     const links = shown.links.slice(0, DRAWN);
-    const inked = [...links].sort((a, b) => a.weight - b.weight);
+    const isRest = ({ to }) => Boolean(this.record.specials[to]) && to !== shown.asked;
+    const inked = [...links].sort((a, b) => isRest(b) - isRest(a) || a.weight - b.weight);
     const scale = Math.max(0.6, Math.min(1.5, this.size / 34)) * (this.root.classList.contains("many") ? 0.75 : 1);
     this.shapes = inked
       .filter((link) => this.boxes[link.from] && this.boxes[link.to])
       .map((link) => ({
         d: arcPath(this.boxes[link.from], this.arriving(shown, link, scale), 1, this.most, this.roomy ? this.size * 0.14 + (link.weight >= 0.2 ? 25 : 20) : null),
         width: strokeWithin(link, this.boxes, scale),
-        colour: css(at(paint.ramp, 0.3 + 0.7 * Math.min(link.weight, 1))),
+        colour: css(colourOf(link, isRest(link), paint)),
         faded: steppedBack(shown, link),
         weight: link.weight,
         tip: hasTip(shown, link),
@@ -294,11 +308,14 @@ export class Sentence {
     for (const [unit, weight] of shown.exact ?? []) sums.set(unit, weight);
     const was = shown.ghost?.shares;
     const wanted = [...sums].filter(([unit, weight]) => weight >= NUMBERED || unit === shown.to || was?.get(unit) >= NUMBERED);
-    const loud = Math.max(0.2, ...wanted.map(([, weight]) => weight));
+    const { specials } = this.record;
+    const loud = Math.max(0.2, ...wanted.map(([unit, weight]) => (specials[unit] ? 0 : weight)));
+    const most = was && this.roomy ? movedMost(wanted, was, specials) : null;
     this.placed = placeLabels(
       wanted.map(([unit, weight]) => {
-        const strong = weight >= loud * 0.5 || shown.to === unit;
-        return { unit, weight, strong, asked: shown.to === unit, x: this.boxes[unit].x, line: this.boxes[unit].line, width: (strong ? 56 : 40) * (this.present ? 1.6 : 1) };
+        const strong = (weight >= loud * 0.5 && !specials[unit]) || shown.to === unit;
+        const width = unit === most ? 132 : strong ? 56 : 40;
+        return { unit, weight, strong, asked: shown.to === unit || unit === most, x: this.boxes[unit].x, line: this.boxes[unit].line, width: width * (this.present ? 1.6 : 1) };
       }),
       this.wide,
       this.root.classList.contains("many") || was ? 1 : 2,
@@ -308,12 +325,20 @@ export class Sentence {
       ...this.placed.map((label) => {
         const node = make("span", { text: percent(label.weight), class: label.strong ? "share strong" : "share" });
         label.was = was && this.roomy ? percent(was.get(label.unit) ?? 0) : null;
-        if (label.was) node.append(make("s", { class: "was", text: label.was }));
+        if (label.unit === most) {
+          node.className = "share moved";
+          node.textContent = `${label.was} → ${percent(label.weight)}`;
+        } else if (label.was) node.append(make("s", { class: "was", text: label.was }));
         node.style.left = `${label.x}px`;
         node.style.top = `${this.boxes[label.unit].bottom + this.size * 0.14 + label.row * this.size * 0.62}px`;
         return node;
       }),
     );
+  }
+
+  // In a long text the words around the chosen ones stay lit, so that the eye finds the place.
+  isBeside(unit, from) {
+    return this.root.classList.contains("many") && from.some((pin) => Math.abs(pin - unit) <= LIT && this.record.segments[pin] === this.record.segments[unit]);
   }
 
   drawStates(shown, links) {
@@ -328,7 +353,7 @@ export class Sentence {
         from.has(i) ? "from" : "",
         shown.to === i ? "to" : "",
         shown.pointed === i ? "pointed" : "",
-        quiet && !from.has(i) && !looked.has(i) && shown.to !== i ? "quiet" : "",
+        quiet && !from.has(i) && !looked.has(i) && shown.to !== i && !this.isBeside(i, shown.from) ? "quiet" : "",
         shown.blind?.(i) ? "blind" : "", // none of the chosen words can see it
       ].join(" ");
       const pressed = String(this.pins.includes(i) || shown.to === i);

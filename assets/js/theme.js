@@ -1,5 +1,5 @@
 // The page's theme as colours a canvas can use, read from the --st-* variables and read again when they change.
-import { PAGE, at, blend, contrast, css, diverging, isDark, parseColour, pixels, readable, schemeOf, sequential } from "./colour.js";
+import { PAGE, at, blend, contrast, css, diverging, grey, isDark, parseColour, pixels, readable, schemeOf, sequential } from "./colour.js";
 
 export const FONT = '"HeadScope", "Source Serif 4", Georgia, "Times New Roman", serif';
 
@@ -30,6 +30,7 @@ export function themeOf(paper, ink, accent) {
     soft: readable(blend(ink, paper, 0.34), ink, paper, 4.6),
     line: blend(ink, paper, 0.8),
     trace: blend(ink, paper, 0.62),
+    rest: grey(at(ramp, 0.3)), // arcs to special tokens: as light as the lightest arc
     ramp,
     pixels: pixels(ramp),
     change: { ramp: change, pixels: pixels(change), signed: true, line: blend(ink, paper, 0.8) },

@@ -6,6 +6,7 @@ import { column } from "./column.js";
 import { make } from "./dom.js";
 import { readTheme } from "./theme.js";
 import { arcs } from "./tiles/arcs.js";
+import { bars } from "./tiles/bars.js";
 import { budget } from "./tiles/budget.js";
 import { choosing } from "./tiles/choosing.js";
 import { choose, whenChosen } from "./tiles/chosen.js";
@@ -21,7 +22,7 @@ import { sheets } from "./tiles/sheets.js";
 
 const KINDS = {
   row: group, column: group, op, paragraph, tokens, matrix, tiles: numberTiles, follow, sheets, groups, arcs,
-  budget, choosing: choosing(draw), route, pager, sum, softmax: softmaxRow, change,
+  bars, budget, choosing: choosing(draw), route, pager, sum, softmax: softmaxRow, change,
 };
 const boards = new WeakMap();
 

@@ -1,4 +1,4 @@
-"""Direct logit attribution: how far every head and feed-forward net speaks for the next token.
+"""Direct logit attribution: the contribution of every head and feed-forward net to the logit of the next token.
 
 In: a decoder's text. Out: what each part of the last token's state adds to the logit of a token, or to the difference
 of two, through the final norm with its scale held. Sources: Elhage et al. 2021; Wang et al. 2022, section 3.
@@ -12,7 +12,13 @@ import torch
 from mha_core.causal.activation_cache import ActivationCache, run_with_cache
 from mha_core.causal.outcomes import token_of
 from mha_core.causal.prompts import Prompt
-from mha_core.causal.residual_parts import at_least_float32, next_matrix, read_parts, writer_columns
+from mha_core.causal.residual_parts import (
+    FoldedReader,
+    at_least_float32,
+    next_matrix,
+    read_parts,
+    writer_columns,
+)
 from mha_core.engine.torch_modes import plain_numbers
 from mha_core.errors import InputError
 from mha_core.models.model import Model
@@ -60,7 +66,7 @@ def mean_attribution(prompts: Sequence[Prompt], model: Model) -> "pd.DataFrame":
 
 
 def _split(texts: Sequence[Tokens], ids: Sequence[Sequence[int]], model: Model) -> "pd.DataFrame":
-    """The mean attribution over texts, of one or two tokens each."""
+    """Return the mean attribution over texts, of one or two tokens each."""
     import pandas as pd
 
     each, last = range(len(texts)), [len(tokens) - 1 for tokens in texts]
@@ -73,7 +79,9 @@ def _split(texts: Sequence[Tokens], ids: Sequence[Sequence[int]], model: Model) 
             [attended[each, last] for attended in cache.attended],
             [context[each, :, last].transpose(0, 1) for context in cache.contexts],
         )
-        writers, scores = read_parts(ends, model, model.n_layers, unembedding)
+        writers, scores = read_parts(
+            FoldedReader.of_attention(ends, model, model.n_layers, unembedding), ends, model
+        )
         means = scores.diagonal(dim1=1, dim2=2).mean(-1)  # every text by its own tokens
     frame = pd.DataFrame({**writer_columns(writers), "score": means.tolist()})
     return frame.sort_values("score", key=abs, ascending=False, kind="stable", ignore_index=True)

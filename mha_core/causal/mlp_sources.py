@@ -1,4 +1,4 @@
-"""Which earlier heads an MLP needed for its part of a link's score.
+"""The earlier heads that an MLP needed for its part of a link's score.
 
 An MLP is opaque to `why`: what it writes is one part. It can be asked by recomputing it, and it alone, at one token
 without what an earlier head wrote there: how far does its part of the score fall? All else stays as it was, the scales
@@ -15,7 +15,7 @@ from mha_core.causal.activation_cache import ActivationCache
 from mha_core.causal.residual_parts import (
     FoldedReader,
     ResidualComponent,
-    parts_read,
+    read_parts,
     run_rows_with_cache,
     writer_columns,
 )
@@ -68,7 +68,7 @@ def mlp_sources(
         readings[1:, row] = reader.scale[row] * (changed @ reader.matrix.T)
         score, *after = _scores(link, cache, readings, side).tolist()
     frame = pd.DataFrame(writer_columns(heads)).drop(columns="part")
-    frame["after"], frame["fall"] = after, [score - one for one in after]
+    frame["after"], frame["fall"] = after, [score - rest for rest in after]
     frame = frame.iloc[(-frame.fall.abs()).argsort(kind="stable")].reset_index(drop=True)
     frame.attrs = {"score": score}
     return frame
@@ -87,17 +87,17 @@ def _row(cache: ActivationCache, row: int) -> ActivationCache:
 def _without_each_head(
     model: Model, here: ActivationCache, layer: int
 ) -> tuple[list[ResidualComponent], Tensor]:
-    """The heads that the MLP of `layer` (from 0) reads, and what it writes without each, (head, d_model)."""
+    """Return the heads that the MLP of `layer` (from 0) reads, and its output without each, (head, d_model)."""
     block, state = model.encoder.layer(layer), here.states[0]
     residual = block.residual(here.states[layer], here.attended[layer])
     identity = torch.eye(state.shape[-1], device=state.device, dtype=state.dtype)
-    writers, parts = parts_read(FoldedReader(identity, state, layer, is_at_mlp=True), here, model)
-    heads = [at for at, writer in enumerate(writers) if writer.part == "head"]
-    return [writers[at] for at in heads], block.mlp(residual - parts[heads, 0])
+    writers, parts = read_parts(FoldedReader(identity, state, layer, is_at_mlp=True), here, model)
+    heads = [index for index, writer in enumerate(writers) if writer.part == "head"]
+    return [writers[index] for index in heads], block.mlp(residual - parts[heads, 0])
 
 
 def _scores(link: ResolvedLink, cache: ActivationCache, readings: Tensor, side: Side) -> Tensor:
-    """The score that readings (..., key, 2 d_k) of a part give the link on one side, above the mean of the keys."""
+    """Return the score that readings (..., key, 2 d_k) give the link on one side, above the mean of the keys."""
     q, k = queries_and_keys(link, cache.states[link.head[0]])
     d_k = q.shape[-1]
     if side == "query":

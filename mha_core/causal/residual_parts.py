@@ -23,7 +23,7 @@ from mha_core.text.tokens import Tokens
 
 
 class ResidualComponent(NamedTuple):
-    """What wrote a part: `part` is embedding, head, mlp or bias; layer and head from 1, as a person reads them."""
+    """The writer of a part: `part` is embedding, head, mlp or bias; layer and head from 1."""
 
     part: str
     layer: int | None = None
@@ -31,7 +31,7 @@ class ResidualComponent(NamedTuple):
 
 
 def writer_columns(writers: Sequence[ResidualComponent], prefix: str = "") -> dict[str, Any]:
-    """The columns part, layer and head of a frame, a row a writer; a layer or head that there is not is missing."""
+    """Return the columns part, layer and head of a frame, a row a writer; missing where a part has none."""
     import pandas as pd
 
     parts, layers, heads = zip(*writers, strict=True)
@@ -40,12 +40,12 @@ def writer_columns(writers: Sequence[ResidualComponent], prefix: str = "") -> di
 
 
 def at_least_float32(model: Model) -> Model:
-    """The model itself, or a copy in float32 of one in half precision, whose rounded states are no sum of parts."""
+    """Return the model, or a float32 copy of one in half precision, whose rounded states are no sum of parts."""
     return model if model.dtype.itemsize >= 4 else model.to(str(model.device), "float32")
 
 
 def next_matrix(model: Model) -> Tensor:
-    """A decoder's unembedding, (vocabulary, d_model). Raises InputError for a model that predicts no next token."""
+    """Return a decoder's unembedding, (vocabulary, d_model). Raises InputError for any other model."""
     if not isinstance(model.next_head, nn.Linear):
         raise InputError(f"{model.title} predicts no next word; a decoder such as SmolLM2 does.")
     return model.next_head.weight
@@ -62,21 +62,10 @@ def run_rows_with_cache(tokens: Tokens, model: Model, rows: slice) -> Activation
 
 
 def read_parts(
-    cache: ActivationCache, model: Model, layer: int, matrix: Tensor
-) -> tuple[list[ResidualComponent], Tensor]:
-    """What `matrix` (width, d_model) reads of each part of the state that the attention of `layer` (from 0) is given;
-    at n_layers of the final state, after its norm.
-
-    `cache`: the run at some positions, see `run_rows_with_cache`. Returns who wrote, in the order of the model with all
-    biases last, and the readings (part, n, width).
-    """
-    return parts_read(FoldedReader.of_attention(cache, model, layer, matrix), cache, model)
-
-
-def parts_read(
     reader: "FoldedReader", cache: ActivationCache, model: Model
 ) -> tuple[list[ResidualComponent], Tensor]:
-    """The same of whatever a `reader` reads; it ends at the embedding."""
+    """Return the writers of a state, in the order of the model with all biases last, and the reader's reading of what
+    each wrote, (part, n, width). The reader ends at the embedding; `cache`: see `run_rows_with_cache`."""
     writers, readings = list[ResidualComponent](), list[Tensor]()
     for writer, written in reader.back(cache, model):
         heads = range(model.n_heads, 0, -1)
@@ -99,7 +88,7 @@ class FoldedReader:
 
     @classmethod
     def of_attention(cls, cache: ActivationCache, model: Model, layer: int, matrix: Tensor) -> "FoldedReader":
-        """One of what the attention of `layer` is given, at n_layers of the final state, after the norm."""
+        """Return a reader of the attention's input in `layer` (from 0), at n_layers of the normed final state."""
         reader = cls(matrix, cache.states[0], layer)
         before = norm_before(model, layer)
         if before is not None:
@@ -107,8 +96,8 @@ class FoldedReader:
         return reader
 
     def back(self, cache: ActivationCache, model: Model) -> Iterator[tuple[ResidualComponent, Tensor]]:
-        """Go back to the embedding: who wrote last, and what, (n, d_model) or of a layer's heads (head, n, d_model);
-        at each the reader reads as it does there."""
+        """Yield the writers back to the embedding with what each wrote, (n, d_model) or a layer's heads (head, n,
+        d_model); meanwhile the reader reads that state."""
         for index in range(self.layer - (not self.is_at_mlp), -1, -1):
             block, x, attended = model.encoder.layer(index), cache.states[index], cache.attended[index]
             if not (self.is_at_mlp and index == self.layer):
@@ -125,15 +114,15 @@ class FoldedReader:
         yield ResidualComponent("embedding"), cache.states[0]
 
     def read(self, written: Tensor) -> Tensor:
-        """(..., n, d_model) to (..., n, width)."""
+        """Return the reading of a part, (..., n, d_model) to (..., n, width)."""
         return self.scale * (written @ self.matrix.T)
 
     def add(self, bias: Tensor) -> None:
-        """A vector (d_model,) that is added at every token."""
+        """Add a vector (d_model,) that is written at every token."""
         self.bias = self.bias + self.scale * (self.matrix @ bias)
 
     def through(self, norm: nn.LayerNorm | nn.RMSNorm, x: Tensor) -> None:
-        """Read from now on what stands before a norm that was given x (n, d_model)."""
+        """Move before a norm that was given x (n, d_model)."""
         is_centred = isinstance(norm, nn.LayerNorm)
         if isinstance(norm, nn.LayerNorm) and norm.bias is not None:
             self.add(cast(Tensor, norm.bias))
@@ -145,10 +134,9 @@ class FoldedReader:
 
 
 def norm_before(model: Model, layer: int) -> nn.LayerNorm | nn.RMSNorm | None:
-    """The norm between the state before `layer` and what reads it."""
+    """Return the norm between the state before `layer` and its reader."""
     if layer == model.n_layers:
-        found = model.encoder.norm
-    else:
-        block = model.encoder.layer(layer)
-        found = block.attention_norm if isinstance(block, PreNormBlock) else None
-    return cast("nn.LayerNorm | nn.RMSNorm | None", found)
+        return cast("nn.LayerNorm | nn.RMSNorm | None", model.encoder.norm)
+    block = model.encoder.layer(layer)
+    norm = block.attention_norm if isinstance(block, PreNormBlock) else None
+    return cast("nn.LayerNorm | nn.RMSNorm | None", norm)

@@ -62,7 +62,7 @@ def add_app_parser(commands: Any) -> None:
 def add_decoder_parser(commands: Any) -> None:
     """The command `decoder`."""
     parser = commands.add_parser(
-        "decoder", help="download the file of SmolLM2 (93 MB)", description="Download the file of SmolLM2."
+        "decoder", help="download the file of SmolLM2 (98 MB)", description="Download the file of SmolLM2."
     )
     parser.set_defaults(run=_fetch_decoder)
 

@@ -158,7 +158,7 @@ def _next_tokens(text: str, model: Model, top: int) -> CommandOutput:
 def add_why_parser(commands: Commands) -> None:
     """Add the command `why`."""
     parents = model_options(DECODER), output_options()
-    text = "why a head looks there: the parts of one link's score"
+    text = "why a head looks there: what one link's score is made of, on its query and on its key side"
     add = add_command(commands, "why", text, _run_why, *parents, epilog=NOTE).add_argument
     add("text", metavar="TEXT", help="the sentence; - reads standard input")
     add("--head", required=True, metavar="HEAD", help="the head, from 1: 19-7")
@@ -176,10 +176,10 @@ def _run_why(options: argparse.Namespace) -> None:
     weight, score = parts.attrs["weight"], parts.attrs["score"]
     heading = (
         f"Head {options.head} looks from '{options.source}' to '{options.target}' ({weight:.0%}). "
-        f"The score is {score:.3f} above the mean of its keys.\n"
+        f"The score is {score:.3f} above the mean of its keys; the shares of each side sum to 1.\n"
     )
     link = {"head": options.head, "from": options.source, "to": options.target}
     about = {"model": model_of(model.info), "text": tokens.text, **link, "weight": weight, "score": score}
-    frame = parts[["side", "part", "layer", "head", "score"]]
+    frame = parts[["side", "part", "layer", "head", "score", "share"]]
     table = frame.groupby("side").head(options.top or len(frame))
     write_output(options, CommandOutput(frame, about, heading, table))

@@ -24,7 +24,7 @@ from mha_core.training.tasks import TASKS
 from mha_core.training.toy.evaluation import MAX_WRONG, MIN_RIGHT, evaluate
 from mha_core.training.toy.pairs import N_PAIRS
 from mha_core.training.toy.recipe import CLASSROOM, CONTROL_RECIPE
-from mha_core.training.toy.shipping import save_model, ship, trained
+from mha_core.training.toy.shipping import save_model, ship, train_toy
 from mha_core.training.train import Snapshot, TrainingSetup
 
 
@@ -66,7 +66,7 @@ def run_task(options: argparse.Namespace) -> int:
     """Train on a task and write the report: its rows are the curve, and the table shows the heads."""
     setup = TrainingSetup(options.task, options.layers, options.heads, options.seed, options.steps)
     use_one_thread()
-    results = report.trained(setup, _tell_snapshot if is_terminal() else None)
+    results = report.train_and_report(setup, _tell_snapshot if is_terminal() else lambda _: None)
     if is_terminal():
         sys.stderr.write("\n")
     write_output(options, _task_output(results))
@@ -104,7 +104,7 @@ def run_train(options: argparse.Namespace) -> int:
     else:
         recipe = CONTROL_RECIPE if options.twin else CLASSROOM
         recipe = recipe if options.steps is None else replace(recipe, steps=options.steps)
-        save_model(trained(1 if options.seed is None else options.seed, recipe, _tell), options.out)
+        save_model(train_toy(1 if options.seed is None else options.seed, recipe, _tell), options.out)
     sys.stderr.write("\n")
     return 0
 

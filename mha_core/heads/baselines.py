@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -18,13 +18,14 @@ from mha_core.arrays import FloatArray, IntArray
 from mha_core.display_names import always
 from mha_core.heads.cases import Baseline, Case, agreement
 from mha_core.heads.corpora import PronounCase, Sentence
-from mha_core.heads.surface import SURFACE, fold_of, fold_weights, mentions, surface
+from mha_core.heads.surface import boosted_trees, fit_folds, fold_of, logistic_model, mentions, surface
 from mha_core.heads.word_weights import BoolArray
 
 MAX_DISTANCE = 10
 MAX_TAGS = 3
 MAX_CACHED = 1 << 17  # sentences whose places by tag are kept
 NONE = -2  # in the place of an answer, where a rule has none
+NOUNS = ("NOUN", "PROPN")
 TAG_NAMES = {
     "NOUN": "noun", "PROPN": "name", "PRON": "pronoun", "VERB": "verb", "AUX": "auxiliary", "ADJ": "adjective",
     "ADV": "adverb", "ADP": "preposition", "DET": "determiner", "NUM": "number", "CCONJ": "conjunction",
@@ -158,15 +159,14 @@ def fit_last(cases: Sequence[Case]) -> FittedBaseline:
 
 
 def fit_blind(cases: Sequence[Case]) -> FittedBaseline:
-    """Return all candidates alike."""
+    """Return all candidates alike, as chance."""
     del cases
-    return _preference("a blind choice", lambda *_: 0.0)
+    return FittedBaseline("a blind choice", "", lambda case: case.candidates, has_answer=False)
 
 
-def fit_coin(cases: Sequence[Case]) -> FittedBaseline:
-    """Return both candidates alike, as chance."""
-    del cases
-    return FittedBaseline("a coin", "", lambda case: case.candidates, has_answer=False)
+def fit_longest(cases: Sequence[Case]) -> FittedBaseline:
+    """Return the candidate with the most letters."""
+    return _preference(f"the longest {_noun(cases)}", lambda case, unit: len(case.units.words[unit]))
 
 
 # By how often a word occurs
@@ -198,6 +198,26 @@ def fit_most_mentioned(cases: Sequence[Case]) -> FittedBaseline:
 # By part of speech
 
 
+def fit_first_noun(cases: Sequence[Case]) -> FittedBaseline:
+    """Return the first noun or name among the candidates."""
+    del cases
+    return _preference(
+        "the first noun or name",
+        lambda case, unit: (case.units.tags[unit] in NOUNS, -case.units.start[unit]),
+        by_place=False,
+    )
+
+
+def fit_longest_noun(cases: Sequence[Case]) -> FittedBaseline:
+    """Return the noun or name with the most letters."""
+    del cases
+    return _preference(
+        "the longest noun or name",
+        lambda case, unit: (case.units.tags[unit] in NOUNS, len(case.units.words[unit])),
+        by_place=False,
+    )
+
+
 def fit_own_tag(cases: Sequence[Case]) -> FittedBaseline:
     """Return the nearest candidate of the same part of speech; the nearest where none is."""
 
@@ -208,12 +228,33 @@ def fit_own_tag(cases: Sequence[Case]) -> FittedBaseline:
     return _preference(f"the nearest {_noun(cases)} of its own part of speech", score, by_place=False)
 
 
+def fit_own_tag_before(cases: Sequence[Case]) -> FittedBaseline | None:
+    """Return the last unit of the same part of speech before the one that is given; the one before it without any."""
+    return _own_tag(cases, "the last word of its own part of speech", -1)
+
+
+def fit_own_tag_after(cases: Sequence[Case]) -> FittedBaseline | None:
+    """Return the next unit of the same part of speech, the next one without any."""
+    return _own_tag(cases, "the next word of its own part of speech", 1)
+
+
+def _own_tag(cases: Sequence[Case], name: str, side: int) -> FittedBaseline | None:
+    if not _common_tags(cases):
+        return None
+
+    def guess(case: Case) -> tuple[int, ...]:
+        return _place(case, frozenset((case.units.tags[case.query],)), side, run=False) or (
+            case.query + side,
+        )
+
+    return FittedBaseline(name, name, guess, by_place=False, side=side)
+
+
 def fit_tags(cases: Sequence[Case]) -> FittedBaseline | None:
     """Return the best of: the nearest unit of one to three parts of speech, or the far end of the nearest run of them,
     to either side. None where the corpus has no parts of speech."""
-    counts = Counter(case.units.tags[case.answer] for case in cases if case.units.tags)
-    common = [tag for tag, _ in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:MAX_TAGS]]
-    if not common or set(common) == {"_"}:
+    common = _common_tags(cases)
+    if not common:
         return None
     rules = [
         _tag_rule(tuple(common[:n]), side, run)
@@ -222,18 +263,32 @@ def fit_tags(cases: Sequence[Case]) -> FittedBaseline | None:
     return max(rules, key=lambda rule: rule.score(cases))
 
 
+def _common_tags(cases: Sequence[Case]) -> list[str]:
+    """Return the commonest parts of speech of right answers; none where the corpus has no parts of speech."""
+    counts = Counter(case.units.tags[case.answer] for case in cases if case.units.tags)
+    common = [tag for tag, _ in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:MAX_TAGS]]
+    return [] if set(common) == {"_"} else common
+
+
 def _tag_rule(tags: tuple[str, ...], side: int, run: bool) -> FittedBaseline:
     names = [TAG_NAMES.get(tag, tag) for tag in tags]
     name, plural = _or(names), _or([_plural(each) for each in names])
     does = {1: f"the next {name}", -1: f"the last {name} before it", 0: f"the nearest {name}"}[side]
     end = {1: f"the end of the next run of {plural}", -1: f"the start of the run of {plural} before it"}
     wanted = frozenset(tags)
+    return FittedBaseline(
+        end[side] if run else does,
+        does,
+        lambda case: _place(case, wanted, side, run),
+        by_place=False,
+        side=side,
+    )
 
-    def guess(case: Case) -> tuple[int, ...]:
-        place = _places(tuple(case.units.tags), wanted, side, run)[case.query]
-        return (place,) if place >= 0 else ()
 
-    return FittedBaseline(end[side] if run else does, does, guess, by_place=False, side=side)
+def _place(case: Case, wanted: frozenset[str], side: int, run: bool) -> tuple[int, ...]:
+    """Return the place that a rule by part of speech names in a case, or none."""
+    place = _places(tuple(case.units.tags), wanted, side, run)[case.query]
+    return (place,) if place >= 0 else ()
 
 
 @lru_cache(MAX_CACHED)
@@ -260,26 +315,35 @@ def _places(tags: tuple[str, ...], wanted: frozenset[str], side: int, run: bool)
 # By all that can be seen of two names without reading
 
 
-def fit_surface(cases: Sequence[Case]) -> FittedBaseline:
-    """Return a logistic model of the two candidates' surface features, in each fold fitted on all others."""
+def fit_logistic(cases: Sequence[Case]) -> FittedBaseline:
+    """Return a logistic model of surface features."""
+    return _surface_rule(cases, "a logistic model of surface features", logistic_model)
+
+
+def fit_trees(cases: Sequence[Case]) -> FittedBaseline:
+    """Return boosted trees on surface features, which also find what only some of them together tell."""
+    return _surface_rule(cases, "boosted trees on surface features", boosted_trees)
+
+
+def _surface_rule(cases: Sequence[Case], name: str, make: Callable[[], Any]) -> FittedBaseline:
+    """Return a model of two candidates' surface features, in each fold fitted on all others."""
     sources = [cast("PronounCase", case.units.source) for case in cases]
-    features = np.array([surface(source) for source in sources])
-    weights = fold_weights(
-        features,
-        np.array([case.answer == 1 for case in cases]),
-        np.array([fold_of(source) for source in sources]),
+    first_is_right = np.array([case.answer == 0 for case in cases])
+    views = np.array([surface(source) for source in sources])
+    models = fit_folds(make, views, first_is_right, [fold_of(source) for source in sources])
+
+    @lru_cache(MAX_CACHED)
+    def prefers(source: PronounCase) -> tuple[int, ...]:
+        model = models.get(fold_of(source))
+        first, second = (0.0, 0.0) if model is None else model.decision_function(surface(source)).tolist()
+        return (0, 1) if first == second else (0,) if first > second else (1,)
+
+    return FittedBaseline(
+        name, f"the likelier {_noun(cases)}", lambda case: prefers(cast("PronounCase", case.units.source))
     )
 
-    def guess(case: Case) -> tuple[int, ...]:
-        source = cast("PronounCase", case.units.source)
-        fold = weights.get(fold_of(source))
-        score = 0.0 if fold is None else float(surface(source) @ fold)
-        return (0, 1) if score == 0 else (0,) if score > 0 else (1,)
 
-    return FittedBaseline(SURFACE, f"the likelier {_noun(cases)}", guess)
-
-
-CROSS_FITTED: tuple[Fit, ...] = (fit_surface,)
+CROSS_FITTED: tuple[Fit, ...] = (fit_logistic, fit_trees)
 
 
 def _preference(name: str, score: Callable[[Case, int], object], by_place: bool = True) -> FittedBaseline:

@@ -33,6 +33,7 @@ from mha_core.heads.question_counts import QuestionCounts, count_cases
 from mha_core.heads.questions.agreement import agreement_cases
 from mha_core.heads.questions.choices import choice_of
 from mha_core.heads.questions.copying import copying_cases
+from mha_core.heads.questions.dormant import dormant_cases
 from mha_core.heads.questions.repeated import (
     AFTER,
     RareCollector,
@@ -40,13 +41,29 @@ from mha_core.heads.questions.repeated import (
     RepeatedCollector,
     repeated_texts,
 )
+from mha_core.heads.questions.retrieval import retrieval_cases
+from mha_core.heads.questions.successor import successor_cases
 from mha_core.heads.survey import Collector, HasTokens, Options, stream_corpus
 from mha_core.heads.table import Corpus, RoleTable, Row
+from mha_core.models.hf import TransformersModel
 from mha_core.models.model import Model
 from mha_core.resources import asset
 
 COMMAND = "headscope roles --model {model}{weights}{corpora}"
-BUILT_IN, NAMES = "builtin", "names"
+BUILT_IN, NAMES, NEEDLES, SERIES = "builtin", "names", "needles", "series"
+# Texts of the project's own for one kind of question: title and file.
+PROMPTS = {
+    NAMES: ("the built-in names", "experiments.json"),
+    NEEDLES: ("two needles among filler", "experiments.json"),
+    SERIES: ("days, months, numbers and letters", ""),
+}
+# Decoders alone are asked these; of each what is looked for.
+OF_DECODERS = (
+    (copying_cases, NAMES, "name copiers"),
+    (retrieval_cases, NEEDLES, "retrieval heads"),
+    (successor_cases, SERIES, "successor heads"),
+)
+ASKED_ALONE = {"mover", "suppression", "retrieval", "successor", "dormant"}  # kinds of these, and of outputs
 OF_TREES = {"previous", "self", "syntactic", "semantic", "duplicate", "sink", "diffuse"}  # kinds they answer
 MAX_NAMED = 6  # files by name in a title
 # What is known of a corpus by the digest of its file; of another file nothing is said.
@@ -110,9 +127,9 @@ class RoleStatistics(ShardStatistics):
         }
 
     def finish(self, options: Options | None = None, known: Iterable[str] = (), say: Say = _quiet) -> None:
-        """Take in the built-in sentences, where they answer kinds of questions that are not `known`, and names."""
+        """Take in the built-in sentences, of kinds that are not `known`, and the project's own prompts."""
         options = options or Options()
-        cases = [*_of_builtin(self.model, set(known), options), *_of_names(self.model, options, say)]
+        cases = [*_of_builtin(self.model, set(known), options), *_of_model(self.model, options, say)]
         self.counts.builtin = tuple(map(count_cases, cases))
 
     def _fraction(self) -> float:
@@ -127,7 +144,7 @@ class RoleStatistics(ShardStatistics):
 
     @property
     def reading(self) -> Reading:
-        """What was left out of all shards, without the lines."""
+        """Counts of what was left out of all shards."""
         names = ("left_out", "unused", "multiword")
         left_out, unused, multiword = (sum(shard[name] for shard in self.read.values()) for name in names)
         return Reading(self.about["on_error"], left_out, unused, multiword)
@@ -166,25 +183,26 @@ class RoleStatistics(ShardStatistics):
         """Return the answers. What the shards do not answer the built-in sentences do."""
         about, shape = self.about, (int(self.about["shape"][0]), int(self.about["shape"][1]))
         kinds = dict.fromkeys(about["kinds"])
-        asked = [counts for counts in self.counts.by_question(kinds) if counts.is_in_both_halves]
-        known = {counts.question.kind for counts in asked}
+        n_heads = shape[0] * shape[1]
+        answerable = [counts for counts in self.counts.by_question(kinds) if counts.is_answerable(n_heads)]
+        known = {counts.question.kind for counts in answerable}
         if not self.counts.builtin:
             self.finish(options, known, say)
-        asked += [
+        answerable += [
             counts
             for counts in self.counts.builtin
-            if counts.is_in_both_halves
-            and (counts.question.kind not in known or counts.question.key in AFTER)
+            if counts.question.kind not in known or counts.question.key in AFTER
         ]
-        n_comparisons = shape[0] * shape[1] * max(len(asked), 1)
-        results = (score_question(counts, shape, n_comparisons) for counts in asked)
+        answerable = [counts for counts in answerable if counts.is_answerable(n_heads * len(answerable))]
+        n_comparisons = n_heads * max(len(answerable), 1)
+        results = (score_question(counts, shape, n_comparisons) for counts in answerable)
         return RoleTable(
             **{name: about[name] for name in ("model", "digest", "trained", "seed")},
             command=_command(about),
             date=_today(),
             shape=shape,
             n_comparisons=n_comparisons,
-            corpora={kind: self._corpus(kind) for kind in kinds} | _builtin_corpora(asked),
+            corpora={kind: self._corpus(kind) for kind in kinds} | _builtin_corpora(answerable),
             answers=tuple(result for result in results if result is not None),
         )
 
@@ -233,19 +251,20 @@ def find_roles(
     return statistics.result(options, say)
 
 
-def with_names(table: RoleTable, model: Model, say: Say = _quiet) -> RoleTable:
-    """Return the model's table with its questions about names asked again, or for the first time.
+def with_prompts(table: RoleTable, model: Model, say: Say = _quiet) -> RoleTable:
+    """Return the model's table with the questions on the project's own prompts asked again, or for the first time.
 
     All answers get new verdicts, as of so many comparisons. What an answer has from its cases (`over_control`,
     `detectable_gap`, `follows`) stays corrected for as many as there were.
     """
-    named = list(map(count_cases, _of_names(model, Options(), say)))
-    others = [answer for answer in table.answers if answer.question.corpus != NAMES]
-    more = len(named) - (len(table.answers) - len(others))
+    asked_again = list(map(count_cases, _of_model(model, Options(), say)))
+    others = [answer for answer in table.answers if answer.kind not in ASKED_ALONE]
+    more = len(asked_again) - (len(table.answers) - len(others))
     n = table.n_comparisons + more * len(table.heads)
     answers = [with_verdicts(replace(answer, n_comparisons=n)) for answer in others]
-    answers += [answer for counts in named if (answer := score_question(counts, table.shape, n)) is not None]
-    corpora = {**table.corpora, **_builtin_corpora(named)}
+    scored = (score_question(counts, table.shape, n) for counts in asked_again)
+    answers += [answer for answer in scored if answer is not None]
+    corpora = {**table.corpora, **_builtin_corpora(asked_again)}
     return replace(table, n_comparisons=n, date=_today(), corpora=corpora, answers=tuple(answers))
 
 
@@ -253,15 +272,17 @@ def _today() -> str:
     return datetime.datetime.now(datetime.UTC).date().isoformat()
 
 
-def _of_names(model: Model, options: Options, say: Say) -> list[ScoredCases]:
-    """Return what a decoder's heads do with names; nothing of an encoder."""
-    if not model.info.is_causal:
-        return []
-    try:
-        return list(copying_cases(model, NAMES, options))
-    except InputError as flaw:
-        say(f"No name movers are looked for. {flaw}")
-        return []
+def _of_model(model: Model, options: Options, say: Say) -> list[ScoredCases]:
+    """Return the answers that need a model's inside, on texts of the project's own; of an encoder one."""
+    cases = list[ScoredCases]()
+    if not isinstance(model, TransformersModel):
+        cases += dormant_cases(model, BUILT_IN, options)
+    for ask, corpus, heads in OF_DECODERS if model.info.is_causal else ():
+        try:
+            cases += ask(model, corpus, options)
+        except InputError as flaw:
+            say(f"No {heads} are looked for. {flaw}")
+    return cases
 
 
 def _of_builtin(model: Model, known: set[str], options: Options) -> Iterator[ScoredCases]:
@@ -282,20 +303,30 @@ def _of_builtin(model: Model, known: set[str], options: Options) -> Iterator[Sco
         yield from choices.scored(BUILT_IN)
     yield from agreement_cases(model, BUILT_IN, options)
     rare, repeated = RareCollector(visibility), RepeatedCollector(visibility)
-    run((RareWord(each, tokenizer.encode(each.text)) for each in sentences if each.role == "rare"), rare)
+    run((RareWord(each, tree_of(each, tokenizer)) for each in sentences if each.role == "rare"), rare)
     yield from rare.scored(BUILT_IN)
     run(repeated_texts(model), repeated)
     yield from repeated.scored(BUILT_IN)
 
 
-def _builtin_corpora(asked: Sequence[QuestionCounts]) -> dict[str, Corpus]:
-    """Return what comes with the program: its sentences, and names where they were asked about."""
-    named = [round(float(counts.documents["n"].sum())) for counts in asked if counts.question.corpus == NAMES]
-    read = [(BUILT_IN, "the built-in sentences", builtin_path(), len(read_builtin()))]
-    read += [(NAMES, "the built-in names", asset("experiments.json"), n) for n in named[:1]]
+def _builtin_corpora(every_counts: Sequence[QuestionCounts]) -> dict[str, Corpus]:
+    """Return what comes with the program: its sentences, and the prompts that were asked."""
+    n_cases = {counts.question.corpus: round(float(counts.documents["n"].sum())) for counts in every_counts}
+    read = [(BUILT_IN, "the built-in sentences", [builtin_path()], len(read_builtin()))]
+    read += [
+        (key, title, [asset(file)] if file else [], n_cases[key])
+        for key, (title, file) in PROMPTS.items()
+        if key in n_cases
+    ]
     return {
-        key: Corpus(key, title, [file.name], [hashlib.sha256(file.read_bytes()).hexdigest()], n)
-        for key, title, file, n in read
+        key: Corpus(
+            key,
+            title,
+            [file.name for file in files],
+            [hashlib.sha256(file.read_bytes()).hexdigest() for file in files],
+            n,
+        )
+        for key, title, files, n in read
     }
 
 

@@ -56,7 +56,7 @@ class BuiltIn:
 
     @property
     def cluster(self) -> str:
-        """The same for sentences that say the same but for a word or two: they count as one."""
+        """A key shared by sentences that differ in a word or two: they count as one."""
         return self.pair or (self.choice.pair if self.choice and self.choice.pair else self.id)
 
     def tag(self, start: int, end: int) -> str:
@@ -70,7 +70,7 @@ class BuiltIn:
 
 
 def builtin_path() -> Path:
-    """Where the sentences lie unless a caller says otherwise."""
+    """Return the sentences' file."""
     return asset("sentences.json")
 
 
@@ -113,7 +113,7 @@ def _ends(text: str, ends: str) -> tuple[Span, Span]:
 
 
 def _found(text: str, word: str) -> Span:
-    """Where a word stands in a text: once, or with "#2" the second time."""
+    """Return where a word stands in a text: once, or with "#2" the second time."""
     form, _, number = word.partition("#")
     places, start = [], text.find(form)
     while start >= 0:
@@ -131,8 +131,8 @@ def tree_of(sentence: BuiltIn, tokenizer: Tokenizer) -> Tree:
     tokens = tokenizer.encode(sentence.text)
     heads, relations = [-1] * len(tokens.words), ["_"] * len(tokens.words)
     for relation, (dependent, head) in sentence.gold.items():
-        place = _word(tokens, dependent, sentence.id)
-        heads[place], relations[place] = _word(tokens, head, sentence.id), relation
+        place = word_at(tokens, dependent, sentence.id)
+        heads[place], relations[place] = word_at(tokens, head, sentence.id), relation
     words = tuple(sentence.text[word.start : word.end] for word in tokens.words)
     tags = tuple(sentence.tag(word.start, word.end) for word in tokens.words)
     gold = Sentence(words, tuple(heads), tuple(relations), sentence.text, 0, tags, pair=sentence.cluster)
@@ -142,17 +142,19 @@ def tree_of(sentence: BuiltIn, tokenizer: Tokenizer) -> Tree:
 def choices_of(sentences: Iterable[BuiltIn], is_causal: bool) -> Iterator[PronounCase]:
     """Yield the choices that the meaning alone decides. For a decoder those whose two versions differ after the
     pronoun alone are left out: the pronoun cannot have seen what decides them."""
-    known = [one for one in sentences if one.choice is not None and one.kind not in AGREEMENT]
+    known = [
+        sentence for sentence in sentences if sentence.choice is not None and sentence.kind not in AGREEMENT
+    ]
     before: dict[str, set[str]] = {}
-    for one in known:
-        before.setdefault(one.cluster, set()).add(one.text[: one.choice.pronoun[1]])  # type: ignore[union-attr]
-    for one in known:
-        if one.choice is not None and not (is_causal and len(before[one.cluster]) == 1):
-            yield one.choice
+    for sentence in known:
+        before.setdefault(sentence.cluster, set()).add(sentence.text[: sentence.choice.pronoun[1]])  # type: ignore[union-attr]
+    for sentence in known:
+        if sentence.choice is not None and not (is_causal and len(before[sentence.cluster]) == 1):
+            yield sentence.choice
 
 
-def _word(tokens: Tokens, span: Span, where: str) -> int:
-    """The last word that the span touches: in English the head of a span of several words."""
+def word_at(tokens: Tokens, span: Span, where: str) -> int:
+    """Return the last word that a span touches: in English the head of a span of several words."""
     touched = [i for i, word in enumerate(tokens.words) if word.start < span[1] and span[0] < word.end]
     if not touched:
         raise InputError(f"Sentence {where}: characters {span[0]} to {span[1]} are no word.")

@@ -37,9 +37,9 @@ class Units:
     start: Sequence[int]
     end: Sequence[int]
 
-    def distance(self, one: int, other: int) -> int:
+    def distance(self, unit: int, other: int) -> int:
         """Return how many places lie between two units; 0 for neighbouring characters or the same word."""
-        return max(self.start[one] - self.end[other], self.start[other] - self.end[one])
+        return max(self.start[unit] - self.end[other], self.start[other] - self.end[unit])
 
 
 class Case(NamedTuple):

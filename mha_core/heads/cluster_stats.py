@@ -33,8 +33,15 @@ class Gap:
 
 
 def bonferroni_z(n_comparisons: int) -> float:
-    """Return the standard errors that make 95 % sure when the best of so many is looked at (Bonferroni)."""
+    """Return the standard errors beyond which the best of so many is by a chance of 2.5 % (one-sided; Bonferroni)."""
     return NormalDist().inv_cdf(1 - 0.025 / max(n_comparisons, 1))
+
+
+def bonferroni_t(n_comparisons: int, documents: int) -> float:
+    """Return as many standard errors where these are estimated from so many documents (Student's t)."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(max(documents - 1, 1), 1 - 0.025 / max(n_comparisons, 1)))
 
 
 def wilson(hits: FloatArray | float, n: FloatArray | float) -> tuple[FloatArray, FloatArray]:

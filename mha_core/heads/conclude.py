@@ -25,7 +25,7 @@ from mha_core.heads.cluster_stats import (
 )
 from mha_core.heads.question_counts import QuestionCounts, count_cases
 from mha_core.heads.questions.base import POSITIONAL_KINDS, Question
-from mha_core.heads.verdict import GOLD, MIN_CASES, Evidence, Word, beyond_chance, judge
+from mha_core.heads.verdict import GOLD, MIN_CASES, THRESHOLDS, Evidence, Word, beyond_chance, judge
 
 FOLLOWS_GOLD, FOLLOWS_NONE = -1, -2
 
@@ -50,7 +50,7 @@ class QuestionResult:
 
     `score` with its 95 % interval `low`, `high`; `effective_n`: the effective sample size; `mass` on the target;
     `control` and the lower end of score minus control, `over_control`; `detectable_gap`: the gap to the strongest
-    baseline that n could have shown.
+    baseline that n could have shown; `repaired_error`: the standard error of the share of its errors that are repaired.
     `others`: the score from other words with the same features, by name.
 
     `n_baseline_wrong`: the cases in which the strongest baseline is wrong; `right_there`, `as_baseline_there`: how
@@ -75,6 +75,7 @@ class QuestionResult:
     high: FloatArray
     effective_n: FloatArray
     detectable_gap: FloatArray
+    repaired_error: FloatArray
     mass: FloatArray | None
     control: FloatArray | None
     over_control: FloatArray | None
@@ -112,6 +113,7 @@ class QuestionResult:
         """Return what there is to judge a head by."""
         follows, strongest = int(self.follows[head]), self.baselines[0]
         mass = self.score if self.mass is None else self.mass
+        names = {FOLLOWS_NONE: "", FOLLOWS_GOLD: GOLD}
         return Evidence(
             self.kind,
             float(self.score[head]),
@@ -123,11 +125,9 @@ class QuestionResult:
             None if self.control is None else float(self.control[head]),
             None if self.over_control is None else float(self.over_control[head]),
             float(self.detectable_gap[head]),
-            ""
-            if follows == FOLLOWS_NONE
-            else GOLD
-            if follows == FOLLOWS_GOLD
-            else self.baselines[follows].name,
+            names[follows] if follows in names else self.baselines[follows].name,
+            float(self.repaired_error[head]),
+            self.documents,
         )
 
     def verdict(self, head: Head) -> Word:
@@ -149,6 +149,7 @@ def score_question(
     hits[:, [each.middle for each in counts.baselines]] = n[:, None] * np.median(score)
     order = sorted(range(len(counts.baselines)), key=lambda i: -hits[:, i].sum())
     strongest = order[0]
+    lead, errors = right - hits[:, strongest, None], n - hits[:, strongest]
     low, high = intervals(right, n)
     control, over_control = _control(counts, n_comparisons)
     right_there, as_baseline_there, n_wrong = _where_wrong(counts, strongest)
@@ -157,7 +158,7 @@ def score_question(
     def place(flat: int) -> Head:
         return int(flat) // shape[1], int(flat) % shape[1]
 
-    def square(values: FloatArray | None) -> FloatArray | None:
+    def optional(values: FloatArray | None) -> FloatArray | None:
         return None if values is None else np.asarray(values, dtype=np.float64).reshape(shape)
 
     ends = intervals(selection.answers, n)
@@ -177,18 +178,17 @@ def score_question(
         low=low.reshape(shape),
         high=high.reshape(shape),
         effective_n=effective(right, n, binary=counts.binary).reshape(shape),
-        detectable_gap=detectable(standard_error(right - hits[:, strongest, None], n), n_comparisons).reshape(
-            shape
-        ),
-        mass=square(whole["mass"][0] / n.sum() if counts.has_mass else None),
-        control=square(control),
-        over_control=square(over_control),
+        detectable_gap=detectable(standard_error(lead, n), n_comparisons).reshape(shape),
+        repaired_error=(standard_error(lead, errors) if errors.any() else 0 * score).reshape(shape),
+        mass=optional(whole["mass"][0] / n.sum() if counts.has_mass else None),
+        control=optional(control),
+        over_control=optional(over_control),
         others={name: _mean_of_known(counts, name).reshape(shape) for name in counts.others},
         n_baseline_wrong=n_wrong,
-        right_there=square(right_there),
-        as_baseline_there=square(as_baseline_there),
+        right_there=optional(right_there),
+        as_baseline_there=optional(as_baseline_there),
         n_all_wrong=n_all_wrong,
-        right_where_all_wrong=square(
+        right_where_all_wrong=optional(
             mean_of(documents["hard"], documents["hard_n"]) if n_all_wrong else None
         ),
         chance=float(whole["chance"][0]) / n_all_wrong if n_all_wrong else 0.0,
@@ -234,26 +234,32 @@ def _followed_answer(counts: QuestionCounts, strongest_first: list[int], n_compa
     """Return which answer each head gives where baselines and the right answer differ, (head,).
 
     FOLLOWS_GOLD: where all baselines are wrong it is right beyond chance by distance (Bonferroni), and where the
-    strongest is wrong it is right more often than it agrees with it. Else the rank of the baseline it agrees with
-    most, if more than with the right answer (Bonferroni). Each needs MIN_CASES cases.
+    strongest is wrong it is right more often than it agrees with it. Of two candidates some baseline always chooses the
+    right one: there, where any of them is wrong, it is right more often than it agrees with it (Bonferroni). Else the
+    rank of the baseline it agrees with most, if more than with the right answer (Bonferroni). Each needs MIN_CASES
+    cases.
     """
-    n_heads = counts.documents["right"].shape[-1]
+    n_heads, z = counts.documents["right"].shape[-1], bonferroni_z(n_comparisons)
     follows, most = np.full(n_heads, FOLLOWS_NONE), np.zeros(n_heads)
     if counts.question.kind in POSITIONAL_KINDS:
         return follows
     same = _mean_of_known(counts, "same")  # (baseline, head)
+    leads = [_lead_of_right_answer(counts, baseline) for baseline in strongest_first]
+    known = [each for each in leads if each is not None]
     for rank, baseline in enumerate(strongest_first):
-        lead, error = _lead_of_right_answer(counts, baseline)
-        if lead is not None:
-            is_followed = (lead < -bonferroni_z(n_comparisons) * error) & (same[baseline] > most)
+        if (each := leads[rank]) is not None:
+            is_followed = (each[0] < -z * each[1]) & (same[baseline] > most)
             follows[is_followed], most[is_followed] = rank, same[baseline][is_followed]
-    lead, error = _lead_of_right_answer(counts, strongest_first[0])
     right, n = counts.documents["hard"], counts.documents["hard_n"]
-    if lead is not None and n.sum() >= MIN_CASES:
+    if leads[0] is None:
+        return follows
+    if THRESHOLDS[counts.question.kind].coin:
+        follows[np.all([lead > z * error for lead, error in known], axis=0)] = FOLLOWS_GOLD
+    elif n.sum() >= MIN_CASES:
         chance = _chance_by_distance(counts, float(counts.whole["chance"][0]) / n.sum())
         per_head = zip(mean_of(right, n).tolist(), effective(right, n).tolist(), chance.tolist(), strict=True)
         beats_chance = np.array([beyond_chance(*head, n_comparisons) for head in per_head])
-        follows[beats_chance & (lead > Z_95 * error)] = FOLLOWS_GOLD
+        follows[beats_chance & (leads[0][0] > Z_95 * leads[0][1])] = FOLLOWS_GOLD
     return follows
 
 
@@ -266,11 +272,8 @@ def _chance_by_distance(counts: QuestionCounts, blind: float) -> FloatArray:
     return chance
 
 
-def _lead_of_right_answer(counts: QuestionCounts, baseline: int) -> tuple[FloatArray | None, FloatArray]:
+def _lead_of_right_answer(counts: QuestionCounts, baseline: int) -> tuple[FloatArray, FloatArray] | None:
     """Return how much more often heads give the right answer than a baseline's where that is wrong, and the standard
     error, (head,); None where there are too few such cases."""
-    n = counts.documents["lead_n"][:, baseline]
-    if n.sum() < MIN_CASES:
-        return None, np.zeros(0)
-    lead = counts.documents["lead"][:, baseline]
-    return mean_of(lead, n), standard_error(lead, n)
+    lead, n = counts.documents["lead"][:, baseline], counts.documents["lead_n"][:, baseline]
+    return (mean_of(lead, n), standard_error(lead, n)) if n.sum() >= MIN_CASES else None

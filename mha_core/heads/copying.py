@@ -43,8 +43,8 @@ def copying_scores(
     import pandas as pd
 
     rows = list[dict[str, float]]()
-    for layer, found in enumerate(copies(words, model, weights=weights, first=first, seed=seed), 1):
-        for head, (copied, suppressed) in enumerate(found.double().mean(-1).T.tolist(), 1):
+    for layer, shares in enumerate(copies(words, model, weights=weights, first=first, seed=seed), 1):
+        for head, (copied, suppressed) in enumerate(shares.double().mean(-1).T.tolist(), 1):
             rows.append({"layer": layer, "head": head, "copying": copied, "negative_copying": suppressed})
     return pd.DataFrame(rows)
 
@@ -52,26 +52,36 @@ def copying_scores(
 def copies(
     words: Sequence[str], model: Model, *, weights: Weights = "own", first: str = FIRST, seed: int = 0
 ) -> Iterator[Tensor]:
-    """Yield for each layer which tokens its heads copy, and which they suppress: (2, head, token), true or false.
+    """Yield for each layer the tokens that its heads copy, and those that they suppress: (2, head, token), Boolean.
 
     All else as in `copying_scores`.
     """
-    check_model(model)
-    if isinstance(words, str) or not words:
-        raise InputError("Copying takes a list of words, each one token; give at least one.")
-    if weights not in ("own", "random", "shuffled"):
-        raise InputError(f"Weights can be own, random or shuffled, not '{str(weights)[:40]}'.")
-    model = at_least_float32(model)
-    ids, unembedding = [token_of(word, model) for word in words], next_matrix(model)
+    ids, model = _checked_ids(words, model, weights), at_least_float32(model)
+    unembedding = next_matrix(model)
+    with torch.inference_mode(), plain_numbers():
+        known = torch.tensor(model.tokenizer.identities, device=model.device)
+        unembedding = unembedding if len(known) == len(unembedding) else unembedding[known]
+        own = torch.searchsorted(known, torch.tensor(ids, device=model.device)).repeat(model.n_heads)
+    for written in written_about(words, model, weights=weights, first=first, seed=seed):
+        with torch.inference_mode(), plain_numbers():
+            ranks = _ranks(written.flatten(0, 1), unembedding, own)
+        yield ranks.view(2, model.n_heads, -1) < AMONG
+
+
+def written_about(
+    words: Sequence[str], model: Model, *, weights: Weights = "own", first: str = FIRST, seed: int = 0
+) -> Iterator[Tensor]:
+    """Yield for each layer what its heads write about tokens, with the final norm's gain, (head, token, d_model).
+
+    All else as in `copying_scores`.
+    """
+    ids, model = _checked_ids(words, model, weights), at_least_float32(model)
     generator = torch.Generator().manual_seed(seed)
     order = torch.arange(model.n_layers * model.n_heads)
     if weights == "shuffled":
         ring = order[torch.randperm(len(order), generator=generator)]
         order = torch.empty_like(order).scatter_(0, ring, ring.roll(1))  # no head keeps its own
     with torch.inference_mode(), plain_numbers():
-        there = torch.tensor(model.tokenizer.identities, device=model.device)
-        unembedding = unembedding if len(there) == len(unembedding) else unembedding[there]
-        own = torch.searchsorted(there, torch.tensor(ids, device=model.device)).repeat(model.n_heads)
         states = _after_layer_1(ids, token_of(first, model), model)
     for layer, outputs in enumerate(order.view(model.n_layers, -1).tolist()):
         check_interrupt()
@@ -82,18 +92,28 @@ def copies(
                 if weights == "random":
                     W_v, W_o = (torch.randn(W.shape, generator=generator).to(W) * W.std() for W in (W_v, W_o))
                 written.append(read @ W_v.T @ W_o.T)
-            ranks = _ranks(_gained(torch.cat(written), model), unembedding, own)
-        yield ranks.view(2, model.n_heads, -1) < AMONG
+            yield _gained(torch.stack(written), model)
+
+
+def _checked_ids(words: Sequence[str], model: Model, weights: Weights) -> list[int]:
+    """Return the tokens' ids. Raises InputError as `copying_scores` does."""
+    check_model(model)
+    next_matrix(model)
+    if isinstance(words, str) or not words:
+        raise InputError("Copying takes a list of words, each one token; give at least one.")
+    if weights not in ("own", "random", "shuffled"):
+        raise InputError(f"Weights can be own, random or shuffled, not '{str(weights)[:40]}'.")
+    return [token_of(word, model) for word in words]
 
 
 def _after_layer_1(ids: Sequence[int], first: int, model: Model) -> Tensor:
-    """The states (token, d_model) that layer 1 makes of tokens behind a first one."""
+    """Return the states (token, d_model) that layer 1 makes of tokens behind a first one."""
     batch = torch.tensor([[first, identity] for identity in ids], device=model.device)
     return next(iter(model.encoder.steps(batch, need_weights=False))).hidden[:, 1]
 
 
 def _matrices(model: Model, head: tuple[int, int], writer: tuple[int, int]) -> tuple[Tensor, Tensor]:
-    """W_v (d_v, d_model) of one head and W_o (d_model, d_v) of another, or the same."""
+    """Return W_v (d_v, d_model) of one head and W_o (d_model, d_v) of another, or the same."""
     values, outputs = (model.encoder.layer(layer).attention for layer, _ in (head, writer))
     kv_head = head[1] * values.n_kv_heads // values.n_heads
     W_v = values.W_v.weight.view(values.n_kv_heads, -1, values.d_model)[kv_head]
@@ -101,7 +121,7 @@ def _matrices(model: Model, head: tuple[int, int], writer: tuple[int, int]) -> t
 
 
 def _gained(written: Tensor, model: Model) -> Tensor:
-    """What a head wrote with the final norm's gain, without its scale, which leaves every order as it is."""
+    """Return what a head wrote with the final norm's gain, without its scale, which leaves every order as it is."""
     norm = norm_before(model, model.n_layers)
     if norm is None:
         return written
@@ -111,12 +131,12 @@ def _gained(written: Tensor, model: Model) -> Tensor:
 
 
 def _ranks(written: Tensor, unembedding: Tensor, own: Tensor) -> Tensor:
-    """How many other logits are no smaller than that of each token itself, and how many no larger, (2, token): a head
-    that writes nothing neither copies nor suppresses."""
-    found = list[Tensor]()
+    """Count the other logits no smaller than that of each token itself, and those no larger, (2, token): a head that
+    writes nothing neither copies nor suppresses."""
+    ranks = list[Tensor]()
     at_once = max(1, MAX_SCORES // len(unembedding))
     for start in range(0, len(own), at_once):
         logits = written[start : start + at_once] @ unembedding.T
         itself = logits.gather(1, own[start : start + at_once, None])
-        found.append(torch.stack(((logits >= itself).sum(1), (logits <= itself).sum(1))) - 1)
-    return torch.cat(found, dim=1)
+        ranks.append(torch.stack(((logits >= itself).sum(1), (logits <= itself).sum(1))) - 1)
+    return torch.cat(ranks, dim=1)

@@ -119,7 +119,7 @@ class CorpusCounts:
                 if questions.fits:
                     yield from self._fitted(questions, corpus)
                 else:
-                    n = {key: 1 for of, key in self.counted if of == corpus}
+                    n = {key: 1 for name, key in self.counted if name == corpus}
                     yield from (self.counted[corpus, key] for key in questions.order(n))
 
     def _fitted(self, questions: QuestionSet, corpus: str) -> Iterator[QuestionCounts]:

@@ -25,8 +25,8 @@ def link_kind(
 
     `special`: the role of the unit that is looked at if it is an inserted one ("begin", "separator").
     """
-    found = _asked(units, query, key, special)
-    return next((name for name in found if name in known), None)
+    names = _asked(units, query, key, special)
+    return next((name for name in names if name in known), None)
 
 
 def _asked(units: Sequence[Unit], query: int, key: int, special: str | None) -> list[str]:
@@ -39,16 +39,16 @@ def _asked(units: Sequence[Unit], query: int, key: int, special: str | None) -> 
         units[query].segment == units[key].segment
     )  # how far apart two texts stand is nobody's question
     ahead, near = key > query, together and abs(key - query) <= FAR
-    found = []
+    names = []
     if looks == seen and not ahead and key != query and looks.isalpha() and looks not in FUNCTION_WORDS:
-        found.append("copy")
+        names.append("copy")
     if looks in OWNERS and seen not in CLOSED and ahead and near:
-        found.append("nmod:poss")
+        names.append("nmod:poss")
     if looks in REFERRING and seen not in CLOSED and not ahead and query - key > 1 and seen.isalpha():
-        found.append("antecedent")
+        names.append("antecedent")
     for words, name in ((DETERMINERS, "det"), (PREPOSITIONS, "case")):
         if looks in words and seen not in CLOSED and ahead and near:
-            found.append(name)
+            names.append(name)
         if seen in words and looks not in CLOSED and not ahead and near:
-            found.append(f"{name}:back")
-    return [*found, STEPS.get(key - query, "") if together else ""]
+            names.append(f"{name}:back")
+    return [*names, STEPS.get(key - query, "") if together else ""]

@@ -20,15 +20,15 @@ RAW_WEIGHTS = {
 
 def unread(record: AttentionRecord) -> tuple[str, ...]:
     """Say where the model did not read what was written: a text that was cut, tokens that its vocabulary lacks."""
-    said = []
+    sentences = []
     if cut := record.tokens.n_cut:
         most = record.model.max_tokens
         left = count_noun(cut, "token", ("is", "are"))
-        said.append(f"The text was cut: the model reads {most} tokens at most, so {left} left out.")
+        sentences.append(f"The text was cut: the model reads {most} tokens at most, so {left} left out.")
     if unknown := [piece.text for piece in record.tokens.pieces if piece.role == "unknown"]:
         lacks = count_noun(len(unknown), "token", ("is", "are"))
-        said.append(f"{lacks} not in the model's vocabulary: the model sees only `{unknown[0]}` there.")
-    return tuple(said)
+        sentences.append(f"{lacks} not in the model's vocabulary: the model sees only `{unknown[0]}` there.")
+    return tuple(sentences)
 
 
 def untrained(record: AttentionRecord) -> str:

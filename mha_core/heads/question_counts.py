@@ -14,6 +14,7 @@ import numpy.typing as npt
 from mha_core.arrays import FloatArray, IntArray
 from mha_core.heads.cases import ScoredCases
 from mha_core.heads.questions.base import POSITIONAL_KINDS, Question
+from mha_core.heads.verdict import MIN_CASES, min_errors
 
 STEP = 1 << 24
 # A relation has eighty questions beside it, each with sums of every head for every document; pronouns have four.
@@ -99,10 +100,14 @@ class QuestionCounts:
         sums = {name: getattr(self, name) + getattr(other, name) for name in ("documents", "steps", "whole")}
         return replace(self, **sums)
 
-    @property
-    def is_in_both_halves(self) -> bool:
-        """Whether both halves have a case."""
-        return bool(self.documents["n"].sum(0).all())
+    def is_answerable(self, n_comparisons: int) -> bool:
+        """Return whether both halves have a case, and a perfect head could be told from every baseline, were n enough.
+
+        Where a baseline leaves too few errors, no head could.
+        """
+        n = self.documents["n"].sum(0)
+        n_errors = n.sum() - self.documents["hits"].sum(0).max(initial=0)
+        return bool(n.all() and (n_errors >= min_errors(n_comparisons) or n.sum() < MIN_CASES))
 
 
 def count_cases(cases: ScoredCases) -> QuestionCounts:

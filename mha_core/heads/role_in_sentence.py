@@ -36,11 +36,11 @@ def usually(
     return f"{head_text(table, head)} {here}".strip()
 
 
-def _looks(word: str, at: str, step: int | None) -> str:
+def _looks(word: str, key: str, step: int | None) -> str:
     if step == 0:
         return f"`{word}` looks at itself"
-    way = "" if step is None else "back " if step < 0 else "ahead "
-    return f"`{word}` looks {way}at `{at}`"
+    side = "" if step is None else "back " if step < 0 else "ahead "
+    return f"`{word}` looks {side}at `{key}`"
 
 
 def in_this_sentence(record: AttentionRecord, head: Head, role: Role) -> str:

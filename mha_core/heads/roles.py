@@ -26,8 +26,8 @@ PART_OF = {
 
 # What a head does comes before where its attention lies (Clark et al. 2019, section 3.2), a place before all.
 NAMED_BY = (
-    "previous", "next", "self", "induction", "mover", "suppression", "duplicate", "agreement", "coreference",
-    "syntactic", "semantic", "rare", "sink", "diffuse",
+    "previous", "next", "self", "induction", "mover", "suppression", "retrieval", "successor", "duplicate", "agreement",
+    "coreference", "syntactic", "semantic", "rare", "dormant", "sink", "diffuse",
 )  # fmt: skip
 
 
@@ -35,9 +35,8 @@ NAMED_BY = (
 class Role:
     """What a head does, told by one question: `has` it the role, or is it only described by it?
 
-    `kind` is a key of KINDS, `name` the standard name ("syntactic head (det)"), `does` completes "Usually ...". `score`
-    in `n` cases beside the strongest `baseline` and its score; `mass` on the target; `corpus` in words; `kinds`: every
-    kind of role that the head has, its own first.
+    `kind` is a key of KINDS, `name` the standard name ("syntactic head (det)"), `does` completes "Usually ...";
+    `kinds`: every kind of role that the head has, its own first.
     """
 
     question: str
@@ -45,23 +44,7 @@ class Role:
     name: str
     does: str
     has: bool
-    score: float
-    n: int
-    baseline: str
-    baseline_score: float
-    mass: float
-    corpus: str
     kinds: tuple[str, ...] = ()
-
-    @property
-    def evidence(self) -> str:
-        """The numbers in one sentence."""
-        if self.kind == "sink":
-            return f"{self.mass:.0%} of its attention lies there ({self.baseline_score:.0%} by chance)."
-        if self.kind == "diffuse":
-            return f"{self.score:.0%} of the possible entropy ({self.baseline}: {self.baseline_score:.0%})."
-        said = f"{self.score:.0%} of {self.n:,} cases; "
-        return said + f"{self.baseline}: {self.baseline_score:.0%}."
 
 
 def roles_held(table: "RoleTable", head: Head) -> "tuple[Role, ...]":
@@ -80,9 +63,11 @@ def role_of(table: "RoleTable", head: Head) -> Role | None:
 
 
 def description_of(table: "RoleTable", head: Head) -> Role | None:
-    """Return what a head is described by where it has no role: a weak one, what it tracks, or the rule it follows."""
-    for answer in answers_of(table, head, ("weak", "tracks", "rule")):
-        return role_by(table, answer, head)
+    """Return what a head is described by where it has no role: what it almost does or tracks in most cases, else the
+    rule it follows."""
+    for words in (("slight", "weak", "tracks"), ("rule",)):
+        if answers := answers_of(table, head, words):
+            return role_by(table, max(answers, key=lambda each: each.n * float(each.score[head])), head)
     return None
 
 
@@ -128,30 +113,19 @@ def role_by(table: "RoleTable", answer: "QuestionResult", head: Head) -> Role:
     name, does = KIND_OF[answer.kind].name, question.does
     if question.relation:
         name += f" ({question.relation})"
-    if word == "weak":
-        name = f"weak {name}"
+    if word == "role" and question.kind == "sink" and "dormant" in table.by_key:
+        name = name if table.by_key["dormant"].word[head] == "role" else "active sink head"
+    elif word in ("slight", "weak"):
+        name = f"{word} {name}"
     elif word == "tracks":
         name = f"{question.title}, weaker than a rule"
     elif word == "rule":
         name = does = _following(question, answer.baselines[int(answer.follows[head])].does)
-    mass = answer.score if answer.mass is None else answer.mass
-    return Role(
-        question.key,
-        answer.kind,
-        name,
-        does,
-        word == "role",
-        float(answer.score[head]),
-        answer.n,
-        answer.baselines[0].name,
-        answer.baselines[0].score,
-        float(mass[head]),
-        table.corpus_of(answer),
-    )
+    return Role(question.key, answer.kind, name, does, word == "role")
 
 
 def _following(question: Question, does: str) -> str:
-    """What a head does that follows a rule, which names a word to look at."""
+    """Return what a head does that follows a rule, which names a word to look at."""
     if question.kind not in ("coreference", "agreement"):
         return f"often looks at {does}"
     if question.key.endswith(BACK):

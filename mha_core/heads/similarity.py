@@ -35,8 +35,8 @@ class SimilarityCollector:
 
     def distance(self) -> FloatArray:
         """Return the mean distances so far, (head, head), in nats; heads layer by layer."""
-        found: FloatArray = self.total / max(self.n_texts, 1)
-        return found
+        mean: FloatArray = self.total / max(self.n_texts, 1)
+        return mean
 
     def to_frame(self) -> "pd.DataFrame":
         """Return one row a head: its cluster, its place on a plane, its nearest head, and its distance from each.
@@ -73,18 +73,18 @@ def js_divergence(weights: FloatArray, visibility: Visibility = EVERYTHING) -> F
     heads, rows, _ = weights.shape
     weights = np.ascontiguousarray(weights[:, visibility.mask(rows).any(0)])
     own = np.array([float((row * _safe_log(row)).sum()) for row in weights])
-    found = np.zeros((heads, heads))
+    divergence = np.zeros((heads, heads))
     step = max(1, MAX_CELLS // weights[0].size)
     for i in range(heads):
         for start in range(i + 1, heads, step):
             others = slice(start, min(start + step, heads))
             mixed = (weights[others] + weights[i]) / 2
-            found[i, others] = (own[i] + own[others]) / 2 - (mixed * _safe_log(mixed)).sum(-1)
-    found = np.maximum(found, 0.0) / rows
-    distances: FloatArray = found + found.T
+            divergence[i, others] = (own[i] + own[others]) / 2 - (mixed * _safe_log(mixed)).sum(-1)
+    divergence = np.maximum(divergence, 0.0) / rows
+    distances: FloatArray = divergence + divergence.T
     return distances
 
 
 def _safe_log(a: FloatArray) -> FloatArray:
-    found: FloatArray = np.log(np.maximum(a, np.float32(1e-30)))
-    return found
+    logs: FloatArray = np.log(np.maximum(a, np.float32(1e-30)))
+    return logs

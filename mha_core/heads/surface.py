@@ -1,10 +1,11 @@
-"""What can be seen of two names without reading, and a logistic model of it: the strongest rule for pronouns.
+"""Two names seen without reading: surface features, and the models of them that stand beside heads for pronouns.
 
-In: pronouns with two names each. Out: features of the first name minus those of the second, and for every fold the
-weights that are fitted on all others.
+In: pronouns with two names each. Out: for every fold a model that is fitted on all others. Folds are drawn by document.
 """
 
 import re
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -13,8 +14,12 @@ from mha_core.heads.cluster_stats import group_of
 from mha_core.heads.corpora import PronounCase, Span
 from mha_core.heads.word_weights import BoolArray
 
-SURFACE = "a logistic model of twelve surface features"
 FOLDS = 10
+FEATURES = (
+    "stands before the pronoun", "words between (log)", "words between (log), if it stands before",
+    "sentences between", "in the same sentence", "mentions (log)", "mentioned more than once", "words of the name",
+    "among the first three words of a sentence", "possessive", "before a comma", "place in the text",
+)  # fmt: skip
 
 
 def mentions(text: str, name: str) -> int:
@@ -23,15 +28,14 @@ def mentions(text: str, name: str) -> int:
 
 
 def fold_of(case: PronounCase) -> int:
-    """Return the fold of a text, 0 to FOLDS - 1; both texts of a minimal pair have the same."""
-    return group_of(case.pair or case.text) % FOLDS
+    """Return the fold of a document, 0 to FOLDS - 1; both texts of a minimal pair have the same."""
+    return group_of(case.source) % FOLDS
 
 
 def surface(case: PronounCase) -> FloatArray:
-    """Return the twelve features of A minus those of B."""
+    """Return the FEATURES of both names and their differences, as seen from each name: (2, 36)."""
     a, b = (np.array(_features(case, span)) for span in case.candidates)
-    difference: FloatArray = a - b
-    return difference
+    return np.array([np.concatenate([a, b, a - b]), np.concatenate([b, a, b - a])])
 
 
 def _features(case: PronounCase, span: Span) -> tuple[float, ...]:
@@ -56,20 +60,36 @@ def _features(case: PronounCase, span: Span) -> tuple[float, ...]:
     )
 
 
-def fold_weights(features: FloatArray, second_is_right: BoolArray, folds: IntArray) -> dict[int, FloatArray]:
-    """Return by fold the weights (feature,) of a logistic model fitted on features (case, feature) of all others.
-
-    A positive sum chooses the first name. There is no constant, since the order of the names means nothing. A fold is
-    left out where the others have one answer alone.
-    """
+def logistic_model() -> Any:
+    """Return a logistic model of the differences. It has no constant, since the order of the names means nothing."""
     from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-    scale = np.sqrt((features**2).mean(0))
-    scale = np.where(scale > 0, scale, 1.0)
-    weights = {}
+    differences = FunctionTransformer(lambda views: views[:, -len(FEATURES) :])
+    # Each case is seen from both names, so half the weight gives the fit on each seen once.
+    model = LogisticRegression(C=0.5, fit_intercept=False, tol=1e-10, max_iter=1000)
+    return make_pipeline(differences, StandardScaler(), model)
+
+
+def boosted_trees() -> Any:
+    """Return scikit-learn's histogram gradient boosting as it is, of both names' features and their differences."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    return HistGradientBoostingClassifier(random_state=0)
+
+
+def fit_folds(
+    make: Callable[[], Any], views: FloatArray, first_is_right: BoolArray, folds: Sequence[int] | IntArray
+) -> dict[int, Any]:
+    """Return by fold a model fitted on the views (case, 2, feature) of all others, each case seen from both names.
+
+    A fold is left out where the others have one answer alone.
+    """
+    models = {}
     for fold in range(FOLDS):
-        rest = folds != fold
-        if len(np.unique(second_is_right[rest])) == 2:
-            model = LogisticRegression(fit_intercept=False, tol=1e-10, max_iter=1000)
-            weights[fold] = model.fit(features[rest] / scale, ~second_is_right[rest]).coef_[0] / scale
-    return weights
+        rest = np.asarray(folds) != fold
+        if len(np.unique(first_is_right[rest])) == 2:
+            seen = np.concatenate([views[rest, 0], views[rest, 1]])
+            models[fold] = make().fit(seen, np.concatenate([first_is_right[rest], ~first_is_right[rest]]))
+    return models

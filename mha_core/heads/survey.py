@@ -80,7 +80,7 @@ class StreamSummary:
 
 
 def was_cut(item: HasTokens) -> bool:
-    """Whether the model reads only a part of the text."""
+    """Return whether the model reads only a part of the text."""
     return item.tokens.n_cut > 0 or bool(getattr(item, "is_cut", False))
 
 
@@ -106,10 +106,10 @@ def stream_corpus(
             n_cut += was_cut(item)
             if options.stop and options.stop():
                 return StreamSummary(done, stopped=True, n_cut=n_cut)
-        now = time.monotonic()
-        if options.progress and now - reported >= REPORT_EVERY:
-            options.progress(_progress(options.before + done, ahead, now - started, options))
-            reported = now
+        time_now = time.monotonic()
+        if options.progress and time_now - reported >= REPORT_EVERY:
+            options.progress(_progress(options.before + done, ahead, time_now - started, options))
+            reported = time_now
     if options.progress and (options.fraction is None or options.fraction() >= 1):
         options.progress(Progress(options.before + done, time.monotonic() - started, 1.0, 0.0))
     return StreamSummary(done, stopped=False, n_cut=n_cut)
@@ -178,7 +178,7 @@ def _windows(items: Iterable[HasTokens]) -> Iterator[list[HasTokens]]:
 
 
 def _progress(done: int, ahead: int, seconds: float, options: Options) -> Progress:
-    """What has been read but waits in the batch counts as not yet done."""
+    """Return the progress: what has been read but waits in the batch counts as not yet done."""
     read = options.fraction() if options.fraction else None
     if options.limit and (read is None or options.limit * read < done + ahead):
         read = (done + ahead) / options.limit

@@ -16,7 +16,7 @@ import numpy as np
 
 from mha_core.display_names import Head, head_name
 from mha_core.errors import InputError
-from mha_core.heads.cluster_stats import Gap
+from mha_core.heads.cluster_stats import Z_95, Gap
 from mha_core.heads.conclude import BaselineScore, QuestionResult
 from mha_core.heads.questions.base import KIND_OF, Question
 from mha_core.heads.verdict import WORDS
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DIGITS = 6  # four would be rounded once more where tenths of a percent are written
-FORMAT = 1
+FORMAT = 2
 Row = dict[str, Any]
 
 
@@ -127,7 +127,7 @@ def _columns(table: RoleTable, answer: QuestionResult) -> dict[str, Any]:
 
     held_out = nothing.copy()
     held_out[int(answer.score.argmax())] = answer.held_out
-    followed = [answer.evidence(head).follows for head in table.heads]
+    evidence = [answer.evidence(head) for head in table.heads]
     return {
         "model": table.model,
         "weights": "trained" if table.trained else f"random, seed {table.seed}",
@@ -144,6 +144,8 @@ def _columns(table: RoleTable, answer: QuestionResult) -> dict[str, Any]:
         "baseline_score": strongest.score,
         "control": flat(answer.control),
         "held_out": held_out,
+        "repaired": [each.repaired for each in evidence],
+        "repaired_low": [each.repaired - Z_95 * each.error for each in evidence],
         "detectable_gap": flat(answer.detectable_gap),
         "n_baseline_wrong": answer.n_baseline_wrong,
         "right_there": flat(answer.right_there),
@@ -151,7 +153,7 @@ def _columns(table: RoleTable, answer: QuestionResult) -> dict[str, Any]:
         "n_all_wrong": answer.n_all_wrong,
         "right_where_all_wrong": flat(answer.right_where_all_wrong),
         "chance_there": answer.chance,
-        "follows": followed,
+        "follows": [each.follows for each in evidence],
         "verdict": answer.word.ravel(),
         "head_verdict": [head_text(table, head) for head in table.heads],
     }
@@ -178,8 +180,8 @@ def packed(table: RoleTable) -> Row:
 # Fields of a result by their names in the file.
 ARRAYS = {
     "score": "score", "low": "low", "high": "high", "effective": "effective_n", "reach": "detectable_gap",
-    "mass": "mass", "control": "control", "over_control": "over_control", "gold": "right_there",
-    "rule": "as_baseline_there", "hard": "right_where_all_wrong",
+    "repair": "repaired_error", "mass": "mass", "control": "control", "over_control": "over_control",
+    "gold": "right_there", "rule": "as_baseline_there", "hard": "right_where_all_wrong",
 }  # fmt: skip
 NUMBERS = ("n", "documents", "n_comparisons", "n_baseline_wrong", "n_all_wrong", "chance")
 
@@ -211,7 +213,9 @@ def _list(values: np.ndarray) -> list[float | None]:
 
 
 def unpacked(data: Row) -> RoleTable:
-    """Return the table as it was written."""
+    """Return the table as it was written. Raises ValueError for one of another format."""
+    if data["format"] != FORMAT:
+        raise ValueError("format")
     shape = (data["shape"][0], data["shape"][1])
     return RoleTable(
         **{name: data[name] for name in ("model", "digest", "trained", "seed", "command", "date")},

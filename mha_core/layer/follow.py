@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mha_core.engine.layer_activations import LayerActivations
-from mha_core.layer.rotation import turned
+from mha_core.layer.rotation import rotate_vector
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def one_token(run: LayerActivations, head: int, query: int) -> np.ndarray:
     if sizes.b_q is not None:
         q = q + sizes.b_q[head]
     if run.rotary is not None:
-        q = turned(run.rotary, q, query)
+        q = rotate_vector(run.rotary, q, query)
     scores = np.array([np.dot(q, key) / run.divisor for key in run.k[kv]])
     for edit in run.edits.scores:
         if (edit.head, edit.query) == (head, query):

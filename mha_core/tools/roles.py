@@ -1,18 +1,28 @@
 """Make the shipped table of a model's heads: `python -m mha_core.tools.roles MODEL FILE ...`.
 
 FILES are the treebank and the parts of GAP, which are not part of the program. Trained and untrained weights are asked
-the same; the result is written to `assets/roles`. Without files only the questions about names are asked again, which
-takes minutes, and put into the shipped table.
+the same, a decoder's random weights only the smallest part of GAP; the result is written to `assets/roles`, and what
+MiniLM does on GAP's validation part alone to `assets/lesson`. What every head did in a file is kept in `--keep`: after
+a change of baselines or verdicts alone the tables are made again from there, in minutes. Without files only the
+questions on the project's own prompts are asked again and put into the shipped table.
 """
 
 import argparse
+import json
 import sys
 from dataclasses import replace
 from pathlib import Path
 
-from mha_core.heads.build_role_table import find_roles, with_names
+from mha_core.heads.build_role_table import KNOWN, RoleStatistics, find_roles, with_prompts
+from mha_core.heads.part_files import compute_part, read_part
 from mha_core.heads.table import RoleTable, read_roles, roles_file, write_roles
 from mha_core.models.load import load_model
+from mha_core.models.model import Model
+from mha_core.models.model_list import EMBEDDED
+from mha_core.resources import asset
+
+FEW = "GAP, validation"
+DIGITS = 6
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -20,20 +30,75 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("model", help="a name of the model list")
     parser.add_argument("files", type=Path, nargs="*", metavar="FILE")
+    parser.add_argument(
+        "--keep", type=Path, default=Path("out/evidence"), help="folder of what heads did in each file"
+    )
     args = parser.parse_args(arguments)
-    trained, untrained = (_table(args.model, args.files, is_trained) for is_trained in (True, False))
+    if not args.files:
+        trained, untrained = (_with_prompts(args.model, is_trained) for is_trained in (True, False))
+    else:
+        trained, untrained = (
+            _table(args.model, args.files, is_trained, args.keep) for is_trained in (True, False)
+        )
     write_roles(replace(trained, untrained=untrained), roles_file(args.model))
 
 
-def _table(name: str, files: list[Path], is_trained: bool) -> RoleTable:
-    """All questions, or the shipped table with those about names."""
-    model, shipped = load_model(name, trained=is_trained), read_roles(name)
-    if files:
-        return find_roles(model, files, say=_say)
-    shipped = shipped if is_trained else shipped and shipped.untrained
-    if shipped is None:
+def _table(name: str, files: list[Path], is_trained: bool, keep: Path) -> RoleTable:
+    """Return the answers to all questions, each file's part computed unless it is kept."""
+    options = {"model": name} if is_trained else {"model": name, "trained": False}
+    model = load_model(name, trained=is_trained)
+    if not is_trained and model.info.is_causal:
+        files = [files[0], min(files[1:], key=lambda file: file.stat().st_size)]
+    folder, shards = keep / f"{name}-{'trained' if is_trained else 'random'}", [str(file) for file in files]
+    numbers = range(1, len(files) + 1)
+    paths = [
+        compute_part("roles", options, shards, i, len(files), folder, resume=True, say=_say) for i in numbers
+    ]
+    every = [_statistics(path, model) for path in paths if path]
+    for number, read in (pair for each in every for pair in each.read.items()):
+        if name == EMBEDDED and is_trained and KNOWN.get(read["digest"], ("",))[0] == FEW:
+            _write_few(model, files[number])
+    whole = every[0]
+    for statistics in every[1:]:
+        whole.merge(statistics)
+    return whole.result(say=_say)
+
+
+def _statistics(path: Path, model: Model) -> RoleStatistics:
+    """Return a part's statistics; the built-in sentences are asked anew."""
+    part = read_part(path)
+    statistics = RoleStatistics(part.about)
+    statistics.load(part)
+    statistics.model, statistics.counts.builtin = model, ()
+    return statistics
+
+
+def _write_few(model: Model, file: Path) -> None:
+    """Write what head 4-2 does on GAP's validation part alone."""
+    table = find_roles(model, [file], say=_say)
+    head, answer = (3, 1), table.by_key["antecedent"]
+    few = {
+        "source": "GAP, validation (Webster et al. 2018), pronouns with exactly one right candidate; MiniLM, head 4-2",
+        "command": table.command,
+        "sha256": table.corpora["pronouns"].digests[0],
+        "digest": table.digest,
+        "question": answer.key,
+        "n": answer.n,
+        "score": round(float(answer.score[head]), DIGITS),
+        "baseline": answer.baselines[0].name,
+        "baseline_score": round(answer.baselines[0].score, DIGITS),
+        "verdict": str(answer.word[head]),
+    }
+    asset("lesson", "gap.json").write_text(json.dumps(few, indent=1) + "\n", encoding="utf-8")
+
+
+def _with_prompts(name: str, is_trained: bool) -> RoleTable:
+    """Return the shipped table with its questions on the project's own prompts asked again."""
+    table = read_roles(name)
+    table = table if is_trained else table and table.untrained
+    if table is None:
         raise SystemExit(f"No table of {name} is shipped: name the treebank and GAP.")
-    return with_names(shipped, model, _say)
+    return with_prompts(table, load_model(name, trained=is_trained), _say)
 
 
 def _say(line: str) -> None:

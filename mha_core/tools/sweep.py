@@ -20,7 +20,7 @@ def main() -> None:
         path,
         fingerprint=model.fingerprint,
         method=METHOD,
-        prompts=[(one.text, *one.answers) for one in effects.prompts],
+        prompts=[(prompt.text, *prompt.answers) for prompt in effects.prompts],
         before=effects.before.astype(np.float32),
         after=effects.after.astype(np.float32),
     )

@@ -31,15 +31,17 @@ def test_three_clicks_lead_to_the_mlp_and_the_heads_that_read_tired(reader, view
     expect(answer(person)).to_be_hidden()
     person.page.get_by_role("button", name="Why?", exact=True).click()
     person.settled()
-    expect(answer(person)).to_contain_text(re.compile(r"4-2 looks at animal .*MLP 3.*\+1\.94", re.DOTALL))
+    expect(answer(person)).to_contain_text(
+        re.compile(r"4-2 looks at animal\b.*made of MLP 3.*\+1\.94", re.DOTALL)
+    )
     press(person, "MLP 3")
     expect(answer(person)).to_contain_text(re.compile(r"MLP 3 needs .*3-2.*tired.*71%", re.DOTALL))
     expect(person.page.locator("text.reason")).to_contain_text("3-2")
     assert not complaints(person.page)
     press(person, "3-2")
-    asked = link(person)
-    assert (asked["head"], asked["pin"], asked["to"]) == ("3-2", "10", "13")
-    assert asked["why"] == "4-2.10.2,mlp3.query,3-2.10.13"
+    params = link(person)
+    assert (params["head"], params["pin"], params["to"]) == ("3-2", "10", "13")
+    assert params["why"] == "4-2.10.2,mlp3.query,3-2.10.13"
     expect(answer(person).get_by_role("list", name="The way back")).to_have_text(
         re.compile("4-2.*MLP 3.*3-2")
     )
@@ -68,9 +70,9 @@ def test_an_induction_circuit_is_walked_back_by_keyboard_and_opens_from_its_addr
     expect(answer(person)).to_contain_text(re.compile(r"Without 17-1: 100% → 17%"), timeout=60_000)
     answer(person).get_by_role("button", name=re.compile("^17-1")).press("Enter")
     person.settled()
-    asked = link(person)
-    assert asked["why"] == "19-7.19.5,17-1.5.4"
-    other = reader(f"/?{urlencode({**query, 'why': asked['why']})}")
+    params = link(person)
+    assert params["why"] == "19-7.19.5,17-1.5.4"
+    other = reader(f"/?{urlencode({**query, 'why': params['why']})}")
     for each in (person, other):
         expect(answer(each).get_by_role("list", name="The way back")).to_have_text(re.compile("19-7.*17-1"))
         expect(answer(each)).to_contain_text("17-1 looks at urs")

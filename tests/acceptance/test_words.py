@@ -16,7 +16,7 @@ BUDGETS = {
     "/roles?part=atlas": (70, 30, 250),
     "/experiment": (70, 20, 120),
     "/inside": (90, 30, 120),
-    "/learn": (150, 30, 170),
+    "/learn": (130, 30, 150),
     "/training": (80, 15, 200),
 }
 COUNT = r"""() => {

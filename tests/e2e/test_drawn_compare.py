@@ -121,7 +121,8 @@ def test_arcs_and_percentages_go_from_the_pinned_word_to_where_each_run_looks(pi
         clear = {c for c in np.argsort(-truth[side])[:10].tolist() if truth[side][c] >= 0.0101}
         assert set(shown) == clear
         for place, share in shown.items():
-            assert share == pytest.approx(truth[side][place], abs=0.05)
+            special = NAMES[place].startswith("[")  # grey, as light as the lightest
+            assert share == pytest.approx(0 if special else truth[side][place], abs=0.05)
     under = numbers_under(picture)
     loud = [c for c in range(len(PAIRS)) if max(truth[0][c], truth[1][c]) >= 0.2]
     assert set(loud) <= set(under)

@@ -65,12 +65,15 @@ def test_heads_are_switched_by_pointer_and_key_undone_and_kept_in_the_link(visit
 
 
 def cell(tab, key, name, shape=(6, 12)):
-    """The middle of a head's cell on a map."""
+    """The middle of a head's cell on a map of so many layers and heads, the longer side across."""
     box = tab.page.locator(f".st-key-{key} .js-plotly-plot .nsewdrag").first.bounding_box()
-    layer, number = map(int, name.split("-"))
-    return box["x"] + (number - 0.5) * box["width"] / shape[1], box["y"] + (layer - 0.5) * box[
-        "height"
-    ] / shape[0]
+    place, size = tuple(map(int, name.split("-"))), shape
+    if shape[0] < shape[1]:
+        place, size = place[::-1], shape[::-1]
+    return tuple(
+        box[start] + (at - 0.5) * box[side] / n
+        for start, side, at, n in zip("xy", ("width", "height"), place, size, strict=True)
+    )
 
 
 def press(tab, key, name, shape=(6, 12), label=None):

@@ -9,7 +9,7 @@ export * as matrix from "../../assets/js/matrix.js";
 export * as numbers from "../../assets/js/numbers.js";
 export * as record from "../../assets/js/record.js";
 export * as sentence from "../../assets/js/sentence.js";
-export * as sheet from "../../assets/js/sheet.js";
+export * as sheet from "../../assets/js/head_thumbnails.js";
 export * as words from "../../assets/js/words.js";
 
 // What a canvas's 2d context is asked for: pixels are kept as they were put.

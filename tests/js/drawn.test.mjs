@@ -91,7 +91,7 @@ test("a crowded pixel obeys the threshold and the filter, and keeps the sign of 
 
 function small(cells, n, side, top, paint = levels()) {
   const out = new Uint32Array(side * side);
-  sheet.Sheet.prototype.paintOne(out, side, { cells, side: n, top }, paint);
+  sheet.HeadThumbnails.prototype.paintOne(out, side, { cells, side: n, top }, paint);
   return (q, k) => out[Math.floor(((q + 0.5) * side) / Math.min(n, side)) * side + Math.floor(((k + 0.5) * side) / Math.min(n, side))];
 }
 
@@ -102,7 +102,7 @@ test("a small picture has queries on rows and keys on columns, in steps of its o
 
 test("a small picture of a decoder has every word's own cell and those before it, and nothing of what comes later", () => {
   const out = new Uint32Array(9).fill(7777);
-  sheet.Sheet.prototype.paintOne.call({ record: { causal: true } }, out, 3, { cells: [1, 0, 0, 0.6, 0.4, 0, 0.2, 0.3, 0.5], side: 3, top: 1 }, levels());
+  sheet.HeadThumbnails.prototype.paintOne.call({ record: { causal: true } }, out, 3, { cells: [1, 0, 0, 0.6, 0.4, 0, 0.2, 0.3, 0.5], side: 3, top: 1 }, levels());
   const seen = [1, null, null, 0.6, 0.4, null, 0.2, 0.3, 0.5];
   seen.forEach((share, i) => (share === null ? assert.equal(out[i], 7777) : near(shareOf(out[i]), share)));
 });
@@ -211,11 +211,11 @@ test("ticks leave room for a label and begin with the first", () => {
 });
 
 // The labels under three words; `make` needs elements, of which nothing is read here.
-function labelled(shown, links) {
+function labelled(shown, links, specials = [0, 0, 0]) {
   globalThis.document = { createElement: () => ({ style: {}, setAttribute() {}, append() {} }) };
   const view = Object.create(sentence.Sentence.prototype);
   const boxes = [100, 300, 500].map((x) => ({ x, bottom: 50, line: 0 }));
-  Object.assign(view, { boxes, width: 600, size: 30, present: false, root: { classList: { contains: () => false } }, labels: { replaceChildren() {} } });
+  Object.assign(view, { record: { specials }, boxes, width: 600, size: 30, present: false, root: { classList: { contains: () => false } }, labels: { replaceChildren() {} } });
   view.drawLabels(shown, links);
   delete globalThis.document;
   return view.placed.map(({ unit, weight, strong }) => [unit, Number(weight.toFixed(6)), strong]);
@@ -226,6 +226,12 @@ test("a label under a word is the mean of what the pinned words give it, unless 
   assert.deepEqual(labelled({ from: [0, 2] }, links), [[1, 0.35, true]]);
   assert.deepEqual(labelled({ from: [0, 2], exact: new Map([[1, 0.75], [0, 0.004]]), to: 0 }, links), [[0, 0.004, true], [1, 0.75, true]]);
   assert.deepEqual(labelled({ from: [] }, links), [[1, 0.4, true], [2, 0.05, false]]);
+});
+
+test("a special token's label stays small beside a word's, unless it was asked for", () => {
+  const links = [{ from: 2, to: 0, weight: 0.6 }, { from: 2, to: 1, weight: 0.2 }];
+  assert.deepEqual(labelled({ from: [2] }, links, [1, 0, 0]), [[0, 0.6, false], [1, 0.2, true]]);
+  assert.deepEqual(labelled({ from: [2], to: 0 }, links, [1, 0, 0]), [[0, 0.6, true], [1, 0.2, true]]);
 });
 
 // ---- saved pictures

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { Explore } from "../../assets/js/explore.js";
 import { describe, drawRanking, fillSheet } from "../../assets/js/explore/heads.js";
-import { drawUsual, drawWords, sentenceShown } from "../../assets/js/explore/said.js";
-import { fromNow, matrixSpec, shownLinks } from "../../assets/js/explore/shown.js";
+import { drawUsual, drawWords, sentenceShown } from "../../assets/js/explore/captions.js";
+import { fromNow, matrixSpec, shownLinks } from "../../assets/js/explore/view_model.js";
 import { Ranking } from "../../assets/js/ranking.js";
 import { WEIGHTS, column, numbers, opened, record as records, words } from "./drawing.mjs";
 import { onPage, texts, withGlobals } from "./page.mjs";
@@ -122,7 +122,17 @@ test("the ranking names who looks, at what, and each head's own target where non
   const open = ranking({ pins: [2], ranked: true });
   assert.deepEqual([open.title, open.entries.map((e) => [words.headName([e.layer, e.head]), tidy(e.weight), e.note])], ["Where “it” looks most", [["1-1", 0.9, "cat"], ["2-2", 0.8, "it"], ["2-1", 0.35, "it"], ["1-2", 0.28, "it"]]], "special tokens left out");
   assert.equal(ranking({ pins: [1, 2], ranked: true }).title, "Where “cat” and “it” look most");
-  assert.deepEqual([ranking({}), ranking({ pins: [2] })].map(({ entries, hint }) => [entries, hint]), [[null, "Click two words to rank the heads."], [null, "Click a second word to rank the heads."]]);
+  assert.deepEqual([ranking({}), ranking({ pins: [2] }, { mine: { pins: [2] } })].map(({ entries, hint }) => [entries, hint]), [[null, "Click two words to rank the heads."], [null, "Click a second word to rank the heads."]]);
+});
+
+test("until a word is chosen the ranking is of the word's own link, whichever head is shown", () => {
+  const view = viewOf({ state: { pins: [2] }, ranking: { draw: (given) => (view.drawn = given) } });
+  drawRanking(view);
+  assert.equal(view.drawn.title, "“it” to “cat”");
+  Object.assign(view.state, { head: [1, 1] });
+  Object.assign(view, { matrixNow: records.matrixOf(view.record, [1, 1]), headNow: [1, 1] });
+  drawRanking(view);
+  assert.equal(view.drawn.title, "“it” to “cat”", "head 2-2 looks at “it” most");
 });
 
 test("where the numbers of a ranking are not here they are on their way, or not in the saved file", () => {

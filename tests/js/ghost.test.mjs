@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ghostInWords, ghostLinks, unitBefore, unitNow } from "../../assets/js/ghost.js";
+import { changesInWords, ghostInWords, ghostLinks, unitBefore, unitNow } from "../../assets/js/ghost.js";
 import { unitsOfWord } from "../../assets/js/word_edit.js";
 
 const change = { start: 1, old: 1, new: 2 };
@@ -30,6 +30,14 @@ test("several words that look have the mean of what they looked at, and a word w
   const shorter = { start: 0, old: 2, new: 1 }; // "it tired end" became "wide end"
   const left = ghostLinks({ record, change: shorter }, [0, 0], [1]);
   assert.deepEqual([...left.shares].map(([unit, share]) => [unit, share.toFixed(2)]), [[0, "0.25"], [1, "0.00"]]);
+});
+
+test("the two words whose share moved most are named with both shares, special tokens left out", () => {
+  const shares = new Map([[0, 0.1], [1, 0.68], [2, 0.05], [3, 0.17]]);
+  const after = { named: ["[CLS]", "animal", "street", "cross"], specials: [1, 0, 0, 0] };
+  const text = (row) => changesInWords({ shares }, row, after);
+  assert.equal(text([0.47, 0.28, 0.12, 0.13]), "“animal” falls from 68% to 28%; “street” rises from 5% to 12%");
+  assert.equal(text([0.09, 0.69, 0.05, 0.17]), "", "one point is no change");
 });
 
 test("a piece stands for its whole word", () => {

@@ -5,10 +5,12 @@ import * as colour from "../../assets/js/colour.js";
 import * as format from "../../assets/js/format.js";
 import { largest } from "../../assets/js/numbers.js";
 import { arcs, middles } from "../../assets/js/tiles/arcs.js";
+import { budgetResult } from "../../assets/js/tiles/budget_result.js";
 import { keyboard, pager } from "../../assets/js/tiles/controls.js";
 import { follow } from "../../assets/js/tiles/follow.js";
 import { groups } from "../../assets/js/tiles/groups.js";
 import { softmaxRow, sum } from "../../assets/js/tiles/origin.js";
+import { bars } from "../../assets/js/tiles/bars.js";
 import { numberTiles } from "../../assets/js/tiles/number_tiles.js";
 import { painted, reach } from "../../assets/js/tiles/painted.js";
 import { sheets } from "../../assets/js/tiles/sheets.js";
@@ -58,6 +60,26 @@ test("an arc is as thick as its weight, and none goes to the word itself", () =>
   const block = { id: "a", at: 0, name: "Head 2-1", words: ["cat", "sat", "it"], from: 2 };
   const drawn = onPage(() => arcs(board(0.5, 0.25, 0.25), block)).querySelectorAll("path");
   assert.deepEqual(drawn.map((path) => Number(path.getAttribute("stroke-width"))), [5.5, 2.75]);
+});
+
+test("a bar is as long as its number beside the largest, and hatched where nothing may be seen", () => {
+  const block = { id: "b", name: "lengths", rows: ["2-1", "2-2", "2-3"], texts: ["2", "1", "later"], shape: [3, 2], at: 1 };
+  const drawn = onPage(() => bars(board(9, 2, 9, 1, 9, NaN, 9), block));
+  assert.deepEqual(drawn.querySelectorAll("i").map((bar) => bar.style.width), ["100%", "50%", "0%"]);
+  assert.deepEqual(drawn.querySelectorAll(".absent").length, 1);
+  assert.deepEqual(texts(drawn.querySelectorAll("b")), block.rows);
+  assert.deepEqual(texts(drawn.querySelectorAll("small")), block.texts);
+});
+
+test("one head dilutes two needs, and two heads of 100% each meet both", () => {
+  const values = [[1, 0], [0, 1], [-1, -1]];
+  const shared = budgetResult(["animal", "tired", "street"], [0, 1], [[50, 50, 0]], values);
+  assert.deepEqual(shared.needs.map(({ label, share, met }) => [label, share, met]), [["animal", 50, false], ["tired", 50, false]]);
+  assert.equal(shared.met, false);
+  const apart = budgetResult(["animal", "tired", "street"], [0, 1], [[100, 0, 0], [0, 100, 0]], values);
+  assert.deepEqual(apart.needs.map(({ share, like, met }) => [share, like, met]), [[100, 1, true], [100, 1, true]]);
+  assert.equal(apart.met, true);
+  assert.equal(budgetResult(["animal"], [], [[0]], [[1, 0]]).met, false, "without a need nothing is met");
 });
 
 test("a row of scores says each weight as it is and as it was", () => {

@@ -1,12 +1,12 @@
 // All heads in Explore: their order, what is said of each, and the ranking.
-import { noneSeesInWords } from "../causal.js";
+import { noneSeesInWords } from "../visibility_text.js";
 import { make } from "../dom.js";
 import { percent } from "../format.js";
-import { meanRow, strongestLinks } from "../numbers.js";
+import { meanRow, strongest, strongestLinks } from "../numbers.js";
 import { notRanked } from "../ranking.js";
 import { allHeads, hasHead, kindOf, loudest, matrixOf, rankHeads, startsIn, titleOf } from "../record.js";
-import { betweenWords, chose, neverSeen } from "../seen.js";
-import { nameAll } from "../sheet.js";
+import { betweenWords, hasChoice, neverSeen } from "../visibility.js";
+import { nameAll } from "../head_thumbnails.js";
 import { byMeasure, headName, listed, quoted, rowInWords, verbOf } from "../words.js";
 
 export function fillSheet(view) {
@@ -66,10 +66,23 @@ export function describe(view, head) {
   return link?.weight ? `${title}: strongest link ${quoted(names[link.from])} to ${quoted(names[link.to])}, ${percent(link.weight)}` : title;
 }
 
+// The word that the page's own link looks at, as it opened: a visitor sees which heads draw it before the first click.
+function openingTarget(view) {
+  const { record, state, mine, matrixNow } = view;
+  if (state.ranked || mine.pins || state.pins.length !== 1 || !matrixNow || record.packing === "small") return null;
+  const [pin] = state.pins;
+  if (view.opened?.pin !== pin) {
+    const [link] = strongest(meanRow(matrixNow, record.n, [pin]), 1, 0.01, (k) => betweenWords(record, pin, k));
+    view.opened = { pin, to: link?.to ?? null };
+  }
+  return view.opened.to;
+}
+
 // Ranked once a second word is chosen, or where the reader asks for it; special tokens are no answer to "where".
 export function drawRanking(view) {
   const { named: names, specials } = view.record;
-  const { pins, to, ranked, pair, head: chosen } = view.state;
+  const { pins, ranked, pair, head: chosen } = view.state;
+  const to = view.state.to ?? openingTarget(view);
   const kind = kindOf(view.record);
   const who = listed(pins.map((pin) => quoted(names[pin])));
   if (!pins.length || (to === null && !ranked)) {
@@ -88,7 +101,7 @@ export function drawRanking(view) {
     entries: entries?.map((entry) => ({ ...entry, aim: entry.to, note: to === null && entry.to !== null ? names[entry.to] : null })),
     chosen,
     hint,
-    why: Boolean(view.why) && !view.present && pins.length === 1 && chose(view.record, pins[0]),
+    why: Boolean(view.why) && !view.present && pins.length === 1 && hasChoice(view.record, pins[0]),
   });
 }
 

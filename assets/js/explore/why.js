@@ -1,14 +1,14 @@
 // Why does a head look there? A button at the finding and at every row of the ranking; the answer, which Python gives:
-// the largest parts of the link's score, an arc for each head among them, and the way back from head to head.
+// the largest parts of each side of the link's score, an arc for each head among them, and the way back from head to head.
 import { make, write } from "../dom.js";
 import { meanRow, strongest } from "../numbers.js";
-import { spokenOnce } from "../parts.js";
-import { chose, noneSees } from "../seen.js";
+import { announceOnce } from "../parts.js";
+import { hasChoice, noneSees } from "../visibility.js";
 import { headName } from "../words.js";
-import { current } from "./look.js";
+import { isAbout } from "./look.js";
 
 const LEAVES_OUT =
-  "Shares are of the score above the mean of all keys; the query's parts sum to it, and so do the key's. The norms' scales are held, and an MLP is one part.";
+  "Each side is the whole score above the mean of all keys, split another way. A part is no cause: “Without it” removes it. LayerNorm is held fixed, and an MLP is one part.";
 
 export function whyButton(view) {
   view.whyButton = make("button", { type: "button", class: "ask", text: "Why?", "aria-expanded": "false", onclick: () => (answered(view) ? close(view) : ask(view)) });
@@ -19,15 +19,15 @@ export function whyPanel(view) {
   view.way = make("ol", { class: "way", "aria-label": "The way back" });
   view.whySaid = make("p", { class: "reason" });
   view.whyTokens = make("p", { class: "caption" });
-  view.whyParts = make("ol", { class: "reasons" });
+  view.whySides = make("div", { class: "sides" });
   const leavesOut = make("details", { class: "info" }, make("summary", { "aria-label": "What this leaves out", text: "i" }), make("p", { class: "caption", text: LEAVES_OUT }));
   const shut = make("button", { type: "button", class: "plain", text: "Close", onclick: () => close(view) });
-  view.whyPanel = make("section", { class: "why", "aria-label": "Why?", tabindex: -1, hidden: true }, view.way, view.whySaid, view.whyTokens, view.whyParts, make("div", { class: "last" }, leavesOut, shut));
+  view.whyPanel = make("section", { class: "why", "aria-label": "Why?", tabindex: -1, hidden: true }, view.way, view.whySaid, view.whyTokens, view.whySides, make("div", { class: "last" }, leavesOut, shut));
   return view.whyPanel;
 }
 
 // The answer is shown for as long as its link is chosen.
-export const answered = (view) => Boolean(view.why?.of && current(view.why, view.state));
+export const answered = (view) => Boolean(view.why?.of && isAbout(view.why, view.state));
 
 // The link that the sentence draws first: from one word to the one that is chosen, or else where it looks most.
 function linkNow(view) {
@@ -35,7 +35,7 @@ function linkNow(view) {
   if (!view.why || view.present || state.pins.length !== 1 || !matrixNow) return null;
   const [from] = state.pins;
   const to = state.to ?? strongest(meanRow(matrixNow, record.n, [from]), 1)[0]?.to ?? null;
-  return to === null || !chose(record, from) || noneSees(record, [from], to) ? null : { from, to };
+  return to === null || !hasChoice(record, from) || noneSees(record, [from], to) ? null : { from, to };
 }
 
 // Ask about the chosen link, or about that of a row of the ranking.
@@ -68,22 +68,23 @@ export function drawWhy(view) {
   view.whyPanel.setAttribute("aria-busy", String(waits));
   if (!open) {
     view.whyShown = null;
-    for (const part of [view.way, view.whyParts]) part.replaceChildren();
-    spokenOnce(view.whySaid, waits ? "Splitting the score …" : "");
+    for (const part of [view.way, view.whySides]) part.replaceChildren();
+    announceOnce(view.whySaid, waits ? "Splitting the score …" : "");
     return write(view.whyTokens, "");
   }
-  const { way, said, tokens, parts, asked } = view.why;
-  const form = JSON.stringify([asked, parts]);
+  const { way, said, tokens, sides, asked } = view.why;
+  const form = JSON.stringify([asked, sides]);
   if (view.whyShown === form) return;
   const came = view.whyAsked !== asked;
   Object.assign(view, { whyShown: form, whyAsked: asked });
   view.way.hidden = way.length < 2;
   view.way.replaceChildren(...way.map((step, i) => make("li", {}, i < way.length - 1 ? press(view, step.name, step.go, `Back to ${step.name}`) : make("b", { text: step.name, "aria-current": "step" }))));
-  spokenOnce(view.whySaid, said);
+  announceOnce(view.whySaid, said);
   write(view.whyTokens, tokens);
   view.whyTokens.hidden = !tokens;
+  const parts = partsOf(view);
   const most = Math.max(...parts.map((part) => Math.abs(part.score)));
-  view.whyParts.replaceChildren(...parts.map((part) => partRow(view, part, Math.abs(part.score) / most)));
+  view.whySides.replaceChildren(...sides.map((side) => sideColumn(view, side, most)));
   const news = came ? said : (parts.find((part) => part.without?.said)?.without.said ?? said);
   view.live.textContent = news.replace(/[“”]/g, "");
   view.whyArrives = view.asked;
@@ -91,7 +92,15 @@ export function drawWhy(view) {
 
 const press = (view, text, params, label) => make("button", { type: "button", text, "aria-label": label && `${text}. ${label}`, title: label, onclick: () => go(view, params) });
 
-function partRow(view, { name, side, score, number, looks, go: to, does, without }, share) {
+const partsOf = (view) => view.why.sides.flatMap((side) => side.parts);
+
+// One side of the score; all bars of the answer share one scale.
+function sideColumn(view, { title, note, parts }, most) {
+  const list = make("ol", { class: "reasons", "aria-label": title }, ...parts.map((part) => partRow(view, part, Math.abs(part.score) / most)));
+  return make("div", {}, make("p", { class: "title", text: title }), list, note ? make("p", { class: "caption", text: note }) : null);
+}
+
+function partRow(view, { name, score, number, looks, go: to, does, without }, share) {
   const bar = make("span", { class: score < 0 ? "bar less" : "bar" });
   bar.style.setProperty("--share", `${(100 * share).toFixed(1)}%`);
   const who = to ? press(view, name, to, does) : make("span", { text: name });
@@ -101,7 +110,7 @@ function partRow(view, { name, side, score, number, looks, go: to, does, without
   };
   const asks = without?.asks ? make("button", { type: "button", class: "plain", text: "Without it", "aria-label": `Without ${name}`, onclick: measure }) : null;
   const cause = without?.said ? make("p", { class: "cause", text: without.said }) : null;
-  const line = make("div", { class: "line" }, make("span", { class: "who" }, who), make("span", { class: "where", text: side }), bar, make("span", { class: "number", text: number }), looks ? make("span", { class: "looks", text: looks }) : null, asks);
+  const line = make("div", { class: "line" }, make("span", { class: "who" }, who), bar, make("span", { class: "number", text: number }), looks ? make("span", { class: "looks", text: looks }) : null, asks);
   return make("li", {}, line, cause);
 }
 
@@ -120,7 +129,7 @@ export function reachWhy(view) {
 export function reasonArcs(view) {
   if (!answered(view)) return [];
   const arcs = new Map();
-  for (const { name, link } of view.why.parts) {
+  for (const { name, link } of partsOf(view)) {
     if (!link) continue;
     const [from, to, weight] = link;
     const key = `${from} ${to}`;

@@ -1,4 +1,4 @@
-// Two rows of labels side by side: as mha_core/record/compare.py and pages/parts/frame/carried_selection.py have them.
+// Two rows of labels side by side: as mha_core/record/compare.py and pages/parts/frame/selection.py have them.
 
 // [[i, j], ...], null where one has no counterpart. Equal labels meet, case aside (difflib's longest runs first); runs of
 // the same length that differ are taken one by one.

@@ -19,9 +19,9 @@ export function arcs(board, block) {
     svg.append(vector("text", { x: places[i], y: HIGH + LINE, "text-anchor": "middle", style: `font-size:16px;font-weight:${strong ? 700 : 400}`, text: word }));
     if (weights[i] >= LEAST || i === block.meant) svg.append(vector("text", { x: places[i], y: HIGH + 2 * LINE, "text-anchor": "middle", class: "quiet", text: percent(weights[i]) }));
   });
-  const made = make("figure", { class: "arcs" }, make("figcaption", {}, make("span", { text: block.name })), make("div", { class: "wide" }, svg));
-  made.dataset.matrix = block.id;
-  return made;
+  const element = make("figure", { class: "arcs" }, make("figcaption", {}, make("span", { text: block.name })), make("div", { class: "wide" }, svg));
+  element.dataset.matrix = block.id;
+  return element;
 }
 
 // Where the middle of each word stands.
@@ -42,6 +42,6 @@ function arc(from, to) {
 
 export function described(block, weights) {
   const most = weights.map((weight, i) => [weight, i]).filter(([weight]) => weight >= LEAST).sort((a, b) => b[0] - a[0]);
-  const said = most.map(([weight, i]) => `${block.words[i]} ${percent(weight)}`).join(", ");
-  return `${block.name}: ${block.words[block.from]} looks at ${said}`;
+  const links = most.map(([weight, i]) => `${block.words[i]} ${percent(weight)}`).join(", ");
+  return `${block.name}: ${block.words[block.from]} looks at ${links}`;
 }

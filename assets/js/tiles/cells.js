@@ -3,9 +3,9 @@ import { make } from "../dom.js";
 
 const STEPS = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] };
 
-// place: what is clicked and has the focus; at(event): the place under the pointer; said([i, j]): a number in words;
+// place: what is clicked and has the focus; at(event): the place under the pointer; describe([i, j]): a number in words;
 // moved([i, j]): what stands under the cursor of the keys; mark([i, j]): show the chosen one.
-export function pickable(board, block, place, { at, said, moved, mark }) {
+export function pickable(board, block, place, { at, describe, moved, mark }) {
   const [n, m] = block.shape;
   const given = board.cell && board.cell[0] === block.id ? board.cell.slice(1) : null;
   let cursor = given ?? [0, 0];
@@ -27,7 +27,7 @@ export function pickable(board, block, place, { at, said, moved, mark }) {
       cursor = [Math.min(n - 1, Math.max(0, cursor[0] + step[0])), Math.min(m - 1, Math.max(0, cursor[1] + step[1]))];
       mark(cursor);
       moved(cursor);
-      note.textContent = said(cursor);
+      note.textContent = describe(cursor);
     } else if (event.key === "Enter" || event.key === " ") choose(cursor);
     else return;
     event.preventDefault();

@@ -4,16 +4,16 @@
 // `values[i]` as the trigger `tells`; `line` of them stand in a row.
 export function choosing(draw) {
   return (board, block) => {
-    const made = draw(board, block.item);
-    const targets = [...made.querySelectorAll(block.select)].slice(0, block.values.length);
+    const element = draw(board, block.item);
+    const targets = [...element.querySelectorAll(block.select)].slice(0, block.values.length);
     // What can be chosen in a picture must be heard of: the picture is a group then, and no image.
-    for (const image of [made, ...made.querySelectorAll("[role=img]")]) {
+    for (const image of [element, ...element.querySelectorAll("[role=img]")]) {
       if (image.getAttribute("role") === "img" && targets.some((target) => image.contains(target))) image.setAttribute("role", "group");
     }
     targets.forEach((target, i) => choice(board, block, targets, target, i));
     // What can be pressed is no part of a picture for who listens, but one of a group.
     for (const target of targets) target.closest("svg[role=img]")?.setAttribute("role", "group");
-    return made;
+    return element;
   };
 }
 

@@ -3,14 +3,14 @@ import { make } from "../dom.js";
 import { choose } from "./chosen.js";
 
 export function tokens(board, block) {
-  const made = make("div", { class: ["tokens", block.line && "line", block.line && board.root.classList.contains("large") && "whole"].filter(Boolean).join(" "), role: "radiogroup", "data-uncounted": "", "aria-label": block.label || "Token" });
+  const element = make("div", { class: ["tokens", block.line && "line", block.line && board.root.classList.contains("large") && "whole"].filter(Boolean).join(" "), role: "radiogroup", "data-uncounted": "", "aria-label": block.label || "Token" });
   const mark = (query) => {
     buttons.forEach((button, i) => {
       button.setAttribute("aria-checked", String(i === query));
       button.tabIndex = i === query || (!Number.isInteger(query) && i === 0) ? 0 : -1;
     });
     const here = block.line && buttons[query];
-    if (here) requestAnimationFrame(() => (made.scrollLeft = here.offsetLeft - made.offsetLeft - (made.clientWidth - here.clientWidth) / 2));
+    if (here) requestAnimationFrame(() => (element.scrollLeft = here.offsetLeft - element.offsetLeft - (element.clientWidth - here.clientWidth) / 2));
   };
   const buttons = block.labels.map((label, i) => {
     const button = make("button", { type: "button", role: "radio", class: block.special && block.special[i] ? "special" : "", "data-focus": `token-${i}`, text: label });
@@ -27,8 +27,8 @@ export function tokens(board, block) {
   // A guess is a choice of its own; every other row of tokens follows the token that the page follows.
   if (block.apart) mark(block.chosen ?? null);
   else board.onChosen(mark);
-  made.append(...buttons);
-  return made;
+  element.append(...buttons);
+  return element;
 }
 
 function stepWithArrow(event, buttons, i) {

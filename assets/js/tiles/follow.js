@@ -16,16 +16,16 @@ export function follow(board, block) {
     product: reach(take(block.products, n * dk)),
     v: reach([...take(block.weighted, n * dv), ...take(block.z, dv)]),
   };
-  const made = make("table", { class: ["follow", block.upto && `upto-${block.upto}`, block.tight && "tight"].filter(Boolean).join(" "), "data-matrix": "follow" });
-  headLine(made.createTHead().insertRow(), block);
-  const body = made.createTBody();
+  const element = make("table", { class: ["follow", block.upto && `upto-${block.upto}`, block.tight && "tight"].filter(Boolean).join(" "), "data-matrix": "follow" });
+  headLine(element.createTHead().insertRow(), block);
+  const body = element.createTBody();
   queryLine(board, block, body.insertRow(), columns);
   const shown = block.shown || labels.map((_, i) => i);
   const strongest = columns.weights.indexOf(largest(columns.weights));
   for (const i of shown) keyLine(board, block, body.insertRow(), i, { ...columns, strongest });
   if (shown.length < n) restLine(body.insertRow(), shown, columns);
   if (block.upto !== "raw") sumLine(board, block, body.insertRow(), columns);
-  return made;
+  return element;
 }
 
 function headLine(head, block) {

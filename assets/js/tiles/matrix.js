@@ -15,8 +15,8 @@ export function matrix(board, block) {
   const wide = block.wide || Math.max(1, Math.min(20, 384 / m));
   canvas.style.height = `${n * high}px`;
   if (wide >= 2 && high >= 2) canvas.classList.add("crisp");
-  const made = make("figure");
-  made.style.width = `${m * wide + (block.rows && high >= 13 && !block.unlabelled ? 104 : 0)}px`;
+  const element = make("figure");
+  element.style.width = `${m * wide + (block.rows && high >= 13 && !block.unlabelled ? 104 : 0)}px`;
   const labels = rowLabels(block, high);
   const over = overlaid(board, block, canvas, labels);
   const picture = make("div", { class: "picture" }, block.cols ? columnLabels(block, wide) : null, labels, over);
@@ -25,8 +25,8 @@ export function matrix(board, block) {
   rest();
   hover(block, canvas, values, readout, rest);
   if (block.cells) pick(board, block, over, canvas, values, readout);
-  made.append(caption(block), picture, readout);
-  return made;
+  element.append(caption(block), picture, readout);
+  return element;
 }
 
 function rowLabels(block, high) {
@@ -38,13 +38,13 @@ function rowLabels(block, high) {
 }
 
 export function caption(block) {
-  const made = make("figcaption");
+  const element = make("figcaption");
   const name = make("span", { class: block.hue ? `name hue-${block.hue}` : "name" });
   if (block.hue) name.style.setProperty("--hue", OKABE_ITO["qkvz".indexOf(block.hue)]);
-  made.append(lowered(name, block.name));
-  if (block.note) made.append(lowered(make("span", { class: "note" }), block.note));
-  made.append(make("span", { class: "shape", text: block.shape.join(" × ") }));
-  return made;
+  element.append(lowered(name, block.name));
+  if (block.note) element.append(lowered(make("span", { class: "note" }), block.note));
+  element.append(make("span", { class: "shape", text: block.shape.join(" × ") }));
+  return element;
 }
 
 function legend(board, block, top) {
@@ -57,32 +57,32 @@ function legend(board, block, top) {
 }
 
 function columnLabels(block, wide) {
-  const made = make("div", { class: block.flat ? "top flat" : "top" });
-  if (wide < 11 && !block.flat) return made;
-  if (wide < 13 && !block.flat) made.classList.add("dense");
-  made.append(...block.cols.map((label) => make("span", { text: label })));
-  return made;
+  const element = make("div", { class: block.flat ? "top flat" : "top" });
+  if (wide < 11 && !block.flat) return element;
+  if (wide < 13 && !block.flat) element.classList.add("dense");
+  element.append(...block.cols.map((label) => make("span", { text: label })));
+  return element;
 }
 
 function overlaid(board, block, canvas, labels) {
   const [n, m] = block.shape;
-  const made = make("div", { class: "canvas" });
-  made.append(canvas);
+  const element = make("div", { class: "canvas" });
+  element.append(canvas);
   for (const cut of block.cuts || []) {
     const line = make("i", { class: "cut" });
     line.style.left = `${(100 * cut) / m}%`;
-    made.append(line);
+    element.append(line);
   }
   if (block.slice) {
     const [from, to] = block.slice;
     const box = make("i", { class: "slice" });
     box.style.left = `calc(${(100 * from) / m}% - 2px)`;
     box.style.width = `calc(${(100 * (to - from)) / m}% + 4px)`;
-    made.append(box);
+    element.append(box);
   }
   if (block.follow) {
     const here = make("i", { class: "here" });
-    made.append(here);
+    element.append(here);
     board.onChosen((query) => {
       here.hidden = query === null || query >= n;
       here.style.top = `calc(${(100 * query) / n}% - 2px)`;
@@ -90,11 +90,11 @@ function overlaid(board, block, canvas, labels) {
       [...labels.children].forEach((label, i) => label.classList.toggle("chosen", i === query));
     });
   }
-  return made;
+  return element;
 }
 
 // The number at a place, in words.
-function saidAt(block, values, row, col) {
+function describeCell(block, values, row, col) {
   const value = values[row * block.shape[1] + col];
   const rowName = block.rows ? block.rows[row] : row + 1;
   const colName = block.cols && block.cols.length === block.shape[1] ? block.cols[col] : col + 1;
@@ -111,7 +111,7 @@ function placeOf(block, canvas, event) {
 }
 
 function hover(block, canvas, values, readout, rest) {
-  canvas.onpointermove = (event) => (readout.textContent = saidAt(block, values, ...placeOf(block, canvas, event)));
+  canvas.onpointermove = (event) => (readout.textContent = describeCell(block, values, ...placeOf(block, canvas, event)));
   canvas.onpointerleave = rest;
 }
 
@@ -126,6 +126,6 @@ function pick(board, block, over, canvas, values, readout) {
     frame.style.top = `calc(${(100 * (row + 0.5)) / n}% - max(6px, ${50 / n}%))`;
     frame.style.height = `max(12px, ${100 / n}%)`;
   };
-  const said = (cell) => saidAt(block, values, ...cell);
-  pickable(board, block, over, { at: (event) => placeOf(block, canvas, event), said, moved: (cell) => (readout.textContent = said(cell)), mark });
+  const describe = (cell) => describeCell(block, values, ...cell);
+  pickable(board, block, over, { at: (event) => placeOf(block, canvas, event), describe, moved: (cell) => (readout.textContent = describe(cell)), mark });
 }

@@ -11,7 +11,7 @@ export function numberTiles(board, block) {
   const [n, m] = block.shape;
   const values = valuesOf(board, block);
   const top = block.top || largest([...values.map(Math.abs).filter(Number.isFinite), 1e-9]);
-  const made = make("figure");
+  const element = make("figure");
   const grid = make("div", { class: "tiles" });
   grid.dataset.matrix = block.id || block.name;
   grid.style.gridTemplateColumns = `${block.rows ? "auto " : ""}repeat(${m}, auto)`;
@@ -25,10 +25,10 @@ export function numberTiles(board, block) {
   }
   const problem = make("p", { class: "wrong-number", role: "alert" });
   problem.id = `problem-${grid.dataset.matrix}`;
-  made.append(caption(block), grid);
-  if (block.cells) made.append(written(board, block, grid, values));
-  if (block.editable) made.append(problem);
-  return made;
+  element.append(caption(block), grid);
+  if (block.cells) element.append(written(board, block, grid, values));
+  if (block.editable) element.append(problem);
+  return element;
 }
 
 // Below the tiles stands how the one under the pointer, or the chosen one, is computed.
@@ -49,7 +49,7 @@ function written(board, block, grid, values) {
   grid.addEventListener("pointerover", (event) => event.target.closest("[data-place]") && show(at(event)));
   grid.addEventListener("pointerleave", () => show(chosen));
   show(chosen);
-  if (!block.editable) pickable(board, block, grid, { at, said: ([i, j]) => (block.origins ? block.origins[i * m + j] : String(values[i * m + j])), moved: show, mark });
+  if (!block.editable) pickable(board, block, grid, { at, describe: ([i, j]) => (block.origins ? block.origins[i * m + j] : String(values[i * m + j])), moved: show, mark });
   return line;
 }
 
@@ -58,13 +58,13 @@ function tile(board, block, values, i, j, top) {
   const value = values[i * m + j];
   const text = shownNumber(value, block.digits);
   if (block.editable) return typed(board, block, value, text, [i, j]);
-  const made = make("div", { text, "data-place": i * m + j });
+  const element = make("div", { text, "data-place": i * m + j });
   const rgb = shadeOf(board.paint, block.ramp, value, top * (block.ramp === "weight" ? 1 : 1.6));
   if (rgb) {
-    made.style.background = css(rgb);
-    made.style.color = inkOn(rgb);
+    element.style.background = css(rgb);
+    element.style.color = inkOn(rgb);
   }
-  return made;
+  return element;
 }
 
 // As short as it can be said truly: neither 0 for what is none, nor digits that a float does not have.
@@ -88,19 +88,19 @@ function typed(board, block, value, text, [i, j]) {
   return input;
 }
 
-// A box that takes numbers and says what is none: `told(number)` for another number than before.
-export function numberBox(input, value, text, placeOfProblem, told) {
+// A box that takes numbers and says what is none: `onNumber(number)` for another number than before.
+export function numberBox(input, value, text, placeOfProblem, onNumber) {
   input.onchange = () => {
     const [number, problem] = readNumber(input.value, text);
-    const said = placeOfProblem();
+    const note = placeOfProblem();
     input.classList.toggle("wrong", Boolean(problem));
     if (problem) input.setAttribute("aria-invalid", "true");
     else input.removeAttribute("aria-invalid");
-    if (said) {
-      said.textContent = problem;
-      if (!said.id) said.id = "problem-of-a-number";
-      if (problem) input.setAttribute("aria-describedby", said.id);
+    if (note) {
+      note.textContent = problem;
+      if (!note.id) note.id = "problem-of-a-number";
+      if (problem) input.setAttribute("aria-describedby", note.id);
     }
-    if (!problem && number !== value) told(number);
+    if (!problem && number !== value) onNumber(number);
   };
 }

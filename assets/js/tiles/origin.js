@@ -13,10 +13,10 @@ const LARGEST = 8;
 export function sum(board, block) {
   const take = (at) => board.numbers.subarray(at, at + block.count);
   const [left, right, products] = [take(block.left), take(block.right), take(block.products)];
-  const made = make("section", { class: "origin", "aria-label": block.title });
+  const element = make("section", { class: "origin", "aria-label": block.title });
   const readout = make("p", { class: "readout" });
   const rest = () => (readout.textContent = block.count > block.most ? `The ${LARGEST} largest of ${block.count} products:` : "Point at a product, or tap it.");
-  const said = (t) => {
+  const explain = (t) => {
     readout.textContent = `${block.terms ? block.terms[t] : t + 1}: ${shownNumber(left[t])} × ${shownNumber(right[t])} = ${shownNumber(products[t])}`;
   };
   const strips = make("div", { class: "strips" });
@@ -24,31 +24,31 @@ export function sum(board, block) {
     const canvas = strip(board, at, block.count, reach(take(at), 1), "signed", name);
     canvas.onpointermove = (event) => {
       const box = canvas.getBoundingClientRect();
-      said(Math.min(block.count - 1, Math.max(0, Math.floor(((event.clientX - box.left) / box.width) * block.count))));
+      explain(Math.min(block.count - 1, Math.max(0, Math.floor(((event.clientX - box.left) / box.width) * block.count))));
     };
     canvas.onpointerleave = rest;
     strips.append(lowered(make("span", { title: name }), name), canvas);
   }
-  made.append(lowered(make("h3"), block.title), strips, productTiles(board, block, products, said, rest), readout, total(block));
+  element.append(lowered(make("h3"), block.title), strips, productTiles(board, block, products, explain, rest), readout, total(block));
   rest();
-  return made;
+  return element;
 }
 
 // All products as small tiles, or the largest where there are too many to read.
-function productTiles(board, block, products, said, rest) {
+function productTiles(board, block, products, explain, rest) {
   const all = Array.from(products.keys());
   const shown = block.count <= block.most ? all : all.sort((a, b) => Math.abs(products[b]) - Math.abs(products[a])).slice(0, LARGEST);
-  const made = make("div", { class: "products", "data-matrix": "products" });
+  const element = make("div", { class: "products", "data-matrix": "products" });
   const top = largest([...products.map(Math.abs), 1e-9]);
   for (const t of shown) {
     const tile = make("span", { text: block.count > 8 ? fixed(products[t], 2) : trim(fixed(products[t], 2)), "data-term": t });
     const rgb = shadeOf(board.paint, "signed", products[t], top * 1.6);
     if (rgb) Object.assign(tile.style, { background: css(rgb), color: inkOn(rgb) });
-    tile.onpointerenter = tile.onclick = () => said(t);
-    made.append(tile);
+    tile.onpointerenter = tile.onclick = () => explain(t);
+    element.append(tile);
   }
-  made.onpointerleave = rest;
-  return made;
+  element.onpointerleave = rest;
+  return element;
 }
 
 function total(block) {
@@ -65,10 +65,10 @@ export function softmaxRow(board, block) {
   const before = block.before === null ? null : take(block.before);
   const widest = Math.max(largest(weights), before ? largest(before) : 0) || 1;
   const problem = make("p", { class: "wrong-number", role: "alert", id: "problem-scores" });
-  const made = make("table", { class: "softmax", "data-matrix": "softmax" });
-  const head = made.createTHead().insertRow();
+  const element = make("table", { class: "softmax", "data-matrix": "softmax" });
+  const head = element.createTHead().insertRow();
   for (const name of ["key", "score", "e^(score − largest)", "weight", ...(before ? ["before"] : [])]) head.append(make("th", { text: name }));
-  const body = made.createTBody();
+  const body = element.createTBody();
   for (const j of block.shown) {
     const row = body.insertRow();
     if (j === block.chosen) row.className = "chosen";
@@ -81,7 +81,7 @@ export function softmaxRow(board, block) {
     row.onclick = (event) => event.target.tagName !== "INPUT" && board.component.setTriggerValue("cell", ["weights", block.query, j]);
   }
   sumLine(body.insertRow(), block, { powers, weights, before });
-  return make("div", { class: "wide" }, made, problem);
+  return make("div", { class: "wide" }, element, problem);
 }
 
 function sumLine(row, block, { powers, weights, before }) {
@@ -112,12 +112,12 @@ export function change(board, block) {
   input.value = text;
   if (block.was !== null) input.className = "edited";
   numberBox(input, block.value, text, () => problem, (number) => board.component.setTriggerValue("edit", [...block.place, number]));
-  const made = make("div", { class: "change" }, lowered(make("span"), block.label), input);
+  const element = make("div", { class: "change" }, lowered(make("span"), block.label), input);
   if (block.was !== null) {
     const back = make("button", { class: "numbers", type: "button", text: `put ${shownNumber(block.was)} back`, "data-focus": "put-back" });
     back.onclick = () => board.component.setTriggerValue("edit", [...block.place, null]);
-    made.append(back);
+    element.append(back);
   }
-  made.append(problem);
-  return made;
+  element.append(problem);
+  return element;
 }

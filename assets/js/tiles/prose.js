@@ -23,9 +23,9 @@ export function op(board, block) {
 }
 
 export function paragraph(board, block) {
-  const made = make("p", { class: block.style || "" });
-  for (const span of block.spans) made.append(spanOf(board, span));
-  return made;
+  const element = make("p", { class: block.style || "" });
+  for (const span of block.spans) element.append(spanOf(board, span));
+  return element;
 }
 
 function spanOf(board, span) {

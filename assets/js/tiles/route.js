@@ -5,11 +5,11 @@ import { lowered } from "./prose.js";
 export function route(board, block) {
   const line = make("ol", { class: "route" });
   block.items.forEach((item, i) => line.append(station(board, block, item, i)));
-  const made = make("nav", { "aria-label": block.label }, line);
+  const element = make("nav", { "aria-label": block.label }, line);
   const here = line.children[block.now];
   // On a narrow screen the map scrolls by itself to where the reader is.
   if (here) requestAnimationFrame(() => (line.scrollLeft = here.offsetLeft - (line.clientWidth - here.clientWidth) / 2));
-  return made;
+  return element;
 }
 
 function station(board, block, item, i) {

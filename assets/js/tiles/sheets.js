@@ -14,7 +14,7 @@ export function sheets(board, block) {
     canvas.classList.add("crisp");
     return make("figure", { class: i === block.chosen ? "chosen" : "" }, canvas, make("span", { text: name }));
   });
-  const made = make("div", { class: "sheets" }, ...figures);
-  made.style.gridTemplateColumns = `repeat(${block.line || "auto-fill"}, minmax(0, ${block.wide}px))`;
-  return made;
+  const element = make("div", { class: "sheets" }, ...figures);
+  element.style.gridTemplateColumns = `repeat(${block.line || "auto-fill"}, minmax(0, ${block.wide}px))`;
+  return element;
 }

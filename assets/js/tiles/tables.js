@@ -2,10 +2,10 @@
 import { make } from "../dom.js";
 
 export function cell(row, className, content) {
-  const made = row.insertCell();
-  made.className = className;
-  made.append(content);
-  return made;
+  const element = row.insertCell();
+  element.className = className;
+  element.append(content);
+  return element;
 }
 
 export function barline(share, text, widest = 1) {

@@ -4,7 +4,6 @@ In: a pandas DataFrame, a row a point, and the names of its columns. Out: `plotl
 the numbers, a dash or a symbol tells apart what a colour tells apart.
 """
 
-import html
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,12 +13,23 @@ import plotly.graph_objects as go
 
 from mha_core.display_names import head_name
 from mha_core.draw.figures.colours import page
-from mha_core.draw.figures.style import CLEAR, DASHES, SYMBOLS, differences_scale, template, weights_scale
+from mha_core.draw.figures.style import (
+    CLEAR,
+    DASHES,
+    HATCHES,
+    NO_LINES,
+    SYMBOLS,
+    colour_axis,
+    largest,
+    named_ticks,
+    plain,
+    template,
+)  # fmt: skip
 
 ROW = 26  # pixels of a bar or a head, with the space around it
 FAINT, CROWDED = 0.04, 10  # a weight, and points in a plane
 DARK = 0.5  # of the largest value: from here on a mark in a cell is written in the page's own colour
-LOW_ROW, MANY = 18, 16  # of a head where there are more layers than these
+LOW_ROW, MANY = 20, 16  # of a head where more than these are across
 ABOVE, BELOW = 66, 44  # the margins of the template
 
 
@@ -46,10 +56,10 @@ def curves(
         figure.add_scatter(
             x=rows[x],
             y=rows[y],
-            name=_plain(name),
+            name=plain(name),
             mode="lines" if len(rows) > 1 else "markers",
             line={"dash": DASHES[i % len(DASHES)], "width": 2},
-            hovertemplate=f"{_plain(name)} {number} at %{{x:,}}<extra></extra>",
+            hovertemplate=f"{plain(name)} {number} at %{{x:,}}<extra></extra>",
             showlegend=by is not None,
         )
     figure.update_xaxes(title_text=x_title, rangemode="tozero")
@@ -65,80 +75,88 @@ def head_map(
     name: str,
     text: str | None = None,
     mark: str | None = None,
+    outlined: str | None = None,
     chosen: tuple[int, int] | None = None,
     signed: bool = False,
     percent: bool = False,
     dark: bool = False,
 ) -> go.Figure:
-    """Draw every head as a cell, layer down and head across; each is a point to select with `customdata` (layer, head).
+    """Draw every head as a cell, the longer side of the model across; each is a point with `customdata` (layer, head).
 
-    `frame` has a row a head with `layer` and `head` from 1 (a row without a head is the layer's MLP, in a column of its
+    `frame` has a row a head with `layer` and `head` from 1 (a row without a head is the layer's MLP, in a line of its
     own and with 0 as its head), its `value` (shares where `percent`; nan is drawn empty), its hover text in the column
     `text`, and a letter or sign to draw in the cell in the column `mark`. `chosen` (layer, head from 0) is framed, and
-    so are selected heads. `signed`: values below zero have a colour of their own. `name` titles the colours.
+    so are selected heads and, thinner, those that are true in the column `outlined`. `signed`: values below zero have a
+    colour of their own. `name` titles the colours.
     """
     layers, heads = int(frame["layer"].max()), int(frame["head"].max())
-    row = ROW if layers <= MANY else LOW_ROW
-    mlp = heads + 2  # a column is empty between
-    width = mlp if frame["head"].isna().any() else heads
-    columns = frame["head"].fillna(mlp).astype(int)
-    values = np.full((layers, width), np.nan)
-    values[frame["layer"] - 1, columns - 1] = frame[value]
-    top, number = _largest(values), ".1%" if percent else ".2f"
+    mlp = heads + 2  # a line is empty between
+    depth = mlp if frame["head"].isna().any() else heads
+    lines = frame["head"].fillna(mlp).astype(int)
+    layers_across = layers > heads
+    values = np.full((layers, depth), np.nan)
+    values[frame["layer"] - 1, lines - 1] = frame[value]
+    top, number = largest(values), ".1%" if percent else ".2f"
+    x, y = (frame["layer"], lines) if layers_across else (lines, frame["layer"])
+    width, rows = (layers, depth) if layers_across else (depth, layers)
+    row = ROW if width <= MANY else LOW_ROW
     figure = _figure(title, dark=dark)
     figure.add_heatmap(
         x=np.arange(1, width + 1),
-        y=np.arange(1, layers + 1),
+        y=np.arange(1, rows + 1),
         xgap=2,
         ygap=2,
         hoverinfo="skip",
-        **_shaded(values, name, number, signed=signed, dark=dark),
+        z=values.T if layers_across else values,
+        coloraxis="coloraxis",
     )
     names = [
-        f"MLP {la}" if h == mlp else head_name((la - 1, h - 1))
-        for la, h in zip(frame["layer"], columns, strict=True)
+        f"MLP {layer}" if line == mlp else head_name((layer - 1, line - 1))
+        for layer, line in zip(frame["layer"], lines, strict=True)
     ]
     ground = np.where(frame[value].abs() > DARK * top, "paper", "ink")
-    said = [f"{head}: {v:{number}}" for head, v in zip(names, frame[value], strict=True)]
+    labels = [f"{each}: {v:{number}}" for each, v in zip(names, frame[value], strict=True)]
+    colours = page(dark=dark)
     figure.add_scatter(
-        x=columns,
-        y=frame["layer"],
+        x=x,
+        y=y,
         mode="markers+text" if mark else "markers",
         marker={
             "size": row,
             "symbol": "square",
             "color": CLEAR,
             "opacity": 0,
-            "line": {"width": 3, "color": page(dark=dark)["accent"]},
+            "line": {"width": 3, "color": colours["accent"]},
         },
-        selected={"marker": {"opacity": 1}, "textfont": {"color": page(dark=dark)["accent"]}},
+        selected={"marker": {"opacity": 1}, "textfont": {"color": colours["accent"]}},
         unselected={"marker": {"opacity": 0}},
-        textfont={"color": [page(dark=dark)[on] for on in ground]},
-        text=None if mark is None else [_plain(each) for each in frame[mark]],
+        textfont={"color": [colours[on] for on in ground]},
+        text=None if mark is None else [plain(each) for each in frame[mark]],
         customdata=frame[["layer", "head"]].fillna(0),
-        hovertext=said if text is None else [_plain(each) for each in frame[text]],
+        hovertext=labels if text is None else [plain(each) for each in frame[text]],
         hovertemplate="%{hovertext}<extra></extra>",
         showlegend=False,
     )
+    places = list(zip(x, y, strict=True))
+    if outlined is not None:
+        for place in (place for place, has in zip(places, frame[outlined], strict=True) if has):
+            figure.add_shape(_frame_around(*place, 0.44, colours["ink"]))
     if chosen is not None:
-        y, x = chosen
-        figure.add_shape(
-            type="rect",
-            x0=x + 0.5,
-            x1=x + 1.5,
-            y0=y + 0.5,
-            y1=y + 1.5,
-            line={"color": page(dark=dark)["accent"], "width": 3},
-        )
-    ticks = {"showgrid": False, "zeroline": False, "constrain": "domain"}
-    figure.update_xaxes(title_text="head", side="top", range=(0.5, width + 0.5), **ticks, **_every(heads))
-    if width == mlp:
-        numbers = [*figure.layout.xaxis.tickvals]
-        figure.update_xaxes(tickvals=[*numbers, mlp], ticktext=[*map(str, numbers), "MLP"])
-    figure.update_yaxes(title_text="layer", range=(layers + 0.5, 0.5), **ticks, **_every(layers))
+        place = (chosen[0] + 1, chosen[1] + 1)
+        figure.add_shape(_frame_around(*(place if layers_across else place[::-1]), 0.5, colours["accent"], 3))
+    ticks = NO_LINES | {"constrain": "domain"}
+    head_ticks: dict[str, Any] = _every(heads)
+    if depth == mlp:
+        numbers = head_ticks["tickvals"]
+        head_ticks = {"tickvals": [*numbers, mlp], "ticktext": [*map(str, numbers), "MLP"]}
+    of_layers, of_heads = {"title_text": "layer", **_every(layers)}, {"title_text": "head", **head_ticks}
+    across, down = (of_layers, of_heads) if layers_across else (of_heads, of_layers)
+    figure.update_xaxes(side="top", range=(0.5, width + 0.5), **ticks, **across)
+    figure.update_yaxes(range=(rows + 0.5, 0.5), **ticks, **down)
     # A click selects a head, Shift adds one; the box is a tool of the bar. Dragging would eat a finger's scrolling.
     return figure.update_layout(
-        height=row * layers + ABOVE + 34,
+        coloraxis=colour_axis(values, name, number, signed=signed, dark=dark),
+        height=row * rows + ABOVE + 34,
         margin={"t": ABOVE + 24, "b": 10},
         dragmode=False,
         clickmode="event+select",
@@ -159,27 +177,24 @@ def bars(
     """Draw bars across, the first row on top: one for each column of `values`, side by side."""
     figure = _figure(title, dark=dark)
     number = ":.1%" if percent else ":.3~g"
-    shades = ("", "/", "x")
-    at = np.arange(len(frame))
+    names = [plain(each) for each in frame[label]]
     for i, name in enumerate(values):
         figure.add_bar(
-            y=at,
+            y=list(range(len(frame))),
             x=frame[name],
             orientation="h",
-            name=_plain(name),
-            marker={"pattern": {"shape": shades[i % len(shades)]}},
-            customdata=[_plain(each) for each in frame[label]],
+            name=plain(name),
+            marker={"pattern": {"shape": HATCHES[i % len(HATCHES)]}},
+            customdata=names,
             texttemplate=f"%{{x{number}}}",
             textposition="outside",
             textfont={"size": 12},
             constraintext="none",
             cliponaxis=False,
-            hovertemplate=f"%{{customdata}}, {_plain(name)}: %{{x{number}}}<extra></extra>",
+            hovertemplate=f"%{{customdata}}, {plain(name)}: %{{x{number}}}<extra></extra>",
             showlegend=len(values) > 1,
         )
-    figure.update_yaxes(
-        tickvals=at, ticktext=[_plain(each) for each in frame[label]], autorange="reversed", showgrid=False
-    )
+    figure.update_yaxes(**named_ticks(names), autorange="reversed", showgrid=False)
     figure.update_xaxes(title_text=x_title, **({"tickformat": ".0%"} if percent else {}))
     numbers = frame[list(values)].to_numpy(dtype=float)
     if np.isfinite(numbers).any():  # room for the number after the longest bar, to either side
@@ -201,7 +216,7 @@ def intervals(
         frame[[label, value, low, high]].itertuples(index=False, name=None)
     ):
         known = bool(np.isfinite([start, stop]).all())
-        told = f", 95% interval {start:.0%} to {stop:.0%}" if known else ""
+        interval = f", 95% interval {start:.0%} to {stop:.0%}" if known else ""
         figure.add_scatter(
             x=[point],
             y=[i],
@@ -210,16 +225,11 @@ def intervals(
             error_x={"array": [stop - point], "arrayminus": [point - start], "thickness": 2}
             if known
             else None,
-            hovertemplate=f"{_plain(name)}: %{{x:.1%}}{told}<extra></extra>",
+            hovertemplate=f"{plain(name)}: %{{x:.1%}}{interval}<extra></extra>",
             showlegend=False,
         )
-    figure.update_yaxes(
-        tickvals=list(range(len(frame))),
-        ticktext=[_plain(each) for each in frame[label]],
-        range=(len(frame) - 0.5, -0.5),
-        showgrid=False,
-        zeroline=False,
-    )
+    names = [plain(each) for each in frame[label]]
+    figure.update_yaxes(**named_ticks(names), **NO_LINES, range=(len(frame) - 0.5, -0.5))
     figure.update_xaxes(tickformat=".0%", range=(0, 1.02))
     return figure.update_layout(height=34 * len(frame) + ABOVE + 10, margin={"t": 40})
 
@@ -251,7 +261,7 @@ def plane(
             showlegend=False,
         )
     weights = frame["weight"] if "weight" in frame else pd.Series(1.0, index=frame.index)
-    labels = np.array([_plain(each) for each in frame["label"]], object)
+    labels = np.array([plain(each) for each in frame["label"]], object)
     figure.add_scatter(
         x=frame["x"],
         y=frame["y"],
@@ -271,7 +281,7 @@ def plane(
             y=marks["y"],
             mode="markers+text",
             cliponaxis=False,
-            text=[_plain(each) for each in marks["label"]],
+            text=[plain(each) for each in marks["label"]],
             textposition="bottom center",
             marker={"size": 14, "symbol": "cross", "color": page(dark=dark)["accent"]},
             hovertemplate="%{text}<extra></extra>",
@@ -282,8 +292,8 @@ def plane(
         low, high = float(points[axis].min()), float(points[axis].max())
         pad = 0.12 * (high - low) or 1.0
         update(range=(low - pad, high + pad))
-    figure.update_xaxes(showticklabels=False, showgrid=False, zeroline=False)
-    figure.update_yaxes(showticklabels=False, showgrid=False, zeroline=False, scaleanchor="x")
+    figure.update_xaxes(showticklabels=False, **NO_LINES)
+    figure.update_yaxes(showticklabels=False, **NO_LINES, scaleanchor="x")
     return figure.update_layout(height=380, margin={"l": 10, "r": 10, "t": 40, "b": 10})
 
 
@@ -322,61 +332,33 @@ def cells(
     dark: bool = False,
 ) -> go.Figure:
     """Draw a matrix (row, column) with its names; nan is drawn empty. Names may repeat."""
-    figure = _figure(title, dark=dark)
-    number = ".1%" if percent else ".2f"
-    named = [[[_plain(row), _plain(column)] for column in columns] for row in rows]
+    figure, number = _figure(title, dark=dark), ".1%" if percent else ".2f"
+    row_names, column_names = ([plain(name) for name in names] for names in (rows, columns))
     figure.add_heatmap(
-        customdata=named,
-        hovertemplate=f"%{{customdata[0]}}, {_plain(column_title)} %{{customdata[1]}}: %{{z:{number}}}<extra></extra>",
+        z=values,
+        customdata=[[[row, column] for column in column_names] for row in row_names],
+        hovertemplate=f"%{{customdata[0]}}, {plain(column_title)} %{{customdata[1]}}: %{{z:{number}}}<extra></extra>",
         hoverongaps=False,
         xgap=1,
         ygap=1,
-        **_shaded(values, name, number, signed=signed, dark=dark),
+        coloraxis="coloraxis",
     )
-    figure.update_xaxes(
-        tickvals=list(range(len(columns))),
-        ticktext=list(map(_plain, columns)),
-        title_text=column_title,
-        showgrid=False,
-        zeroline=False,
-    )
-    figure.update_yaxes(
-        tickvals=list(range(len(rows))),
-        ticktext=list(map(_plain, rows)),
-        title_text=row_title,
-        autorange="reversed",
-        showgrid=False,
-        zeroline=False,
-    )
-    return figure.update_layout(height=ROW * len(rows) + ABOVE + 30, margin={"t": 40})
+    figure.update_xaxes(**named_ticks(column_names), **NO_LINES, title_text=column_title)
+    figure.update_yaxes(**named_ticks(row_names), **NO_LINES, title_text=row_title, autorange="reversed")
+    colours = colour_axis(values, name, number, signed=signed, dark=dark)
+    return figure.update_layout(coloraxis=colours, height=ROW * len(rows) + ABOVE + 30, margin={"t": 40})
 
 
-def _largest(values: np.ndarray) -> float:
-    """The largest size of a value, at which the colours end; 1 where there is none."""
-    return float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
-
-
-def _shaded(values: np.ndarray, name: str, number: str, *, signed: bool, dark: bool) -> dict[str, Any]:
-    """A heatmap's values with their colours, from 0 or to both sides of it, and the bar that says what these mean."""
-    top = _largest(values)
-    return {
-        "z": values,
-        "zmin": -top if signed else 0,
-        "zmax": top,
-        "colorscale": differences_scale(dark=dark) if signed else weights_scale(dark=dark),
-        "colorbar": {"title": {"text": name}, "thickness": 10, "outlinewidth": 0, "tickformat": number},
-    }
+def _frame_around(x: int, y: int, half: float, colour: str, width: int = 2) -> dict[str, Any]:
+    """Return a rectangle around a cell."""
+    sides = {"x0": x - half, "x1": x + half, "y0": y - half, "y1": y + half}
+    return {"type": "rect", **sides, "line": {"color": colour, "width": width}}
 
 
 def _figure(title: str, *, dark: bool) -> go.Figure:
-    return go.Figure(layout={"template": template(dark=dark), "title": {"text": _plain(title)}})
+    return go.Figure(layout={"template": template(dark=dark), "title": {"text": plain(title)}})
 
 
-def _plain(text: object) -> str:
-    """A text that Plotly, which reads its texts as markup, shows as it stands."""
-    return html.escape(str(text), quote=False)
-
-
-def _every(n: int) -> dict[str, object]:
-    """Ticks at every number up to n, or at every other where there are many."""
+def _every(n: int) -> dict[str, Any]:
+    """Return ticks at every number up to n, or at every other where there are many."""
     return {"tickvals": list(range(1, n + 1, 1 if n <= 16 else 2))}

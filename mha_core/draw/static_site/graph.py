@@ -41,7 +41,7 @@ def attention_graph(model: Model) -> "tuple[onnx.ModelProto, Arrays]":
     writer.encoder()
     integers: int = onnx.TensorProto.INT64
     size: list[str | int | None] = [config.n_layers, config.n_heads, "n", "n"]
-    made = onnx.helper.make_graph(
+    graph = onnx.helper.make_graph(
         writer.nodes,
         "attention",
         [onnx.helper.make_tensor_value_info(name, integers, ["n"]) for name in ("ids", "segments")],
@@ -49,7 +49,7 @@ def attention_graph(model: Model) -> "tuple[onnx.ModelProto, Arrays]":
         writer.constants,
     )
     opset = onnx.helper.make_opsetid("", OPSET)
-    return onnx.helper.make_model(made, opset_imports=[opset], ir_version=IR_VERSION), writer.outside
+    return onnx.helper.make_model(graph, opset_imports=[opset], ir_version=IR_VERSION), writer.outside
 
 
 class _Writer:

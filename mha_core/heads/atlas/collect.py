@@ -80,32 +80,33 @@ class TopExamples:
                     self._keep(head, pair, Example(rows.passage, query, key, weight, norm))
 
     def _keep(self, head: int, pair: tuple[int, int], example: Example) -> None:
-        kept = self.of[head]
-        if pair in kept and kept[pair].order >= example.order:
+        examples = self.of[head]
+        if pair in examples and examples[pair].order >= example.order:
             return
-        kept[pair] = example
-        if len(kept) > KEPT:
-            del kept[min(kept, key=lambda one: kept[one].order)]
-        if len(kept) == KEPT:
-            self.floor[head] = min(one.output_norm for one in kept.values())
+        examples[pair] = example
+        if len(examples) > KEPT:
+            del examples[min(examples, key=lambda other: examples[other].order)]
+        if len(examples) == KEPT:
+            self.floor[head] = min(other.output_norm for other in examples.values())
 
     def merge(self, other: "TopExamples") -> None:
         """Take in those of other passages."""
-        for head, kept in enumerate(other.of):
-            for pair, example in kept.items():
+        for head, examples in enumerate(other.of):
+            for pair, example in examples.items():
                 self._keep(head, pair, example)
 
     def renumbered(self, new: Callable[[int], int]) -> "TopExamples":
         """Return the same with other numbers of passages."""
-        found = TopExamples(len(self.of))
-        found.of = [
-            {pair: one._replace(passage=new(one.passage)) for pair, one in kept.items()} for kept in self.of
+        renumbered = TopExamples(len(self.of))
+        renumbered.of = [
+            {pair: example._replace(passage=new(example.passage)) for pair, example in examples.items()}
+            for examples in self.of
         ]
-        return found
+        return renumbered
 
     def sorted(self, head: int) -> list[Example]:
         """Return one head's examples, the strongest first."""
-        return nlargest(KEPT, self.of[head].values(), key=lambda one: one.order)
+        return nlargest(KEPT, self.of[head].values(), key=lambda example: example.order)
 
 
 class RowSample:
@@ -124,9 +125,9 @@ class RowSample:
 
     def merge(self, new: FloatArray) -> None:
         """Take in rows of other passages; of the same passage twice the first stays."""
-        found = np.concatenate([self.rows, new], axis=1)
-        order = np.lexsort((found[..., 1], found[..., 0]))[:, :SAMPLED]
-        self.rows = np.take_along_axis(found, order[..., None], axis=1)
+        rows = np.concatenate([self.rows, new], axis=1)
+        order = np.lexsort((rows[..., 1], rows[..., 0]))[:, :SAMPLED]
+        self.rows = np.take_along_axis(rows, order[..., None], axis=1)
 
     def drawn(self, head: int) -> list[Example]:
         """Return one head's rows, in the order of the draw."""
@@ -187,29 +188,29 @@ class Collection:
 
     def renumbered(self, new: Callable[[int], int]) -> "Collection":
         """Return the same with other numbers of passages, in the same order."""
-        found = copy(self)
-        found.top, *halves = (one.renumbered(new) for one in (self.top, *self.halves))
-        found.halves, found.sample = (halves[0], halves[1]), copy(self.sample)
-        found.sample.rows = self.sample.rows.copy()
-        found.sample.rows[..., 1] = np.vectorize(new, otypes=[float])(
+        renumbered = copy(self)
+        renumbered.top, *halves = (tops.renumbered(new) for tops in (self.top, *self.halves))
+        renumbered.halves, renumbered.sample = (halves[0], halves[1]), copy(self.sample)
+        renumbered.sample.rows = self.sample.rows.copy()
+        renumbered.sample.rows[..., 1] = np.vectorize(new, otypes=[float])(
             self.sample.rows[..., 1].astype(np.int64)
         )
-        found.passages = {new(number): tokens for number, tokens in self.passages.items()}
-        return found
+        renumbered.passages = {new(number): tokens for number, tokens in self.passages.items()}
+        return renumbered
 
     @property
     def sink(self) -> FloatArray:
         """The share of rows whose largest weight is on an attention sink, (head,)."""
-        found: FloatArray = self.at_sink / max(self.n_rows, 1)
-        return found
+        share: FloatArray = self.at_sink / max(self.n_rows, 1)
+        return share
 
     def prune(self) -> None:
         """Let go of passages that no kept example is of."""
         sampled = self.sample.rows[..., 1][np.isfinite(self.sample.rows[..., 0])]
-        used = set(np.unique(sampled).astype(int).tolist())
-        for kept in (self.top, *self.halves):
-            used |= {one.passage for examples in kept.of for one in examples.values()}
-        self.passages = {number: one for number, one in self.passages.items() if number in used}
+        numbers = set(np.unique(sampled).astype(int).tolist())
+        for tops in (self.top, *self.halves):
+            numbers |= {example.passage for examples in tops.of for example in examples.values()}
+        self.passages = {number: example for number, example in self.passages.items() if number in numbers}
 
 
 def candidates(tokens: Tokens, visibility: Visibility) -> BoolArray:

@@ -41,7 +41,7 @@ class Finding:
 
     @property
     def lift(self) -> float:
-        """How many times as often as in the baseline."""
+        """The share as a multiple of the baseline's."""
         return self.share / self.baseline if self.baseline > 0 else 0.0
 
     @property
@@ -57,7 +57,7 @@ class Finding:
 
     @property
     def weight(self) -> float:
-        """How far it sets the examples apart: its share times the bits of its lift."""
+        """Its share times the bits of its lift."""
         return self.share * float(np.log2(max(self.lift, 1.0)))
 
 
@@ -72,18 +72,22 @@ class Description:
 
     @property
     def by_content(self) -> bool:
-        """Whether anything but a position is in it."""
-        return any(one.feature.kind != "position" for one in self.findings)
+        """True where anything but a position is in it."""
+        return any(finding.feature.kind != "position" for finding in self.findings)
 
 
-def describe(kept: Collection) -> list[Description]:
+def describe(collection: Collection) -> list[Description]:
     """Return a description of every head, in their order."""
-    used = {one.passage for half in kept.halves for of in half.of for one in of.values()}
-    pairs = {number: pair_features(kept.passages[number], kept.visibility) for number in used}
-    fixed = features(kept.visibility.is_causal)
+    passages = {
+        example.passage for half in collection.halves for by_pair in half.of for example in by_pair.values()
+    }
+    pairs = {number: pair_features(collection.passages[number], collection.visibility) for number in passages}
+    fixed = features(collection.visibility.is_causal)
     return [
-        _describe([half.sorted(head) for half in kept.halves], pairs, fixed, head // kept.shape[1])
-        for head in range(len(kept.top.of))
+        _describe(
+            [half.sorted(head) for half in collection.halves], pairs, fixed, head // collection.shape[1]
+        )
+        for head in range(len(collection.top.of))
     ]
 
 
@@ -92,8 +96,10 @@ def _describe(
 ) -> Description:
     if min(map(len, halves)) < LEAST_EXAMPLES:
         return Description(few=True)
-    marks = [np.stack([pairs[one.passage].of[:, one.query, one.key] for one in half]) for half in halves]
-    found, counted = (
+    marks = [
+        np.stack([pairs[each.passage].holds[:, each.query, each.key] for each in half]) for half in halves
+    ]
+    findings, counted = (
         [
             Finding(feature, share, baseline, len(half))
             for feature, share, baseline in zip(
@@ -104,63 +110,71 @@ def _describe(
     )
     chosen = []
     for kind in LEAST_LIFT:
-        good = [i for i, one in enumerate(found) if one.feature.kind == kind and _holds(one)]
-        best = max(good, key=lambda i: found[i].weight, default=None)
+        good = [i for i, each in enumerate(findings) if each.feature.kind == kind and _holds(each)]
+        best = max(good, key=lambda i: findings[i].weight, default=None)
         if best is not None and _holds(counted[best]):
             chosen.append(best)
     if not chosen:
-        return _two_things(found, counted, marks)
-    chosen.sort(key=lambda i: (fixed[i].kind == "position", -found[i].share))
+        return _two_things(findings, counted, marks)
+    chosen.sort(key=lambda i: (fixed[i].kind == "position", -findings[i].share))
     return Description(tuple(counted[i] for i in chosen))
 
 
 def _baselines(
     examples: list[Example], pairs: dict[int, PairFeatures], fixed: tuple[Feature, ...], layer: int
 ) -> FloatArray:
-    """How often each feature is true of pairs of the examples' distances in the examples' passages; of a position, of
+    """Return how often each feature is true of pairs of the examples' distances in their passages; of a position, of
     the keys that the examples' own queries could look at."""
-    back = np.array([one.query - one.key for one in examples])
+    back = np.array([example.query - example.key for example in examples])
     true, every = np.zeros((len(fixed), len(back))), np.zeros(len(back))
-    for passage in {one.passage for one in examples}:
-        n = pairs[passage].of.shape[-1]
-        there = np.abs(back) < n
-        at = back[there] + n - 1
-        true[:, there] += pairs[passage].counts[:, at]
-        every[there] += pairs[passage].pairs[at]
-    by_layer = [(pairs[one.passage].rows, one.query) for one in examples]
+    for passage in {example.passage for example in examples}:
+        n = pairs[passage].holds.shape[-1]
+        is_inside = np.abs(back) < n
+        places = back[is_inside] + n - 1
+        true[:, is_inside] += pairs[passage].counts[:, places]
+        every[is_inside] += pairs[passage].pairs[places]
+    by_layer = [(pairs[example.passage].rows, example.query) for example in examples]
     rows = np.stack([rows[layer % len(rows), :, query] for rows, query in by_layer]).mean(0)
     positions = np.array([feature.kind == "position" for feature in fixed])
-    found: FloatArray = np.where(positions, rows, (true / every).mean(-1))
-    return found
+    baselines: FloatArray = np.where(positions, rows, (true / every).mean(-1))
+    return baselines
 
 
-def _holds(one: Finding) -> bool:
-    if one.share >= LEAST_SHARE:
-        return one.lift >= LEAST_LIFT[one.feature.kind]
-    if one.feature.kind == "position" or one.share < PART_SHARE:
+def _holds(finding: Finding) -> bool:
+    if finding.share >= LEAST_SHARE:
+        return finding.lift >= LEAST_LIFT[finding.feature.kind]
+    if finding.feature.kind == "position" or finding.share < PART_SHARE:
         return False
-    return one.lift >= PART_LIFT_TO if one.feature.kind == "to" else one.lift * one.share >= 3.0 * LEAST_SHARE
+    return (
+        finding.lift >= PART_LIFT_TO
+        if finding.feature.kind == "to"
+        else finding.lift * finding.share >= 3.0 * LEAST_SHARE
+    )
 
 
-def _two_things(found: list[Finding], counted: list[Finding], marks: list[BoolArray]) -> Description:
+def _two_things(findings: list[Finding], counted: list[Finding], marks: list[BoolArray]) -> Description:
     """The two most telling features that exclude one another, if both hold in both halves."""
 
     def hold(i: int, j: int, half: int) -> bool:
-        of = (found, counted)[half]
+        in_half = (findings, counted)[half]
         apart = (marks[half][:, i] & marks[half][:, j]).mean() <= TWO_TOGETHER
-        return bool(apart) and all(of[k].share >= TWO_SHARE and of[k].lift >= TWO_LIFT for k in (i, j))
+        return bool(apart) and all(
+            in_half[k].share >= TWO_SHARE and in_half[k].lift >= TWO_LIFT for k in (i, j)
+        )
 
-    n = len(found)
+    n = len(findings)
     couples = [(i, j) for i in range(n) for j in range(i + 1, n) if hold(i, j, 0)]
-    i, j = max(couples, key=lambda two: (found[two[0]].weight + found[two[1]].weight, *two), default=(0, 0))
+    i, j = max(
+        couples, key=lambda two: (findings[two[0]].weight + findings[two[1]].weight, *two), default=(0, 0)
+    )
     if i == j or not hold(i, j, 1):
         return Description()
-    return Description(tuple(sorted((counted[i], counted[j]), key=lambda one: -one.share)), two=True)
+    return Description(tuple(sorted((counted[i], counted[j]), key=lambda finding: -finding.share)), two=True)
 
 
 def label(description: Description) -> str:
     """Return a few words for a head: its most telling feature, both where it does two things."""
-    names = [one.feature.name for one in description.findings]
+    names = [finding.feature.name for finding in description.findings]
     if not names:
         return "no description"
     return f"two things: {names[0]}; {names[1]}" if description.two else names[0]
@@ -175,15 +189,15 @@ def sentences(description: Description) -> list[str]:
     starts = ["Sometimes looks", "Sometimes looks"] if description.two else ["Looks"]
     starts += ["Also looks"] * len(description.findings)
     return [
-        f"{start} {one.feature.words}: {evidence(one)}, {_times(one.lift)} the baseline."
-        for start, one in zip(starts, description.findings, strict=False)
+        f"{start} {finding.feature.words}: {evidence(finding)}, {_times(finding.lift)} the baseline."
+        for start, finding in zip(starts, description.findings, strict=False)
     ]
 
 
-def evidence(one: Finding) -> str:
+def evidence(finding: Finding) -> str:
     """Return a finding's share in short: "95% of 40, 84–99%"."""
-    low, high = one.interval
-    return f"{100 * one.share:.0f}% of {one.n}, {100 * low:.0f}–{100 * high:.0f}%"
+    low, high = finding.interval
+    return f"{100 * finding.share:.0f}% of {finding.n}, {100 * low:.0f}–{100 * high:.0f}%"
 
 
 def _times(lift: float) -> str:

@@ -62,7 +62,7 @@ def effects(tokens: Tokens, model: Model, places: Sequence[Place], k: int = 10) 
 
 
 def _outputs(tokens: Tokens, model: Model, places: Sequence[Place]) -> tuple[Tensor, Tensor]:
-    """What each place's head writes there, and the last layer's states there: (place, d_model) each."""
+    """Return what each place's head writes there, and the last layer's states there: (place, d_model) each."""
     by_layer = defaultdict(list)
     for i, (layer, _, _) in enumerate(places):
         by_layer[layer].append(i)

@@ -111,11 +111,11 @@ def features(is_causal: bool) -> tuple[Feature, ...]:
 
 @dataclass(frozen=True, eq=False)
 class PairFeatures:
-    """One passage's. `of` (feature, query, key); `pairs` (distance,) and `counts` (feature, distance): how many
+    """One passage's. `holds` (feature, query, key); `pairs` (distance,) and `counts` (feature, distance): how many
     pairs there are at each distance and of how many each feature is true, distances from 1 - n to n - 1 back;
     `rows` (layer, feature, query): the share of the keys that a query may look at of which it is true."""
 
-    of: BoolArray
+    holds: BoolArray
     pairs: IntArray
     counts: IntArray
     rows: FloatArray
@@ -128,24 +128,24 @@ def pair_features(tokens: Tokens, visibility: Visibility) -> PairFeatures:
     can = by_layer.any(0)
     back = np.subtract.outer(np.arange(n), np.arange(n))
     links = _links(tokens, back, is_causal)
-    found = []
+    matrices = []
     for feature in features(is_causal):
         if feature.distance is not None:
-            found.append((back >= feature.distance[0]) & (back <= feature.distance[1]))
+            matrices.append((back >= feature.distance[0]) & (back <= feature.distance[1]))
         elif feature.kind == "link":
-            found.append(links[feature.key])
+            matrices.append(links[feature.key])
         else:
             mark = _marked(tokens, feature.key.split(" ", 1)[1])
-            found.append(np.broadcast_to(mark[:, None] if feature.kind == "from" else mark, (n, n)))
-    of = np.stack(found) & can
+            matrices.append(np.broadcast_to(mark[:, None] if feature.kind == "from" else mark, (n, n)))
+    holds = np.stack(matrices) & can
     places = (back + n - 1)[can]
-    counts = np.stack([np.bincount(places, one[can], 2 * n - 1) for one in of]).astype(np.int32)
-    rows = np.stack([(of & each).sum(-1) / np.maximum(each.sum(-1), 1) for each in by_layer])
-    return PairFeatures(of, np.bincount(places, minlength=2 * n - 1), counts, rows)
+    counts = np.stack([np.bincount(places, each[can], 2 * n - 1) for each in holds]).astype(np.int32)
+    rows = np.stack([(holds & each).sum(-1) / np.maximum(each.sum(-1), 1) for each in by_layer])
+    return PairFeatures(holds, np.bincount(places, minlength=2 * n - 1), counts, rows)
 
 
 def _marked(tokens: Tokens, kind: str) -> BoolArray:
-    """Which tokens share a character with a word or sign of this kind, (n,); special tokens never do."""
+    """Return which tokens share a character with a word or sign of this kind, (n,); special tokens never do."""
     text = tokens.text
     spans = (
         _opening_marks(text)
@@ -162,12 +162,12 @@ def _opening_marks(text: str) -> list[tuple[int, int]]:
     """Spans of opening brackets and quotation marks. Of straight quotation marks every second one opens; a straight
     apostrophe opens between a space and a letter."""
     spans, inside = [], False
-    for at, sign in enumerate(text):
+    for place, sign in enumerate(text):
         if sign == '"':
             inside = not inside
-        single = sign == "'" and not text[at - 1 : at].strip() and text[at + 1 : at + 2].isalpha()
+        single = sign == "'" and not text[place - 1 : place].strip() and text[place + 1 : place + 2].isalpha()
         if sign in "([{<“‘«" or (sign == '"' and inside) or single:
-            spans.append((at, at + 1))
+            spans.append((place, place + 1))
     return spans
 
 
@@ -185,7 +185,7 @@ def _links(tokens: Tokens, back: IntArray, is_causal: bool) -> dict[str, BoolArr
     # What comes after a key's left neighbour is the key: a copy of the query there is a copy before the key. Of an
     # encoder, too, the copy is an earlier one.
     earlier = np.ones((n, n), bool) if is_causal else back > 0
-    after, after_near = (np.pad(one[:, :-1], ((0, 0), (1, 0))) & earlier & other for one in (same, near))
+    after, after_near = (np.pad(each[:, :-1], ((0, 0), (1, 0))) & earlier & other for each in (same, near))
     firsts = {second: np.isin(bare, list(first)) for second, first in PAIRS.items()}
     pairs = np.stack([firsts.get(text, np.zeros(n, bool)) for text in bare]) & (back > 0)
     return {
@@ -199,9 +199,9 @@ def _links(tokens: Tokens, back: IntArray, is_causal: bool) -> dict[str, BoolArr
 
 
 def _alike(texts: list[str], letters: int, part: float) -> BoolArray:
-    """Which texts begin with the same letters, at least so many, and so large a part of the longer one."""
+    """Return which texts begin with the same letters, at least so many, and so large a part of the longer one."""
     n = len(texts)
-    found = np.zeros((n, n), bool)
+    alike = np.zeros((n, n), bool)
     spelled = [i for i in range(n) if texts[i].isalpha() and len(texts[i]) >= letters]
     spelled.sort(key=lambda i: texts[i][:letters])
     for _, group in groupby(spelled, key=lambda i: texts[i][:letters]):
@@ -212,5 +212,5 @@ def _alike(texts: list[str], letters: int, part: float) -> BoolArray:
                     (k for k, pair in enumerate(zip(texts[i], texts[j], strict=False)) if len(set(pair)) > 1),
                     min(len(texts[i]), len(texts[j])),
                 )
-                found[i, j] = shared >= part * max(len(texts[i]), len(texts[j]))
-    return found
+                alike[i, j] = shared >= part * max(len(texts[i]), len(texts[j]))
+    return alike

@@ -74,15 +74,15 @@ def _cut(line: str, tokens: Tokens, model: Model) -> Tokens:
 
 def read_passages(lines: Iterable[str], model: Model) -> Iterator[list[Seen]]:
     """Yield batches of passages, each as its number in the text (from 0), its tokens, and `attention_and_norms`."""
-    found = (tokens for line in lines if (tokens := passage_tokens(line, model)) is not None)
-    numbered = enumerate(found)
+    passages = (tokens for line in lines if (tokens := passage_tokens(line, model)) is not None)
+    numbered = enumerate(passages)
     window = list(islice(numbered, 1))  # so that there is soon something to see
     while window:
-        window.sort(key=lambda one: len(one[1]))
+        window.sort(key=lambda passage: len(passage[1]))
         for start in range(0, len(window), BATCH):
             batch = window[start : start + BATCH]
             seen = attention_and_norms([tokens for _, tokens in batch], model)
-            yield [(*one, *numbers) for one, numbers in zip(batch, seen, strict=True)]
+            yield [(*passage, *numbers) for passage, numbers in zip(batch, seen, strict=True)]
         window = list(islice(numbered, BATCH * WINDOW))
 
 

@@ -53,7 +53,7 @@ def read_shipped(model: str, digest: str | None = None) -> Shipped | None:
     passages = {
         int(number): Passage(text, *map(tuple, more)) for number, (text, *more) in data["passages"].items()
     }
-    heads = tuple(_entry(one) for one in data["heads"])
+    heads = tuple(_entry(entry) for entry in data["heads"])
     controls = {name: Control(*numbers) for name, numbers in data["controls"].items()}
     return Shipped(Atlas(heads, passages, data["n_passages"], data["n_tokens"]), data["digest"], controls)
 
@@ -62,7 +62,7 @@ def _entry(data: Mapping[str, Any]) -> HeadEntry:
     known = {feature.key: feature for feature in features(is_causal=False)}  # a decoder's are among them
     findings = tuple(Finding(known[key], *numbers) for key, *numbers in data["description"])
     effects = (
-        Effect(*(tuple(TokenEffect(*one) for one in side) for side in both)) for both in data["effects"]
+        Effect(*(tuple(TokenEffect(*effect) for effect in side) for side in both)) for both in data["effects"]
     )
     return HeadEntry(
         (data["head"][0], data["head"][1]),

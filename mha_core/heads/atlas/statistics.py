@@ -81,11 +81,11 @@ class AtlasStatistics(ShardStatistics):
 
     def members(self) -> Iterator[tuple[str, "CollectionArrays"]]:
         """Yield what a part file holds, by name."""
-        kept = self.collection
-        kept.prune()
+        collection = self.collection
+        collection.prune()
         tops = [
             (which, head, *pair, *example)
-            for which, top in enumerate((kept.top, *kept.halves))
+            for which, top in enumerate((collection.top, *collection.halves))
             for head, examples in enumerate(top.of)
             for pair, example in examples.items()
         ]
@@ -93,25 +93,25 @@ class AtlasStatistics(ShardStatistics):
             "collection",
             CollectionArrays(
                 np.array(tops, dtype=np.float64).reshape(len(tops), 4 + len(Example._fields)),
-                kept.sample.rows,
-                kept.at_sink,
-                (kept.n_passages, kept.n_tokens, kept.n_rows),
-                {str(number): tokens for number, tokens in kept.passages.items()},
+                collection.sample.rows,
+                collection.at_sink,
+                (collection.n_passages, collection.n_tokens, collection.n_rows),
+                {str(number): tokens for number, tokens in collection.passages.items()},
             ),
         )
 
     def load(self, part: PartFile) -> None:
         """Add those of a part file."""
         super().load(part)
-        arrays, kept = part.member("collection", CollectionArrays), self._nothing()
-        tops = (kept.top, *kept.halves)
+        arrays, loaded = part.member("collection", CollectionArrays), self._nothing()
+        tops = (loaded.top, *loaded.halves)
         for which, head, *pair, passage, query, key, weight, norm in arrays.tops.tolist():
             example = Example(int(passage), int(query), int(key), weight, norm)
             tops[int(which)].of[int(head)][int(pair[0]), int(pair[1])] = example
-        kept.sample.rows, kept.at_sink = arrays.sample, arrays.at_sink
-        kept.n_passages, kept.n_tokens, kept.n_rows = arrays.counts
-        kept.passages = {int(number): tokens for number, tokens in arrays.passages.items()}
-        self.collection.merge(kept)
+        loaded.sample.rows, loaded.at_sink = arrays.sample, arrays.at_sink
+        loaded.n_passages, loaded.n_tokens, loaded.n_rows = arrays.counts
+        loaded.passages = {int(number): tokens for number, tokens in arrays.passages.items()}
+        self.collection.merge(loaded)
 
 
 @dataclass(frozen=True, eq=False)

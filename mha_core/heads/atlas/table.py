@@ -39,11 +39,11 @@ class HeadEntry:
 
     def examples(self) -> Iterator[tuple[str, int | None, Example, Effect | None]]:
         """Yield every example with its kind (top, typical, random), its tenth from 1, and its effect if known."""
-        for i, one in enumerate(self.top):
-            yield "top", None, one, self.effects[i] if i < len(self.effects) else None
+        for i, example in enumerate(self.top):
+            yield "top", None, example, self.effects[i] if i < len(self.effects) else None
         for tenth, some in enumerate(self.typical, 1):
-            yield from (("typical", tenth, one, None) for one in some)
-        yield from (("random", None, one, None) for one in self.random)
+            yield from (("typical", tenth, example, None) for example in some)
+        yield from (("random", None, example, None) for example in self.random)
 
 
 class Passage(NamedTuple):
@@ -67,12 +67,12 @@ class Atlas:
 
     @property
     def n_described(self) -> int:
-        """How many heads have a description."""
+        """The number of heads with a description."""
         return sum(bool(entry.description.findings) for entry in self.heads)
 
     @property
     def n_by_content(self) -> int:
-        """How many are described by anything but a position."""
+        """The number of those described by anything but a position."""
         return sum(entry.description.by_content for entry in self.heads)
 
     def entry(self, head: Head) -> HeadEntry:
@@ -104,14 +104,14 @@ class Atlas:
                 "head": entry.head[1] + 1,
                 "kind": kind,
                 "tenth": tenth,
-                **one._asdict(),
-                "query_text": self.passages[one.passage].labels[one.query],
-                "key_text": self.passages[one.passage].labels[one.key],
+                **example._asdict(),
+                "query_text": self.passages[example.passage].labels[example.query],
+                "key_text": self.passages[example.passage].labels[example.key],
                 "raises": [token.text for token in effect.raises] if effect else [],
                 "lowers": [token.text for token in effect.lowers] if effect else [],
             }
             for entry in self.heads
-            for kind, tenth, one, effect in entry.examples()
+            for kind, tenth, example, effect in entry.examples()
         ]
 
     def description_rows(self) -> list[Row]:
@@ -120,43 +120,43 @@ class Atlas:
         return [
             {"layer": entry.head[0] + 1, "head": entry.head[1] + 1, "sink": entry.sink, **finding}
             for entry in self.heads
-            for finding in [one.row() for one in entry.description.findings] or [dict.fromkeys(FINDING)]
+            for finding in [each.row() for each in entry.description.findings] or [dict.fromkeys(FINDING)]
         ]
 
     def to_data(self) -> Row:
         """Return everything for JSON: both tables, and of each passage the tokens."""
-        used = {one.passage for entry in self.heads for *_, one, _ in entry.examples()}
+        numbers = {example.passage for entry in self.heads for *_, example, _ in entry.examples()}
         return {
             "n_passages": self.n_passages,
             "n_tokens": self.n_tokens,
             "descriptions": self.description_rows(),
             "examples": self.example_rows(),
-            "passages": {str(number): list(self.passages[number].labels) for number in sorted(used)},
+            "passages": {str(number): list(self.passages[number].labels) for number in sorted(numbers)},
         }
 
 
-def atlas(kept: Collection) -> Atlas:
+def atlas(collection: Collection) -> Atlas:
     """Return the atlas of what was kept of a text."""
     entries = []
-    for i, description in enumerate(describe(kept)):
-        drawn = kept.sample.drawn(i)
-        head, sink = divmod(i, kept.shape[1]), float(kept.sink[i])
-        top = tuple(kept.top.sorted(i))
+    for i, description in enumerate(describe(collection)):
+        drawn = collection.sample.drawn(i)
+        head, sink = divmod(i, collection.shape[1]), float(collection.sink[i])
+        top = tuple(collection.top.sorted(i))
         entries.append(HeadEntry(head, description, sink, top, _tenths(drawn), tuple(drawn[:RANDOM])))
-    used = {one.passage for entry in entries for *_, one, _ in entry.examples()}
-    passages = {number: _passage(kept.passages[number]) for number in sorted(used)}
-    return Atlas(tuple(entries), passages, kept.n_passages, kept.n_tokens)
+    numbers = {example.passage for entry in entries for *_, example, _ in entry.examples()}
+    passages = {number: _passage(collection.passages[number]) for number in sorted(numbers)}
+    return Atlas(tuple(entries), passages, collection.n_passages, collection.n_tokens)
 
 
 def _tenths(drawn: list[Example]) -> tuple[tuple[Example, ...], ...]:
     """Some of every tenth of the sample by output norm, the first drawn of each."""
-    rank = {one: i for i, one in enumerate(sorted(drawn, key=lambda one: one.order))}
-    found: list[list[Example]] = [[] for _ in range(TENTHS)]
-    for one in drawn:
-        tenth = found[rank[one] * TENTHS // len(drawn)]
+    rank = {example: i for i, example in enumerate(sorted(drawn, key=lambda example: example.order))}
+    tenths: list[list[Example]] = [[] for _ in range(TENTHS)]
+    for example in drawn:
+        tenth = tenths[rank[example] * TENTHS // len(drawn)]
         if len(tenth) < OF_A_TENTH:
-            tenth.append(one)
-    return tuple(map(tuple, found))
+            tenth.append(example)
+    return tuple(map(tuple, tenths))
 
 
 def _passage(tokens: Tokens) -> Passage:

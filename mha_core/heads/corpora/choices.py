@@ -24,12 +24,12 @@ class PronounCase:
 
     @property
     def source(self) -> str:
-        """What is resampled together with it."""
+        """Key of what is resampled together."""
         return self.pair or self.document or self.text
 
 
 def choice_flaw(text: str, pronoun: Span, a: Span, b: Span) -> str | None:
-    """What is wrong with a choice whose spans lie inside its text, or None."""
+    """Return what is wrong with a choice whose spans lie inside its text, or None."""
     if len(text) > MAX_TEXT:
         return f"a text of {len(text):,} characters; {MAX_TEXT:,} are read at most."
     if any(x[0] < y[1] and y[0] < x[1] for x, y in ((a, b), (a, pronoun), (b, pronoun))):

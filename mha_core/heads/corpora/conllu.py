@@ -30,7 +30,7 @@ class Sentence:
 
     @property
     def source(self) -> str:
-        """What is resampled together with it."""
+        """Key of what is resampled together."""
         return self.pair or self.document or self.text
 
 
@@ -87,8 +87,8 @@ def _sentence(block: list[tuple[int, str | Flaw]], reading: Reading, document: s
         relations.append(columns[7])
         tags.append(columns[3])
         places.append(number)
-    if found := _no_tree(heads, relations):
-        reading.broken(places[found[0]], found[1])
+    if problem := _no_tree(heads, relations):
+        reading.broken(places[problem[0]], problem[1])
     elif words:
         text = text or " ".join(words)
         reading.n_multiword += n_multiword
@@ -97,7 +97,7 @@ def _sentence(block: list[tuple[int, str | Flaw]], reading: Reading, document: s
 
 
 def _flaw(columns: list[str], n_words: int) -> str | None:
-    """What is wrong with one line of a sentence that has `n_words` words so far, or None."""
+    """Return what is wrong with one line of a sentence that has `n_words` words so far, or None."""
     if len(columns) != 10:
         return f"{count_noun(len(columns), 'column')}, and CoNLL-U has 10."
     identity, form, head, relation = columns[0], columns[1], columns[6], columns[7]
@@ -137,11 +137,11 @@ def _cycle(heads: Sequence[int]) -> tuple[int, str] | None:
     """A word that is above itself."""
     fine = {-1}
     for i in range(len(heads)):
-        path, at = set[int](), i
-        while at not in fine:
-            if at in path:
-                return at, f"word {at + 1} is above itself: the heads go round in a circle."
-            path.add(at)
-            at = heads[at]
+        path, word = set[int](), i
+        while word not in fine:
+            if word in path:
+                return word, f"word {word + 1} is above itself: the heads go round in a circle."
+            path.add(word)
+            word = heads[word]
         fine |= path
     return None

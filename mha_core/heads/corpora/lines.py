@@ -95,21 +95,23 @@ def addresses(given: Sequence[str | Path]) -> list[str | Path]:
 
     Raises InputError for a pattern without a match.
     """
-    found: dict[str | Path, None] = {}
-    for one in given:
-        text = str(one)
-        if not any(sign in text for sign in "*?[") or (not _is_remote(one) and Path(text).exists()):
-            found[one] = None
+    results: dict[str | Path, None] = {}
+    for each in given:
+        text = str(each)
+        if not any(sign in text for sign in "*?[") or (not _is_remote(each) and Path(text).exists()):
+            results[each] = None
             continue
-        with _readable(one):
+        with _readable(each):
             import fsspec
 
             files, path = fsspec.core.url_to_fs(text)
             matches = sorted(files.glob(path))
         if not matches:
             raise InputError(f"No file matches '{text}'.")
-        found |= dict.fromkeys(files.unstrip_protocol(one) if _is_remote(text) else one for one in matches)
-    return list(found)
+        results |= dict.fromkeys(
+            files.unstrip_protocol(each) if _is_remote(text) else each for each in matches
+        )
+    return list(results)
 
 
 def _is_remote(source: object) -> bool:

@@ -39,10 +39,10 @@ class _Doubled(dict[str, object]):
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) == len(pairs):
-        return found
-    doubled, seen = _Doubled(found), set[str]()
+    items = dict(pairs)
+    if len(items) == len(pairs):
+        return items
+    doubled, seen = _Doubled(items), set[str]()
     doubled.key = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
     return doubled
 
@@ -77,8 +77,8 @@ def _with_lines(text: str, items: list[object]) -> Iterator[tuple[int, object]]:
     place, line = text.index("[") + 1, 1 + text.count("\n", 0, text.index("["))
     for item in items:
         start = place
-        found = between.match(text, place)
-        place = found.end() if found else place
+        match = between.match(text, place)
+        place = match.end() if match else place
         line += text.count("\n", start, place)
         yield line, item
         start = place

@@ -41,13 +41,13 @@ def read_json_lines(lines: Iterable[str], reading: Reading | None = None) -> Ite
             if text is None:
                 reading.broken(number, 'a line must be a JSON object with a "text".')
             else:
-                yield from ((number, one) for _, one in read_text([" ".join(text.split())], reading))
+                yield from ((number, each) for _, each in read_text([" ".join(text.split())], reading))
 
 
 def _text(line: str) -> str | None:
     try:
-        found = json.loads(line)
+        value = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    text = found.get("text") if isinstance(found, dict) else None
+    text = value.get("text") if isinstance(value, dict) else None
     return text if isinstance(text, str) else None

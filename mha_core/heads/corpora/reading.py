@@ -40,7 +40,7 @@ class Reading:
         self._note(f"Line {line:,}: {what}")
 
     def said(self) -> Iterator[str]:
-        """What was left out, a sentence each."""
+        """Yield what was left out, a sentence each."""
         yield from (f"Skipped. {note}" for note in self.notes)
         if self.n_skipped > len(self.notes):
             yield f"Skipped {self.n_skipped:,} in all."

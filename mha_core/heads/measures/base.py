@@ -32,7 +32,7 @@ def misses_nothing(tokens: Tokens, model: Model) -> str | None:
 class Measure:
     """One way to draw a text. `compute(tokens, model)` gives (layer, head, query, key); a size of 1 is an axis mixed.
 
-    `label` stands in the switch, `told` is its sentence of help with the source, `drawn` completes "Shown: ...".
+    `label` stands in the switch, `drawn` completes "Shown: ...".
     `per`: what a picture belongs to, a head, a layer (its heads mixed) or the whole model (its layers, too).
     `lacks(model)`: why a model cannot be asked for it, in a sentence, or None; `misses(tokens, model)`: the same of a
     text. `baseline` completes "without any
@@ -41,7 +41,6 @@ class Measure:
 
     key: str
     label: str
-    told: str
     drawn: str
     compute: Callable[[Tokens, Model], FloatArray]
     unit: str = "share of the row"
@@ -65,5 +64,5 @@ class Measure:
 def shares(rows: FloatArray) -> FloatArray:
     """Rows divided by their sums; a row of zeros stays one."""
     sums = rows.sum(axis=-1, keepdims=True)
-    found: FloatArray = np.divide(rows, sums, out=np.zeros_like(rows), where=sums > 0)
-    return found
+    result: FloatArray = np.divide(rows, sums, out=np.zeros_like(rows), where=sums > 0)
+    return result

@@ -20,7 +20,7 @@ from mha_core.text.tokens import Tokens
 
 
 def block_parts(run: LayerActivations, block: Block, query: int) -> FloatArray:
-    """What each token gives one token of a layer, (key, d_model)."""
+    """Return what each token gives one token of a layer, (key, d_model)."""
     return _parts(run, _values(run), block, query)
 
 
@@ -36,8 +36,8 @@ def block_norms(run: LayerActivations, block: Block) -> FloatArray:
 
 def _values(run: LayerActivations) -> FloatArray:
     """f(x), (head, key, d_model)."""
-    found: FloatArray = np.repeat(run.v, len(run.weights) // len(run.v), axis=0) @ run.projections.W_o
-    return found
+    values: FloatArray = np.repeat(run.v, len(run.weights) // len(run.v), axis=0) @ run.projections.W_o
+    return values
 
 
 def _parts(run: LayerActivations, values: FloatArray, block: Block, query: int) -> FloatArray:
@@ -50,12 +50,12 @@ def _parts(run: LayerActivations, values: FloatArray, block: Block, query: int) 
         return parts
     deviation = np.sqrt((own + run.output[query]).var() + norm.eps)
     centred = parts - parts.mean(-1, keepdims=True)
-    found: FloatArray = centred / deviation * to_numpy(norm.weight.detach())
-    return found
+    normed: FloatArray = centred / deviation * to_numpy(norm.weight.detach())
+    return normed
 
 
 def with_residual(tokens: Tokens, model: Model) -> FloatArray:
-    """The same as shares of each row, (layer, 1, query, key)."""
+    """Return the same as shares of each row, (layer, 1, query, key)."""
     runs = enumerate(every_layer_details(tokens, model))
     return np.stack([shares(block_norms(run, model.encoder.layer(layer))) for layer, run in runs])[:, None]
 
@@ -63,8 +63,6 @@ def with_residual(tokens: Tokens, model: Model) -> FloatArray:
 BLOCK = Measure(
     "residual",
     "Value-weighted, with residual and LayerNorm",
-    "With residual and LayerNorm: the same for all heads of a layer together, beside what a token keeps of itself "
-    "(Kobayashi et al. 2021).",
     "how much of each word comes through a layer, all heads together, its own residual and LayerNorm included",
     with_residual,
     per="layer",

@@ -48,7 +48,7 @@ def predicts_nothing(model: Model) -> str | None:
 
 
 def _place(tokens: Tokens, model: Model) -> int:
-    """Where the prediction is made: at the first masked place, or at the end of a decoder's text."""
+    """Return the place of the prediction: at the first masked place, or at the end of a decoder's text."""
     if model.masked_head is None:
         return len(tokens) - 1
     flaw = no_place(tokens, model)
@@ -68,10 +68,10 @@ def _prediction(hidden: Tensor, place: int, model: Model) -> Tensor:
 
 def relevance(gradient: FloatArray) -> FloatArray:
     """Chefer's map (query, key) out of gradient weights: R = I, then R + mean over heads · R, layer by layer."""
-    found = np.eye(gradient.shape[-1])
+    result = np.eye(gradient.shape[-1])
     for layer in gradient.mean(axis=1):
-        found = found + layer @ found
-    return found
+        result = result + layer @ result
+    return result
 
 
 def relevance_shares(tokens: Tokens, model: Model) -> FloatArray:
@@ -89,8 +89,6 @@ def no_place(tokens: Tokens, model: Model) -> str | None:
 GRADIENT = Measure(
     "gradient",
     "Relevance for the prediction",
-    "Relevance: weights times their gradients in the prediction of a masked or the next word, followed through all "
-    "layers (R of Chefer et al. 2021); the row of the predicted place explains it.",
     "R of the likeliest masked or next word: weights × gradients where positive, through all layers and heads",
     relevance_shares,
     baseline=None,

@@ -12,6 +12,4 @@ def raw(tokens: Tokens, model: Model) -> FloatArray:
     return trace_tokens(tokens, model).weights
 
 
-RAW = Measure(
-    "raw", "Raw attention", "Weights are not the whole story.", "the weights as the softmax gives them", raw
-)
+RAW = Measure("raw", "Raw attention", "the weights as the softmax gives them", raw)

@@ -15,10 +15,10 @@ def rollout(weights: FloatArray) -> FloatArray:
     """
     n = weights.shape[-1]
     mixed = 0.5 * weights.mean(axis=1) + 0.5 * np.eye(n, dtype=weights.dtype)
-    found = [mixed[0]]
+    products = [mixed[0]]
     for layer in mixed[1:]:
-        found.append(layer @ found[-1])
-    return np.stack(found)
+        products.append(layer @ products[-1])
+    return np.stack(products)
 
 
 def layers_mixed(tokens: Tokens, model: Model) -> FloatArray:
@@ -29,7 +29,6 @@ def layers_mixed(tokens: Tokens, model: Model) -> FloatArray:
 ROLLOUT = Measure(
     "rollout",
     "Attention rollout",
-    "Rollout follows the weights down to the words, all heads of a layer together (Abnar & Zuidema 2020).",
     "how much of each word has come up through the layers, all heads together",
     layers_mixed,
     per="layer",

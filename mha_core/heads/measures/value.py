@@ -15,20 +15,18 @@ def value_norms(run: LayerActivations) -> FloatArray:
     heads = len(run.weights)
     values = np.repeat(run.v, heads // len(run.v), axis=0)
     lengths = np.linalg.norm(values @ run.projections.W_o, axis=-1)
-    found: FloatArray = run.weights * lengths[:, None, :]
-    return found
+    norms: FloatArray = run.weights * lengths[:, None, :]
+    return norms
 
 
 def value_weighted(tokens: Tokens, model: Model) -> FloatArray:
-    """The same as shares of each row, (layer, head, query, key)."""
+    """Return the same as shares of each row, (layer, head, query, key)."""
     return np.stack([shares(value_norms(run)) for run in every_layer_details(tokens, model)])
 
 
 VALUE = Measure(
     "value",
     "Value-weighted (attention block only)",
-    "Value-weighted: each weight times the norm of the transformed value vector, without the residual, which a token "
-    "mostly keeps (Kobayashi et al. 2020).",
     "each weight × the norm of the transformed value vector, the attention block only, normalised by row",
     value_weighted,
 )

@@ -12,7 +12,7 @@ import numpy as np
 
 from mha_core.errors import InputError
 from mha_core.heads.baselines import (
-    fit_coin,
+    fit_blind,
     fit_first,
     fit_last,
     fit_most_mentioned,
@@ -46,7 +46,7 @@ class AgreementQuestions(ChoiceQuestions):
 
     name = "agreement"
     noun = "candidate"
-    fits = (fit_nearest, fit_first, fit_most_mentioned, fit_last, fit_coin)
+    fits = (fit_nearest, fit_first, fit_most_mentioned, fit_last, fit_blind)
     keys = ("agreement",)
 
     def question(self, key: str, corpus: str) -> Question:
@@ -100,18 +100,18 @@ def agreement_cases(model: Model, corpus: str, options: Options | None = None) -
     options = Options(limit=None, stop=None if options is None else options.stop)
     collected = {name: _collected(questions, choices, model, options) for name, choices in variants.items()}
     frame, numbers = collected.pop(PRONOUN)
-    asked = [sentence for sentence in sentences if sentence.id in numbers]
-    documents = np.unique([sentence.cluster for sentence in asked], return_inverse=True)[1]
-    second = np.array([half_of(sentence.cluster) for sentence in asked], dtype=bool)
+    known_sentences = [sentence for sentence in sentences if sentence.id in numbers]
+    documents = np.unique([sentence.cluster for sentence in known_sentences], return_inverse=True)[1]
+    second = np.array([half_of(sentence.cluster) for sentence in known_sentences], dtype=bool)
     for key, by_text in questions.cases(frame).items():
-        cases = [by_text[numbers[sentence.id]] for sentence in asked]
+        cases = [by_text[numbers[sentence.id]] for sentence in known_sentences]
         scored = questions.score(key, frame, cases, fit_on_halves(questions.fits, cases, second), corpus)
         others = {}
         for name, (other_frame, other_numbers) in collected.items():
             others[name] = np.full(scored.right.shape, np.nan)
-            known = [i for i, sentence in enumerate(asked) if sentence.id in other_numbers]
+            known = [i for i, sentence in enumerate(known_sentences) if sentence.id in other_numbers]
             if known:
-                rows = [other_numbers[asked[i].id] for i in known]
+                rows = [other_numbers[known_sentences[i].id] for i in known]
                 answers = np.array([cases[i].answer for i in known])
                 others[name][known] = agreement(questions.looks(key, other_frame)[rows], answers)
         yield replace(scored, documents=documents, second_half=second, others=others)

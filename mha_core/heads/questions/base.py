@@ -26,15 +26,18 @@ KINDS = (
     RoleKind("agreement", "agreement head", "agreement", "#cc79a7"),
     RoleKind("duplicate", "duplicate-token head", "duplicate token", "#e69f00"),
     RoleKind("induction", "induction head", "induction", "#8a3324"),
-    RoleKind("mover", "name mover", "name mover", "#c2185b"),
-    RoleKind("suppression", "copy-suppression head", "copy suppression", "#5f7a00"),
+    RoleKind("mover", "name copier", "name copier", "#c2185b"),
+    RoleKind("suppression", "negative name head", "negative name", "#5f7a00"),
+    RoleKind("retrieval", "retrieval head", "retrieval", "#00a3a3"),
+    RoleKind("successor", "successor head", "successor", "#6b4c2a"),
     RoleKind("rare", "rare-word head", "rare word", "#b8a800"),
-    RoleKind("sink", "attention sink", "attention sink", "#808080"),
+    RoleKind("sink", "sink head", "sink", "#808080"),
+    RoleKind("dormant", "dormant head", "dormant", "#4d4d4d"),
     RoleKind("diffuse", "diffuse head", "diffuse", "#56b4e9"),
 )
 KIND_OF = {kind.key: kind for kind in KINDS}
 # Told by a place or by where the attention lies; the others need a right answer.
-POSITIONAL_KINDS = ("previous", "next", "self", "sink", "diffuse")
+POSITIONAL_KINDS = ("previous", "next", "self", "sink", "dormant", "diffuse")
 # Told by what a head writes; where it looks is asked besides, as the mass.
 BY_WRITING = ("mover", "suppression")
 

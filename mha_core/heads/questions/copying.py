@@ -1,6 +1,6 @@
 """Names: what a head writes about a name that it looks at, does it speak for the name or against it?
 
-In: a decoder. Out: `ScoredCases` of name movers and of copy suppression. A case is a name that is one token: right
+In: a decoder. Out: `ScoredCases` of name copiers and of negative name heads. A case is a name that is one token: right
 where it is among the five highest (lowest) logits of what the head's value and output matrices make of it. That says
 nothing of where the head looks, so the mass is the attention that names get from the end of prompts after which a name
 comes. In these, names stand at many distances: no head gets half of the mass by position.
@@ -51,10 +51,10 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Naming:
-    """The beginning of a sentence after which a name comes; `at` are the tokens of the names in it."""
+    """The beginning of a sentence after which a name comes; `places` are the tokens of the names in it."""
 
     tokens: Tokens
-    at: tuple[int, ...]
+    places: tuple[int, ...]
 
 
 class NamingCollector:
@@ -65,7 +65,7 @@ class NamingCollector:
 
     def add(self, weights: FloatArray, item: Naming) -> None:
         """Collect one text; weights (layer, head, query, key) over its tokens."""
-        self.mass.append(weights[:, :, -1, item.at].sum(-1, dtype=np.float64).ravel())
+        self.mass.append(weights[:, :, -1, item.places].sum(-1, dtype=np.float64).ravel())
 
 
 def names_of(model: Model) -> list[str]:
@@ -88,19 +88,21 @@ def names_of(model: Model) -> list[str]:
 
 def namings(names: Sequence[str], model: Model) -> list[Naming]:
     """Return a prompt for each name, which it shares with the name after it."""
-    made = list[Naming]()
+    prompts_with_names = list[Naming]()
     forms = prompts().naming
     for i, (a, b) in enumerate(zip(names, [*names[1:], names[0]], strict=True)):
         text = forms[i % len(forms)].format(A=a, B=b)
         tokens = model.tokenizer.encode(text)
         spans = [match.span() for match in re.finditer(rf"\b({a}|{b})\b", text)]
-        made.append(Naming(tokens, tuple(at for span in spans for at in tokens_in(tokens, span))))
-    return made
+        prompts_with_names.append(
+            Naming(tokens, tuple(place for span in spans for place in tokens_in(tokens, span)))
+        )
+    return prompts_with_names
 
 
 def by_distance(texts: Sequence[Naming]) -> float:
     """Return in how many of the prompts a name stands at the distance from the end at which most have one."""
-    far = Counter(len(text.tokens) - 1 - at for text in texts for at in text.at)
+    far = Counter(len(text.tokens) - 1 - place for text in texts for place in text.places)
     return max(far.values()) / len(texts)
 
 
@@ -117,7 +119,7 @@ def copying_cases(model: Model, corpus: str, options: Options | None = None) -> 
             if stop and stop():
                 return
         copied[weights] = torch.cat(layers, 1).mT.float().cpu().numpy()  # (kind, case, head)
-    blind = float(np.mean([len(text.at) / len(text.tokens) for text in texts]))
+    blind = float(np.mean([len(text.places) / len(text.tokens) for text in texts]))
     chance = f"{percent(blind)} by chance, {percent(by_distance(texts))} by distance"
     for number, kind in enumerate(KINDS):
         rivals = [(name, copied[weights][number]) for weights, name in RIVALS.items()]

@@ -135,8 +135,10 @@ class RelatedWordQuestions(QuestionSet):
         `first`, `last` (m,): the first and the last content word that each can see.
         """
         stems = np.array([sentence.words[place].lower()[:STEM] for place in places])
-        at = np.arange(len(places))
-        candidates: BoolArray = (stems[:, None] != stems) & (at >= first[:, None]) & (at <= last[:, None])
+        order = np.arange(len(places))
+        candidates: BoolArray = (
+            (stems[:, None] != stems) & (order >= first[:, None]) & (order <= last[:, None])
+        )
         return candidates
 
     def _candidates_of(self, frame: Frame, number: int) -> BoolArray:
@@ -153,14 +155,14 @@ class RelatedWordQuestions(QuestionSet):
         sentences = cast("tuple[Sentence, ...]", frame.texts)
         for number, (sentence, rows) in enumerate(zip(sentences, frame.rows, strict=True)):
             places, partner, is_case = (frame.columns[name][rows] for name in ("place", "partner", "is_case"))
-            candidates, at = self._candidates_of(frame, number), places.tolist()
-            words, tags = ([each[place] for place in at] for each in (sentence.words, sentence.tags))
-            units = Units(sentence, "content word", words, tags, at, at)
+            candidates, of_words = self._candidates_of(frame, number), places.tolist()
+            words, tags = ([each[place] for place in of_words] for each in (sentence.words, sentence.tags))
+            units = Units(sentence, "content word", words, tags, of_words, of_words)
             for row in np.flatnonzero(is_case).tolist():
                 options = np.flatnonzero(candidates[row]).tolist()
                 case = Case(units, row, int(partner[row]), options, number, rows.start + row)
                 cases[SEMANTIC].append(case)
-                a, b = at[row], at[case.answer]
+                a, b = of_words[row], of_words[case.answer]
                 if abs(a - b) > 1 and sentence.heads[a] != b and sentence.heads[b] != a:
                     cases[SEMANTIC_APART].append(case)
         return cases

@@ -4,8 +4,8 @@ A case is a pronoun with two names of which one is right; EVEN has those whose n
 same comparison from every other row of the text (back: every other column). A head that prefers the right name from
 there as well has a favourite name, no antecedent. In a decoder the control's rows are those that have seen both.
 
-Source: Webster et al. 2018 (GAP) for the rules; a logistic model of twelve surface features stands beside them, since
-one rule alone is a weak opponent.
+Source: Webster et al. 2018 (GAP) for the rules; two models of surface features stand beside them, since one rule alone
+is a weak opponent.
 """
 
 from collections import defaultdict
@@ -17,12 +17,13 @@ import numpy as np
 from mha_core.arrays import FloatArray, IntArray
 from mha_core.heads.baselines import (
     Fit,
-    fit_coin,
+    fit_blind,
     fit_first,
     fit_last,
+    fit_logistic,
     fit_most_mentioned,
     fit_nearest,
-    fit_surface,
+    fit_trees,
 )
 from mha_core.heads.cases import TIE, Case, Columns, Frame, Units
 from mha_core.heads.corpora import PronounCase
@@ -40,7 +41,15 @@ class ChoiceQuestions(QuestionSet):
 
     name = "choices"
     noun = "name"
-    fits: Sequence[Fit] = (fit_nearest, fit_first, fit_most_mentioned, fit_last, fit_surface, fit_coin)
+    fits: Sequence[Fit] = (
+        fit_nearest,
+        fit_first,
+        fit_most_mentioned,
+        fit_last,
+        fit_logistic,
+        fit_trees,
+        fit_blind,
+    )
     keys: tuple[str, ...] = (ANTECEDENT, EVEN)
 
     def text_of(self, item: Choice) -> PronounCase:

@@ -171,14 +171,14 @@ class CorpusBaselines:
     @cached_property
     def fitted(self) -> dict[str, tuple[Fitted, ...]]:
         """The baselines by question, those with enough cases; asked for when all texts are read."""
-        asked = [key for key, n in self.n.items() if n >= self.questions.min_cases]
-        drawn = {key: self.drawn[key] for key in map(self.questions.fitted_on, asked)}
+        keys = [key for key, n in self.n.items() if n >= self.questions.min_cases]
+        drawn = {key: self.drawn[key] for key in map(self.questions.fitted_on, keys)}
         rules = {
             key: fit_on_halves(self.questions.fits, [each[3] for each in cases], [each[4] for each in cases])
             for key, cases in drawn.items()
         }
         return {
-            key: rules[self.questions.fitted_on(key)] for key in self.questions.order(self.n) if key in asked
+            key: rules[self.questions.fitted_on(key)] for key in self.questions.order(self.n) if key in keys
         }
 
     def scored(self, frame: Frame, corpus: str) -> Iterator[ScoredCases]:

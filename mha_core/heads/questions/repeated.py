@@ -25,12 +25,13 @@ import torch
 
 from mha_core.arrays import FloatArray, IntArray
 from mha_core.engine.visibility import EVERYTHING, Visibility
-from mha_core.heads.baselines import constant
-from mha_core.heads.builtin import BuiltIn
-from mha_core.heads.cases import ScoredCases
+from mha_core.heads.baselines import constant, fit_first_noun, fit_longest, fit_longest_noun
+from mha_core.heads.builtin import BuiltIn, word_at
+from mha_core.heads.cases import Baseline, Case, ScoredCases, Units
 from mha_core.heads.cluster_stats import half_of
 from mha_core.heads.questions.base import Question
-from mha_core.heads.word_weights import tokens_in
+from mha_core.heads.questions.syntax import Tree
+from mha_core.heads.word_weights import word_bounds
 from mha_core.models.model import Model
 from mha_core.text.tokens import Tokens
 
@@ -160,50 +161,68 @@ class RareWord:
     """A built-in sentence with its rarest word, or its twin with an everyday word of several tokens there."""
 
     sentence: BuiltIn
-    tokens: Tokens
+    tree: Tree
+
+    @property
+    def tokens(self) -> Tokens:
+        """The sentence's tokens."""
+        return self.tree.tokens
 
 
 class RareCollector:
-    """Collects how many rows of a text look most at its rarest word, by the kind of sentence and its cluster."""
+    """Collects how many rows of a text look most at each of its words, by the kind of sentence and its cluster."""
 
     def __init__(self, visibility: Visibility = EVERYTHING) -> None:
         self.visibility = visibility
-        self.peaks: dict[bool, dict[str, FloatArray]] = {True: {}, False: {}}
-        self.chance: dict[str, float] = {}
+        self.control: dict[str, FloatArray] = {}
+        self.cases: dict[str, tuple[Case, FloatArray, float]] = {}
 
     def add(self, weights: FloatArray, item: RareWord) -> None:
         """Collect one text; weights (layer, head, query, key) over its tokens."""
-        pieces = item.tokens.pieces
-        own = np.array([not piece.special for piece in pieces])
-        rare = np.zeros(len(pieces), bool)
-        rare[tokens_in(item.tokens, item.sentence.spans["rare"])] = True
-        sees = self.visibility.mask(len(pieces))
+        pieces, bounds, words = item.tokens.pieces, word_bounds(item.tokens), item.tree.sentence.words
+        own, place = np.array([not piece.special for piece in pieces]), np.arange(len(pieces))
+        inside = (place >= bounds[:, :1]) & (place < bounds[:, 1:])  # (word, token)
+        answer = word_at(item.tokens, item.sentence.spans["rare"], item.sentence.id)
+        rare, sees = inside[answer], self.visibility.mask(len(pieces))
         rows = np.flatnonzero(own & ~rare & sees[..., rare].all(-1).any(0))
         if not len(rows):
             return
         visible = sees[:, rows] & own  # (layer, row, key)
         visible[:, np.arange(len(rows)), rows] = False
         peak = np.where(visible[:, None], weights[:, :, rows], -1.0).argmax(-1).reshape(-1, len(rows))
-        is_whole, cluster = item.sentence.kind == "unsplit", item.sentence.cluster
-        self.peaks[is_whole][cluster] = rare[peak].mean(-1).astype(np.float32)
-        if is_whole:
-            blind = ((visible & rare).sum(-1) / np.maximum(visible.sum(-1), 1)).max(0)
-            self.chance[cluster] = float(blind.mean())
+        shares, cluster = inside[:, peak].mean(-1, dtype=np.float32), item.sentence.cluster  # (word, head)
+        if item.sentence.kind != "unsplit":
+            self.control[cluster] = shares[answer]
+            return
+        blind = ((visible & rare).sum(-1) / np.maximum(visible.sum(-1), 1)).max(0)
+        places = range(len(words))
+        units = Units(item.tree.sentence, "word", words, item.tree.sentence.tags, places, places)
+        self.cases[cluster] = Case(units, answer, answer, places), shares, float(blind.mean())
 
     def scored(self, corpus: str) -> Iterator[ScoredCases]:
         """Yield the question where there are cases."""
-        if not self.peaks[True]:
+        if not self.cases:
             return
-        right = np.array(list(self.peaks[True].values()))
-        nothing = np.full(right.shape[1], np.nan)
+        cases, shares, chances = zip(*self.cases.values(), strict=True)
+        right = np.array([each[case.answer] for case, each in zip(cases, shares, strict=True)])
+        chance, nothing = np.array(chances), np.full(right.shape[1], np.nan)
+        baselines = [constant(BLIND, chance)]
+        for rule in (fit(cases) for fit in (fit_first_noun, fit_longest_noun, fit_longest)):
+            guesses = [rule.guess(case) for case in cases]
+            hits = np.array(
+                [(case.answer in guess) / len(guess) for case, guess in zip(cases, guesses, strict=True)]
+            )
+            same = np.array([each[list(guess)].mean(0) for each, guess in zip(shares, guesses, strict=True)])
+            baselines.append(Baseline(rule.name, rule.does, hits, rule.by_place, same))
         asks = "Does a token look most at the rarest word?"
         yield ScoredCases(
             Question("rare", "rare", "token → the rarest word", "looks at the rarest word", asks, corpus,
                      control=IN_PIECES),
             right,
             np.arange(len(right)),
-            np.array([half_of(pair) for pair in self.chance], dtype=bool),
-            (constant(BLIND, np.array(list(self.chance.values()))),),
-            np.array([self.peaks[False].get(pair, nothing) for pair in self.chance]),
+            np.array([half_of(pair) for pair in self.cases], dtype=bool),
+            tuple(baselines),
+            np.array([self.control.get(pair, nothing) for pair in self.cases]),
+            chance=chance,
             binary=False,
         )  # fmt: skip

@@ -25,6 +25,8 @@ from mha_core.heads.baselines import (
     fit_form,
     fit_last,
     fit_offset,
+    fit_own_tag_after,
+    fit_own_tag_before,
     fit_tags,
 )
 from mha_core.heads.cases import Case, Columns, Frame, Units
@@ -57,7 +59,7 @@ class RelationQuestions(QuestionSet):
     """Every relation of a treebank with MIN_RELATION cases, in both directions, the most frequent first."""
 
     name = "relations"
-    fits = (fit_offset, fit_form, fit_first, fit_last, fit_tags)
+    fits = (fit_offset, fit_form, fit_first, fit_last, fit_own_tag_before, fit_own_tag_after, fit_tags)
     # With fewer cases, what is left of a score after correction says nothing.
     min_cases = 100
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from mha_core import AttentionRecord, Model
+from mha_core import AttentionRecord, Model, logit_attribution
 from mha_core.causal import (
     METHODS,
     LogitDifference,
@@ -24,208 +24,210 @@ from mha_core.causal import (
     token_of,
     with_other_names,
 )
+from mha_core.causal.logit_attribution import mean_attribution
 from mha_core.display_names import Head, count_noun, head_name, number, signed
 from mha_core.heads.roles import Role
-from pages.parts.experiment.attribution import agreement_text, attributed
+from pages.parts.experiment.common import about, roles_of
 from pages.parts.experiment.effects import draw_effects
-from pages.parts.experiment.frame import about, explore_links, named, roles_of
-from pages.parts.experiment.save import save_box, sweep_lines
-from pages.parts.experiment.text import moves, shown, word_of
-from pages.parts.frame import loading, presets, shell, state
+from pages.parts.experiment.python_lines import sweep_lines
+from pages.parts.experiment.text import change_text, head_with_role, visible_token, word_of
+from pages.parts.frame import presets, shell, url_params
 from pages.parts.frame.option_row import say_unknown
 from pages.parts.frame.page_text import say
-from pages.parts.frame.progress import work
+from pages.parts.frame.progress import show_job
 from pages.parts.frame.request import Request
 
-Found = tuple[SweepResult | PromptEffects, pd.DataFrame | None]  # the sweep and the direct logit attribution
-NAMED = 3  # beside the first
-MOSTLY = 2  # times as large a change of one answer's logit as of the other's
+Sweep = tuple[SweepResult | PromptEffects, pd.DataFrame | None]  # with the direct logit attribution
+MAX_NAMED = 3  # beside the first
+MAIN_ANSWER = 2  # times as large a change of one answer's logit as of the other's
 HELP = (
     "Zero: the output is 0. Mean: its mean over the built-in sentences; a decoder's first token keeps its own. "
     "Resample: its output in a prompt with other names, so only what tells the prompts apart is lost."
 )
 
 
-def view(request: Request) -> None:
-    """The whole part."""
-    record = shell.read(request)
-    if record is None:
-        return
-    used = loading.model(request)
+def view(request: Request, record: AttentionRecord, model: Model) -> None:
+    """Draw the controls, the work and its result."""
     with st.container(key="trying", horizontal=True, vertical_alignment="bottom", gap="medium"):
-        outcome = shell.or_show_error(followed, record, used)
+        outcome = shell.or_show_error(chosen_outcome, record, model)
         if outcome is None:
             return
-        prompts = prompts_of(record, used, outcome)
+        prompts = prompts_of(record, model, outcome)
         method = chosen_method(METHODS if prompts else ("zero", "mean"))
-    roles = roles_of(request)
 
-    def begin() -> Iterator[PartialResult[Found]]:
-        parts = attributed(record, used, outcome, prompts)
-        if prompts and (shipped := read_sweep(used, prompts, method)):
-            yield PartialResult(1.0, used.n_layers * used.n_heads, (shipped, parts))
-        elif prompts:
-            for many in sweep_prompts(prompts, used, method):
-                yield PartialResult(many.fraction, many.n, (many.result, parts))
-        else:
-            factor = None if method == "mean" else 0.0
-            for one in sweep_heads(record.tokens, used, outcome, factor=factor):
-                yield PartialResult(one.fraction, one.n, (one.result, parts))
-
-    def draw(both: Found | None) -> None:
-        if both is None:
+    def begin() -> Iterator[PartialResult[Sweep]]:
+        parts = attribution(record, model, outcome, prompts)
+        if prompts and (shipped := read_sweep(model, prompts, method)):
+            yield PartialResult(1.0, model.n_layers * model.n_heads, (shipped, parts))
             return
-        found, parts = both
-        if isinstance(found, PromptEffects):
-            text, measure = prompts_text(found, roles), found.measure
+        factor = None if method == "mean" else 0.0
+        steps: Iterator[PartialResult[SweepResult]] | Iterator[PartialResult[PromptEffects]] = (
+            sweep_prompts(prompts, model, method)
+            if prompts
+            else sweep_heads(record.tokens, model, outcome, factor=factor)
+        )
+        for step in steps:
+            yield PartialResult(step.fraction, step.n, (step.result, parts))
+
+    def draw(sweep: Sweep | None) -> None:
+        if sweep is None:
+            return
+        (effects, parts), roles = sweep, roles_of(request)
+        if isinstance(effects, PromptEffects):
+            text, measure = prompts_text(effects, roles), effects.measure
         else:
-            text, measure = one_text(found, roles, method), found.names[0]
+            text, measure = sentence_text(effects, roles, method), effects.names[0]
         say(text, "finding")
-        frame = found.to_frame()
+        frame = effects.to_frame()
         if parts is not None and (agreement := agreement_text(parts, frame)):
             say(agreement)
-        described, title = about(request, outcome=measure, ablation=method), f"Effect of {method} ablation"
         draw_effects(
             frame,
-            "effect",
+            request,
             measure=measure,
-            title=title,
-            links=explore_links(request, used, pin=str(len(record.tokens) - 1) if used.next_head else ""),
-            roles=roles,
-            key="effects",
-            about=described,
+            title=f"Effect of {method} ablation",
+            about=about(request, outcome=measure, ablation=method),
+            lines=sweep_lines(request, outcome, method, prompts),
+            pin=str(len(record.tokens) - 1) if model.next_head else "",
             attribution=parts,
         )
-        if frame["effect"].notna().all():
-            save_box("effects", title, frame, described, sweep_lines(request, outcome, method, prompts))
 
     with st.container(key="sweep"):
-        work(
-            ("every", *map(repr, (request.run, used.fingerprint, outcome, method))),
+        show_job(
+            ("every", *map(repr, (request.run, model.fingerprint, outcome, method))),
             begin,
             draw,
-            unit=f"of {count_noun(used.n_layers * used.n_heads, 'head')} tried",
+            unit=f"of {count_noun(model.n_layers * model.n_heads, 'head')} tried",
         )
 
 
-def followed(record: AttentionRecord, used: Model) -> Outcome:
-    """What is measured: two words of the reader's choice, else those the sentence is about, else the two likeliest;
-    the embedding where it predicts no word."""
-    if used.next_head is None:
-        return default_outcome(record.tokens, used)
-    usual = presets.FOLLOWED.get(record.tokens.text, ("the likeliest", "the one after it"))
-    word = word_box(usual[0].strip())
-    against = usual[1].strip() if not word or spaced(word, used) == usual[0] else "no word"
-    rival = st.text_input("Against", key="rival", bind="query-params", placeholder=against, width=150)
-    return outcome_of(record, used, word, rival or "")
+def chosen_outcome(record: AttentionRecord, model: Model) -> Outcome:
+    """Draw the boxes for the two words; return their logit difference, or where the model predicts none the
+    embedding's cosine. Empty boxes: the words that the sentence is about, else the two likeliest."""
+    if model.next_head is None:
+        return default_outcome(record.tokens, model)
+    preset = presets.FOLLOWED.get(record.tokens.text, ("the likeliest", "the one after it"))
+    st.session_state["word"] = url_params.params().get("word", "")
+    word = st.text_input(
+        "Word",
+        key="word",
+        placeholder=preset[0].strip(),
+        width=150,
+        on_change=lambda: url_params.change({"word": st.session_state["word"] or None}),
+    )
+    other = preset[1].strip() if not word or spaced(word, model) == preset[0] else "no word"
+    rival = st.text_input("Against", key="rival", bind="query-params", placeholder=other, width=150)
+    return outcome_of(record, model, word or "", rival or "")
 
 
-def word_box(placeholder: str) -> str:
-    """The word of the link, which another part of the page writes, too."""
-    st.session_state["word"] = state.params().get("word", "")
-    typed = st.text_input("Word", key="word", placeholder=placeholder, width=150, on_change=_keep_word)
-    return typed or ""
-
-
-def _keep_word() -> None:
-    state.change({"word": st.session_state["word"] or None})
-
-
-def outcome_of(record: AttentionRecord, used: Model, word: str, rival: str) -> Outcome:
-    """The same of what was typed. A word without a space before it gets one, where that is a token.
+def outcome_of(record: AttentionRecord, model: Model, word: str, rival: str) -> Outcome:
+    """Return the outcome for two typed words. A word without a space before it gets one, where that is a token.
 
     Raises InputError for words that are no token of this model.
     """
-    usual = presets.FOLLOWED.get(record.tokens.text)
-    if usual and (not word or spaced(word, used) == usual[0]):
-        word, rival = usual[0], rival or usual[1]
-    asked = [spaced(each, used) if each else None for each in (word, rival)]
-    for each in filter(None, asked):
-        token_of(each, used)
-    return default_outcome(record.tokens, used, *asked)
+    preset = presets.FOLLOWED.get(record.tokens.text)
+    if preset and (not word or spaced(word, model) == preset[0]):
+        word, rival = preset[0], rival or preset[1]
+    words = [spaced(each, model) if each else None for each in (word, rival)]
+    for each in filter(None, words):
+        token_of(each, model)
+    return default_outcome(record.tokens, model, *words)
 
 
-def prompts_of(record: AttentionRecord, used: Model, outcome: Outcome) -> tuple[Prompt, ...]:
-    """Twelve prompts with other names; none where the sentence has no two names."""
+def prompts_of(record: AttentionRecord, model: Model, outcome: Outcome) -> tuple[Prompt, ...]:
+    """Return twelve prompts with other names; none where the sentence has no two names."""
     if not isinstance(outcome, LogitDifference) or record.tokens.pair:
         return ()
-    return with_other_names(Prompt(record.tokens.text, outcome.target, outcome.against), used)
+    return with_other_names(Prompt(record.tokens.text, outcome.target, outcome.against), model)
 
 
 def chosen_method(offered: Sequence[Method]) -> Method:
-    """The method that the link says, also after Back; the first that is offered unless it says another."""
-    asked = state.own("method", offered[0])
+    """Draw the choice of the ablation; return the one in the link, the first unless it is offered."""
+    method = url_params.page_param("method", offered[0])
     say_unknown("method", offered, offered[0])
-    st.session_state["sweep-method"] = asked if asked in offered else offered[0]
+    st.session_state["sweep-method"] = method if method in offered else offered[0]
     chosen = st.segmented_control(
         "Ablation",
         offered,
         required=True,
         key="sweep-method",
         help=HELP,
-        on_change=lambda: state.change({"method": st.session_state["sweep-method"]}),
+        on_change=lambda: url_params.change({"method": st.session_state["sweep-method"]}),
     )
     return chosen or offered[0]
 
 
-def one_text(effects: SweepResult, roles: Mapping[Head, Role], method: Method) -> str:
-    """Which head changes a single prompt's outcome most, or of a model that says no next word a sentence's."""
-    names, before = effects.names, effects.before
-    what = "prompt" if len(names) > 1 else "sentence"
+def attribution(
+    record: AttentionRecord, model: Model, outcome: Outcome, prompts: Sequence[Prompt]
+) -> pd.DataFrame | None:
+    """Return the direct logit attribution of the outcome, averaged over prompts; None without a next word."""
+    if model.next_head is None or not isinstance(outcome, LogitDifference):
+        return None
+    if prompts:
+        return mean_attribution(prompts, model)
+    return logit_attribution(record.tokens, model, outcome.target, outcome.against)
+
+
+def agreement_text(parts: pd.DataFrame, effects: pd.DataFrame) -> str:
+    """Correlate attribution with ablation effect over heads; "" until all are tried, or where either is constant."""
+    heads = parts.merge(effects, on=["layer", "head"])
+    r = heads["score"].corr(heads["effect"])
+    if heads["effect"].isna().any() or pd.isna(r):
+        return ""
+    return (
+        f"Attribution and ablation effect correlate at r = {number(r)} "
+        f"(Pearson, n = {count_noun(len(heads), 'head')}). "
+        "Ablation also changes what later heads write."
+    )
+
+
+def sentence_text(effects: SweepResult, roles: Mapping[Head, Role], method: Method) -> str:
+    """Name the head that changes the outcome of one text most."""
+    noun = "prompt" if len(effects.names) > 1 else "sentence"
     strongest = effects.strongest(1)
     if not strongest:
-        return f"One {what}: the {names[0]} is {number(before[0])}."
+        return f"One {noun}: the {effects.names[0]} is {number(effects.before[0])}."
     head = strongest[0][0]
-    after = effects.numbers[head]
+    before, after = ([float(value) for value in side] for side in (effects.before, effects.numbers[head]))
     text = (
-        f"Head {named(head, roles)} changes the {names[0]} most: {number(before[0])} → {number(float(after[0]))} "
-        f"({method} ablation, one {what})."
+        f"Head {head_with_role(head, roles)} changes the {effects.names[0]} most: {number(before[0])} → "
+        f"{number(after[0])} ({method} ablation, one {noun})."
     )
-    if len(names) > 1:
-        text += f" `{shown(word_of(names[1]))}` {moves(before[1], float(after[1]))}."
+    if len(effects.names) > 1:
+        text += f" `{visible_token(word_of(effects.names[1]))}` {change_text(before[1], after[1])}."
     return text
 
 
 def prompts_text(effects: PromptEffects, roles: Mapping[Head, Role]) -> str:
-    """Which heads matter over the prompts: by resample ablation alone, else which has the largest effect."""
-    mean, n, measure = effects.mean, len(effects.prompts), effects.measure
+    """Name the heads that matter over the prompts by resample ablation; by another one the largest effect."""
+    mean, half, n, measure = effects.mean, effects.half_width(), len(effects.prompts), effects.measure
     if not np.isfinite(mean).any():
         return f"The {measure} is {number(effects.outcome)} (mean of {n} prompts with other names)."
     if effects.method != "resample":
         head = divmod(int(np.nan_to_num(np.abs(mean)).argmax()), mean.shape[1])
         return (
-            f"{effects.method.capitalize()} ablation of {named(head, roles)} changes the {measure} most: "
-            f"{signed(mean[head])} ± {number(effects.half_width()[head])} (n = {n} prompts). "
+            f"{effects.method.capitalize()} ablation of {head_with_role(head, roles)} changes the {measure} most: "
+            f"{signed(mean[head])} ± {number(half[head])} (n = {n} prompts). "
             "Resample ablation tells which heads matter."
         )
     if not effects.named:
         return f"No head's effect on the {measure} is clear of zero (n = {n} prompts)."
-    return _of_named(effects, effects.named, roles)
-
-
-def _of_named(effects: PromptEffects, heads: Sequence[Head], roles: Mapping[Head, Role]) -> str:
-    """The heads that matter, the first with what becomes of its answers."""
-    mean, half, n = effects.mean, effects.half_width(), len(effects.prompts)
-    first, *others = heads
+    first, *others = effects.named
     text = (
-        f"Head {named(first, roles)} matters most: swapping in its output from another prompt changes the "
-        f"{effects.measure} by "
-        f"{signed(mean[first])} ± {number(half[first])} (n = {n} prompts)."
+        f"Head {head_with_role(first, roles)} matters most: swapping in its output from another prompt changes the "
+        f"{measure} by {signed(mean[first])} ± {number(half[first])} (n = {n} prompts).{answer_text(effects, first)}"
     )
-    text += answers_text(effects, first)
-    if others:
-        rest = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
-        some = ", ".join(f"{head_name(head)} ({signed(mean[head])})" for head in others[:NAMED])
-        text += f" Then {some}{rest}."
-    return text
+    if not others:
+        return text
+    names = ", ".join(f"{head_name(head)} ({signed(mean[head])})" for head in others[:MAX_NAMED])
+    return f"{text} Then {names}{f' and {len(others) - MAX_NAMED} more' * (len(others) > MAX_NAMED)}."
 
 
-def answers_text(effects: PromptEffects, head: Head) -> str:
-    """Which answer a head's ablation raises or lowers, where it is one of the two."""
+def answer_text(effects: PromptEffects, head: Head) -> str:
+    """Name the answer that a head raises or lowers, where it changes mainly one of the two."""
     changes = dict(zip(effects.prompts[0].answers, effects.changes[:, head[0], head[1]].mean(0), strict=True))
     word = max(changes, key=lambda answer: abs(changes[answer]))
     others = [abs(change) for answer, change in changes.items() if answer != word]
-    if not others or abs(changes[word]) < MOSTLY * others[0]:
+    if not others or abs(changes[word]) < MAIN_ANSWER * others[0]:
         return ""
-    does = "lowers" if changes[word] > 0 else "raises"
-    return f" It {does} `{shown(word)}`."
+    return f" It {'lowers' if changes[word] > 0 else 'raises'} `{visible_token(word)}`."

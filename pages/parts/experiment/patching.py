@@ -15,90 +15,76 @@ from mha_core.causal import (
     sweep_head_patches,
     sweep_state_patches,
 )
-from mha_core.display_names import Head, count_noun, head_name, number, percent
+from mha_core.display_names import count_noun, head_name, number, percent
 from mha_core.draw.figures import charts
-from mha_core.heads.roles import Role
 from mha_core.text.tokens import Tokens
+from pages.parts.experiment.common import PAIRS, about
 from pages.parts.experiment.effects import draw_effects
-from pages.parts.experiment.frame import about, explore_links, roles_of
-from pages.parts.experiment.save import patch_lines, save_box
-from pages.parts.experiment.text import measured, shown
-from pages.parts.frame import examples, loading, presets, shell
+from pages.parts.experiment.python_lines import patch_lines
+from pages.parts.experiment.text import outcome_text, visible_token
+from pages.parts.frame import presets, shell
 from pages.parts.frame.charts import chart, is_dark
 from pages.parts.frame.page_text import quoted, say
-from pages.parts.frame.progress import work
+from pages.parts.frame.progress import show_job
 from pages.parts.frame.request import Request
 
 MAPS = ("heads", "layers and tokens")
-DECIDED = 0.5  # a state that alone recovers half of the effect carries what differs
-PAIRS = (
-    ("tired / wide", presets.TIRED, presets.WIDE),
-    ("Mary / John", presets.MARY, presets.JOHN),
-    ("key / keys", presets.KEY, presets.KEYS),
-)
+CARRIES = 0.5  # share of the effect that a state recovers alone, to carry the difference
+TITLE = "Share of the effect recovered"
 
 
-def view(request: Request) -> None:
-    """The whole part."""
-    record = shell.read(request)
-    if record is None:
-        return
-    used = loading.model(request)
+def view(request: Request, record: AttentionRecord, model: Model) -> None:
+    """Draw the controls, the work and its result."""
     with st.container(key="trying", horizontal=True, vertical_alignment="bottom", gap="medium"):
-        usual = twin(request.text)
-        donor = (
-            st.text_input("Source sentence", key="from", bind="query-params", placeholder=usual, width=560)
-            or usual
+        preset = source_for(request.text)
+        typed = st.text_input(
+            "Source sentence", key="from", bind="query-params", placeholder=preset, width=560
         )
-        examples.row("Pairs", {name: {"text": into, "from": source} for name, source, into in PAIRS})
         shape = st.segmented_control(
             "Patch", MAPS, default=MAPS[0], required=True, key="map", bind="query-params"
         )
-    other = shell.or_show_error(used.tokenizer.encode, donor)
-    outcome = None if other is None else shell.or_show_error(outcome_of, other, record, used)
-    if other is None or outcome is None:
+    source = shell.or_show_error(model.tokenizer.encode, typed or preset)
+    outcome = None if source is None else shell.or_show_error(outcome_of, source, record, model)
+    if source is None or outcome is None:
         return
-    sweep = sweep_head_patches if shape != MAPS[1] else sweep_state_patches
-    key = ("patch", *map(repr, (request.run, donor, used.fingerprint, outcome, sweep.__name__)))
-    roles = roles_of(request)
+    of_heads = shape != MAPS[1]
+    sweep = sweep_head_patches if of_heads else sweep_state_patches
 
     def draw(effects: SweepResult | None) -> None:
         if effects is None:
             return
         if effects.source is not None and effects.source[0] == effects.before[0]:
-            say(no_way(effects), "finding")
+            text = f"The {outcome_text(effects.names)} is {number(effects.before[0])} in both sentences."
+            say(f"{text} Choose a source that differs.", "finding")
             return
-        if sweep is sweep_head_patches:
-            say(of_heads(effects), "finding")
-            _heads(effects, request, used, roles, donor)
+        description = about(request, outcome=effects.names[0], source=source.text)
+        lines = patch_lines(request, source.text, outcome, sweep.__name__)
+        if of_heads:
+            say(heads_text(effects), "finding")
+            frame, measure = effects.to_frame(), effects.names[0]
+            draw_effects(frame, request, measure=measure, title=TITLE, about=description, lines=lines)
         else:
-            say(of_states(effects, record.tokens, other), "finding")
-            _states(effects, record.tokens, other, about(request, source=donor))
-        frame = effects.to_frame()
-        if frame["recovered"].notna().all():
-            described = about(request, outcome=effects.names[0], source=donor)
-            lines = patch_lines(request, donor, outcome, sweep.__name__)
-            save_box("patched", "Share of the effect recovered", frame, described, lines)
+            tokens = [token_label(record.tokens, source, i) for i in range(len(source))]
+            say(states_text(effects, tokens), "finding")
+            _draw_states(effects, tokens, description, lines)
 
-    work(
-        key,
-        lambda: sweep(other, record.tokens, used, outcome),
+    show_job(
+        ("patch", *map(repr, (request.run, source.text, model.fingerprint, outcome, sweep.__name__))),
+        lambda: sweep(source, record.tokens, model, outcome),
         draw,
-        unit=f"of {count_noun(used.n_layers * used.n_heads, 'head')} tried"
-        if sweep is sweep_head_patches
-        else "states tried",
-        one="" if sweep is sweep_head_patches else "state tried",
+        unit=f"of {count_noun(model.n_layers * model.n_heads, 'head')} tried" if of_heads else "states tried",
+        single="" if of_heads else "state tried",
     )
 
 
-def twin(text: str) -> str:
-    """The sentence to patch from, if the reader names none: the other of a pair, else the first there is."""
-    both = {source: into for _, source, into in PAIRS} | {into: source for _, source, into in PAIRS}
-    return both.get(text) or presets.twin_sentence(text)
+def source_for(text: str) -> str:
+    """Return the sentence to patch from where the user names none: the other of a pair, else the first preset."""
+    pairs = {source: into for _, source, into in PAIRS} | {into: source for _, source, into in PAIRS}
+    return pairs.get(text) or presets.twin_sentence(text)
 
 
-def outcome_of(source: Tokens, record: AttentionRecord, used: Model) -> Outcome:
-    """What is measured: what the other sentence says next against what this one says; else the embedding.
+def outcome_of(source: Tokens, record: AttentionRecord, model: Model) -> Outcome:
+    """Return the logit difference of the source's next word against this text's; without one the embedding's cosine.
 
     Raises InputError where the texts do not have as many tokens.
     """
@@ -106,104 +92,78 @@ def outcome_of(source: Tokens, record: AttentionRecord, used: Model) -> Outcome:
         raise InputError(
             f"The source sentence needs {len(record.tokens)} tokens, as yours; {quoted(source.text)} has {len(source)}."
         )
-    usual = presets.FOLLOWED.get(source.text)
-    if used.next_head is None:
-        return default_outcome(record.tokens, used)
-    if usual:
-        return LogitDifference(*usual)
-    theirs, own = (default_outcome(tokens, used) for tokens in (source, record.tokens))
-    if (
-        isinstance(theirs, LogitDifference)
-        and isinstance(own, LogitDifference)
-        and own.target != theirs.target
-    ):
+    if model.next_head is not None and (preset := presets.FOLLOWED.get(source.text)):
+        return LogitDifference(*preset)
+    theirs, own = (default_outcome(tokens, model) for tokens in (source, record.tokens))
+    words = {each.target for each in (theirs, own) if isinstance(each, LogitDifference)}
+    if isinstance(theirs, LogitDifference) and isinstance(own, LogitDifference) and len(words) == 2:
         return LogitDifference(theirs.target, own.target)
     return theirs
 
 
-def no_way(effects: SweepResult) -> str:
-    """Say that both sentences come to the same."""
-    same = number(effects.before[0])
-    return f"The {measured(effects.names)} is {same} in both sentences. Choose a source that differs."
-
-
-def ways(effects: SweepResult) -> str:
-    """Where the outcome stands, and where it stands in the other sentence."""
+def effect_text(effects: SweepResult) -> str:
+    """Return the outcome here and in the source sentence."""
     there = "" if effects.source is None else f" in your sentence, {number(effects.source[0])} in the source"
-    return f"The {measured(effects.names)} is {number(effects.before[0])}{there}"
+    return f"The {outcome_text(effects.names)} is {number(effects.before[0])}{there}."
 
 
-def of_heads(effects: SweepResult) -> str:
-    """The heads that recover most of the effect."""
+def heads_text(effects: SweepResult) -> str:
+    """Name the three heads that recover most of the effect."""
     share = np.asarray(effects.recovered)
     if not np.isfinite(share).any():
-        return f"{ways(effects)}."
+        return effect_text(effects)
     order = np.argsort(-np.nan_to_num(share, nan=-9.0), axis=None, kind="stable")[:3]
-    found = [head for head in (divmod(int(i), share.shape[1]) for i in order) if share[head] > 0]
-    if not found:
-        return f"{ways(effects)}. No single head recovers any of the effect."
-    heads = ", ".join(f"{head_name(head)} ({percent(float(share[head]))})" for head in found)
-    return f"Patching one head recovers at most {percent(float(share[found[0]]))} of the effect: {heads}."
+    heads = [head for head in (divmod(int(i), share.shape[1]) for i in order) if share[head] > 0]
+    if not heads:
+        return f"{effect_text(effects)} No single head recovers any of the effect."
+    first, *_ = names = [f"{head_name(head)} ({percent(float(share[head]))})" for head in heads]
+    most = first.partition("(")[2].rstrip(")")
+    return f"Patching one head recovers at most {most} of the effect: {', '.join(names)}."
 
 
-def of_states(effects: SweepResult, into: Tokens, source: Tokens) -> str:
-    """Which token carries the difference, layer by layer."""
-    share = np.asarray(effects.recovered)
-    carried = carriers(share)
-    if not carried:
-        return f"{ways(effects)}. No single state recovers half of the effect."
-    parts = [f"`{label(into, source, token)}` {_layers(first, final)}" for token, first, final in carried]
+def states_text(effects: SweepResult, tokens: list[str]) -> str:
+    """Name the tokens that carry the difference, layer by layer."""
+    runs = carriers(np.asarray(effects.recovered))
+    if not runs:
+        return f"{effect_text(effects)} No single state recovers half of the effect."
+    parts = [f"`{tokens[token]}` {_layers_text(first, last)}" for token, first, last in runs]
     return f"The difference is carried by {', then by '.join(parts)}."
 
 
 def carriers(share: FloatArray) -> list[tuple[int, int, int]]:
-    """Runs of states in which one token alone recovers most, and at least half, of the effect: (token, first, last)."""
-    found: list[tuple[int, int, int]] = []
+    """Return runs of states in which one token alone recovers at least half of the effect: (token, first, last)."""
+    runs: list[tuple[int, int, int]] = []
     for index, row in enumerate(share):
-        if not np.isfinite(row).any() or np.nanmax(row) < DECIDED:
+        if not np.isfinite(row).any() or np.nanmax(row) < CARRIES:
             continue
         token = int(np.nanargmax(row))
-        if found and (found[-1][0], found[-1][2]) == (token, index - 1):
-            found[-1] = (token, found[-1][1], index)
+        if runs and (runs[-1][0], runs[-1][2]) == (token, index - 1):
+            runs[-1] = (token, runs[-1][1], index)
         else:
-            found.append((token, index, index))
-    return found
+            runs.append((token, index, index))
+    return runs
 
 
-def _layers(first: int, final: int) -> str:
-    names = ["the embedding" if i == 0 else f"layer {i}" for i in (first, final)]
-    return f"({names[0]})" if first == final else f"({names[0]} to {names[1]})"
+def _layers_text(first: int, last: int) -> str:
+    names = ["the embedding" if i == 0 else f"layer {i}" for i in (first, last)]
+    return f"({names[0]})" if first == last else f"({names[0]} to {names[1]})"
 
 
-def label(into: Tokens, source: Tokens, position: int) -> str:
-    """A token of both sentences; where they differ, the other's, then this one's."""
-    theirs, own = (shown(tokens.pieces[position].bare) for tokens in (source, into))
+def token_label(into: Tokens, source: Tokens, position: int) -> str:
+    """Return a token of both sentences; where they differ "theirs → own"."""
+    theirs, own = (visible_token(tokens.pieces[position].bare) for tokens in (source, into))
     return own if own == theirs else f"{theirs} → {own}"
 
 
-def _heads(
-    effects: SweepResult, request: Request, used: Model, roles: Mapping[Head, Role], donor: str
+def _draw_states(
+    effects: SweepResult, tokens: list[str], description: Mapping[str, str], lines: list[str]
 ) -> None:
-    draw_effects(
-        effects.to_frame(),
-        "recovered",
-        measure=effects.names[0],
-        title="Share of the effect recovered",
-        links=explore_links(request, used),
-        roles=roles,
-        key="patched-heads",
-        about=about(request, outcome=effects.names[0], source=donor),
-    )
-
-
-def _states(effects: SweepResult, into: Tokens, source: Tokens, said: Mapping[str, str]) -> None:
-    tokens = [label(into, source, i) for i in range(len(into))]
     share = np.asarray(effects.recovered).T
     figure = charts.cells(
         share,
         tokens,
         list(map(str, range(share.shape[1]))),
-        title="Share of the effect recovered",
+        title=TITLE,
         name="recovered",
         column_title="layer",
         signed=True,
@@ -211,4 +171,5 @@ def _states(effects: SweepResult, into: Tokens, source: Tokens, said: Mapping[st
         dark=is_dark(),
     )
     frame = effects.to_frame()
-    chart(figure, frame.assign(token=[tokens[i] for i in frame["token"]]), key="patched-states", about=said)
+    frame["token"] = [tokens[i] for i in frame["token"]]
+    chart(figure, frame, key="patched-states", about=description, lines=lines)

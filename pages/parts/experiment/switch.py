@@ -1,7 +1,7 @@
 """Ablate heads: all heads as switches, the next words with and without them, and which later heads change."""
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,253 +12,237 @@ from mha_core import AttentionRecord, Model
 from mha_core.causal import mean_steps
 from mha_core.display_names import Head, head_name
 from mha_core.draw.figures import charts
-from mha_core.draw.payload import Payload, record_payload
+from mha_core.draw.payload import record_payload
 from mha_core.heads.roles import Role
-from pages.parts.experiment.asked import BY_VALUE, SETTINGS, Asked, asked, spelled
-from pages.parts.experiment.changed import KNOWN, Changed, Guess, changed_by
-from pages.parts.experiment.frame import about, heads_by_role, roles_of
-from pages.parts.experiment.save import ablation_lines, save_box
+from pages.parts.experiment.ablation_query import SETTINGS, ZERO, AblationQuery, heads_param, parse_ablation
+from pages.parts.experiment.ablation_result import N_KNOWN, AblationResult, NextWord, ablation_result
+from pages.parts.experiment.common import about, heads_by_role, roles_of
+from pages.parts.experiment.python_lines import ablation_lines
 from pages.parts.experiment.text import finding, moved_text
-from pages.parts.frame import loading, shell, state
+from pages.parts.frame import shell, url_params
 from pages.parts.frame.charts import chart, is_dark
-from pages.parts.frame.mounts import heard_from
+from pages.parts.frame.component_event import component_event
 from pages.parts.frame.page_text import say, visible
-from pages.parts.frame.progress import work
+from pages.parts.frame.progress import show_job
 from pages.parts.frame.request import MEASURES, SPECIALS, UNITS, Request
 from pages.parts.frame.selection import parse_head
 from pages.parts.picture.head_switches import head_switches
 from pages.parts.serve import cache
 
-PICTURE = "switches"
-UNDONE = "experiment-undo"
-UNDO_AT_MOST = 50
-FOLLOW = "follow"
-HEIGHT = 360  # of the bars, however many tokens there are
-TOKENS = 6  # whose cosine is smallest
-HINT = "Click a head, drag over several, or press a layer's number."
-HINT_MOVED = "Bar: how much of a head's attention moved."
-UNLIKELY = f"`{{}}` is not among the {KNOWN:,} likeliest tokens here. The likeliest is followed."
-METHOD, ROLE, DRAWN = (
+# Keys of the session: the picture, and the controls in the row above it.
+PICTURE, UNDO, METHOD, ROLE, FOLLOW = (
+    "switches",
+    "experiment-undo",
     "ablation-method",
     "ablation-role",
-    8,
-)  # heads that are drawn at random where none is ablated
-METHODS_HELP = "; ".join(f"{setting.label}: {setting.title}" for setting in SETTINGS)
+    "follow",
+)
+MAX_UNDO = 50
+N_RANDOM = 8  # heads drawn where none is ablated
+HEIGHT = 320  # of the bars
+N_TOKENS = 6  # with the smallest cosine
+HINT = "Click a head, drag over several, or press a layer's number."
+HINT_MOVED = "Bar: how much of a head's attention moved."
 
 
-def view(request: Request) -> None:
-    """The whole part."""
-    record = shell.read(request)
-    if record is None:
-        return
-    used = loading.model(request)
-    wanted, refused = asked(state.params(), (used.n_layers, used.n_heads))
+def view(request: Request, record: AttentionRecord, model: Model) -> None:
+    """Draw the finding, the controls, all heads, and beside them the effect."""
+    shape = (model.n_layers, model.n_heads)
+    query, refused = parse_ablation(url_params.params(), shape)
     for sentence in refused:
         say(sentence, "notice")
-    how = wanted.interventions if ready(wanted, used) else ()
-    found = shell.or_show_error(changed_by, request, record, used, how, state.params().get("word"))
-    if found is None:
+    changes = query.interventions if has_means(query, model) else ()
+    word = url_params.params().get("word")
+    result = shell.or_show_error(ablation_result, request, record, model, changes, word)
+    if result is None:
         return
-    followed = the_followed(found)
-    if unlikely(found):
-        say(UNLIKELY.format(visible(state.params()["word"])), "notice")
+    named = named_word(result, word)
+    if word and result.words and named is None:
+        known = f"is not among the {N_KNOWN:,} likeliest tokens here. The likeliest is followed."
+        say(f"`{visible(word)}` {known}", "notice")
+    followed = named or max(result.words, key=lambda each: each.before, default=None)
     roles = roles_of(request)
-    if how or not wanted.heads:
-        say(finding(wanted, found, followed, record), "finding")
-    _toolbar(wanted, (used.n_layers, used.n_heads), heads_by_role(roles))
-    left, right = st.columns([3, 2] if used.n_heads >= used.n_layers else [2, 5], gap="medium")
+    if changes or not query.heads:
+        say(finding(query, result, followed, record), "finding")
+    _toolbar(query, shape, roles, result, followed)
+    left, right = st.columns([13, 7], gap="medium")
     with left:
-        _picture(request, record, wanted, found, roles)
+        _picture(request, record, query, result, roles)
+        if changes:
+            n_later = (model.n_layers - 1 - min(layer for layer, _ in query.heads)) * model.n_heads
+            say(moved_text(result.moved, record, roles, n_later), "moved")
     with right:
-        _bars(request, wanted if how else Asked(), found, followed, record)
-        if how:
-            above = (used.n_layers - 1 - min(layer for layer, _ in wanted.heads)) * used.n_heads
-            say(moved_text(found.moved, record, roles, above), "moved")
+        _bars(request, query if changes else AblationQuery(), result, record)
 
 
-def _toolbar(wanted: Asked, shape: tuple[int, int], groups: Sequence[tuple[str, tuple[Head, ...]]]) -> None:
-    """How heads are ablated, and whole sets of them: a role's, as many at random, none."""
-    st.session_state[METHOD] = wanted.setting.value
-    with st.container(key="switch-tools", horizontal=True, vertical_alignment="bottom", gap="small"):
-        st.segmented_control(
-            "Ablation",
-            list(BY_VALUE),
-            format_func=lambda value: BY_VALUE[value].label,
-            required=True,
-            key=METHOD,
-            help=METHODS_HELP,
-            on_change=_set_method,
-        )
-        if groups:
-            heads_of = {f"{name} ({len(heads)})": heads for name, heads in groups}
-            st.session_state[ROLE] = None
-            st.selectbox(
-                "Heads of a role",
-                list(heads_of),
-                key=ROLE,
-                placeholder="Choose",
-                width=200,
-                on_change=lambda: _change({"off": spelled(heads_of[st.session_state[ROLE]])}),
-            )
-        n = len(wanted.heads)
-        st.button(f"Pick {n or DRAWN} at random", on_click=_pick_at_random, args=(wanted.heads, shape))
-        st.button("Undo", on_click=_undo, disabled=not st.session_state.get(UNDONE))
-        st.button("Reset", on_click=_change, args=({"off": None},), disabled=not n)
-
-
-def _set_method() -> None:
-    value = st.session_state[METHOD]
-    _change({"set": None if value == SETTINGS[0].value else value})
-
-
-def _pick_at_random(heads: Sequence[Head], shape: tuple[int, int]) -> None:
-    """Ablate as many heads, none of those that are where enough others are left."""
-    every = [(layer, head) for layer in range(shape[0]) for head in range(shape[1])]
-    n = min(len(heads) or DRAWN, len(every))
-    rest = [head for head in every if head not in set(heads)]
-    _change({"off": spelled(sorted(random.sample(rest if len(rest) >= n else every, n)))})
-
-
-def _undo() -> None:
-    if undone := st.session_state.get(UNDONE):
-        state.change(undone.pop())
-
-
-def ready(wanted: Asked, used: Model) -> bool:
-    """Is it known what the heads are set to? Mean outputs are found once for a model, from the built-in sentences."""
-    if wanted.setting.value != "mean" or not wanted.heads:
+def has_means(query: AblationQuery, model: Model) -> bool:
+    """Return whether the heads' mean outputs are known where they are needed; computed once for a model."""
+    if query.value != "mean" or not query.heads:
         return True
-    return work(
-        ("means", used.name, used.fingerprint),
-        lambda: mean_steps(used),
+    return show_job(
+        ("means", model.name, model.fingerprint),
+        lambda: mean_steps(model),
         lambda _: None,
         unit="built-in sentences read for the mean outputs",
-        one="built-in sentence read for the mean outputs",
+        single="built-in sentence read for the mean outputs",
     )
 
 
-def the_followed(found: Changed) -> Guess | None:
-    """The word that the sentence is about: the link's, else the likeliest as the model is."""
-    return _named(found) or max(found.words, key=lambda guess: guess.before, default=None)
+def named_word(result: AblationResult, word: str | None) -> NextWord | None:
+    """Return the word of the link, as typed or with a space before it, if its probability is known."""
+    texts = (word, f" {word}")
+    return next((each for text in texts for each in result.words if each.text == text), None)
 
 
-def _named(found: Changed) -> Guess | None:
-    """The word of the link, as it is typed or with a space before it, if it is known how likely it is."""
-    word = state.params().get("word") or ""
-    return next((guess for text in (word, f" {word}") for guess in found.words if guess.text == text), None)
-
-
-def unlikely(found: Changed) -> bool:
-    """Whether a word is asked about of which nothing is known here."""
-    return bool(found.words and state.params().get("word")) and _named(found) is None
+def _toolbar(
+    query: AblationQuery,
+    shape: tuple[int, int],
+    roles: Mapping[Head, Role],
+    result: AblationResult,
+    followed: NextWord | None,
+) -> None:
+    """Draw the controls in one row: the ablation, sets of heads, undo, and the word that is followed."""
+    n = len(query.heads)
+    st.session_state[METHOD], st.session_state[ROLE] = query.value, None
+    with st.container(key="switch-tools", horizontal=True, vertical_alignment="center", gap="small"):
+        st.segmented_control(
+            "Ablation",
+            list(SETTINGS),
+            format_func=lambda value: SETTINGS[value].label,
+            required=True,
+            key=METHOD,
+            help="; ".join(f"{setting.label}: {setting.title}" for setting in SETTINGS.values()),
+            on_change=_set_method,
+        )
+        if groups := {f"{name} ({len(heads)})": heads for name, heads in heads_by_role(roles)}:
+            st.selectbox(
+                "Heads of a role",
+                list(groups),
+                key=ROLE,
+                placeholder="Heads of a role",
+                label_visibility="collapsed",
+                width=190,
+                on_change=lambda: _change({"off": heads_param(groups[st.session_state[ROLE]])}),
+            )
+        st.button(f"Pick {n or N_RANDOM} at random", on_click=_pick_at_random, args=(query.heads, shape))
+        st.button("Undo", on_click=_undo, disabled=not st.session_state.get(UNDO))
+        st.button("Reset", on_click=_change, args=({"off": None},), disabled=not n)
+        if followed is not None:
+            st.session_state[FOLLOW] = followed.text
+            texts = [each.text for each in result.words]
+            st.selectbox("Follow", texts, format_func=token_text, key=FOLLOW, on_change=_follow, width=210)
 
 
 def _picture(
     request: Request,
     record: AttentionRecord,
-    wanted: Asked,
-    found: Changed,
+    query: AblationQuery,
+    result: AblationResult,
     roles: Mapping[Head, Role],
 ) -> None:
-    shown = replace(request, measure=MEASURES[0], unit=UNITS[0], specials=SPECIALS[0])
-    grid = cache.grid(shown, record)
-    payload = record_payload(
-        grid, record.tokens, record.model.title if record.model else "", roles, cache.keeper(shown)
-    )
-    view: Payload = {
-        "off": [head_name(head) for head in wanted.heads],
+    plain = replace(request, measure=MEASURES[0], unit=UNITS[0], specials=SPECIALS[0])
+    keep = cache.keeper(plain)
+    payload = record_payload(cache.grid(plain, record), record.tokens, record.model.title, roles, keep)
+    data = {
+        "off": [head_name(head) for head in query.heads],
         "heard": st.session_state.get(f"{PICTURE}-heard", 0),
-        "badge": wanted.setting.badge,
-        "done": wanted.setting.done,
-        "moved": {head_name(each.head): each.share for each in found.moved},
-        "hint": f"{HINT} {HINT_MOVED}" if found.moved else HINT,
-    }  # fmt: skip
-    head_switches(payload, view, key=PICTURE, on_ask=_heard)
+        "badge": query.setting.badge,
+        "done": query.setting.done,
+        "moved": {head_name(each.head): each.share for each in result.moved},
+        "hint": f"{HINT} {HINT_MOVED}" if result.moved else HINT,
+    }
+    head_switches(payload, data, key=PICTURE, on_ask=_on_ask)
 
 
-def _bars(
-    request: Request, wanted: Asked, found: Changed, followed: Guess | None, record: AttentionRecord
-) -> None:
-    """Before and after, a bar a token; the token that is followed can be chosen."""
-    if followed is not None:
-        texts = [guess.text for guess in found.words]
-        st.session_state[FOLLOW] = followed.text
-        st.selectbox("Follow", texts, format_func=spelled_token, key=FOLLOW, on_change=_follow, width=240)
-        title = (
-            "Next-token probability" if record.model and record.model.is_causal else "Probability at the mask"
-        )
-        frame = words_frame(wanted, found)
-    elif wanted.heads:
-        title, frame = "Cosine with the plain run", cosines_frame(found, record)
+def _bars(request: Request, query: AblationQuery, result: AblationResult, record: AttentionRecord) -> None:
+    """Draw the next words, or the cosines, with and without the ablation, a bar a token."""
+    if result.words:
+        masked = not (record.model and record.model.is_causal)
+        title = "Probability at the mask" if masked else "Next-token probability"
+        frame = words_frame(query, result)
+    elif query.heads:
+        title, frame = "Cosine with the plain run", cosines_frame(result, record)
     else:
         return
     values = [name for name in frame if name != "token"]
-    figure = charts.bars(
-        frame, "token", values, title=title, x_title="", percent=bool(found.words), dark=is_dark()
+    is_share = bool(result.words)
+    figure = charts.bars(frame, "token", values, title=title, x_title="", percent=is_share, dark=is_dark())
+    chart(
+        figure.update_layout(height=HEIGHT),
+        frame,
+        key="before-after",
+        about=about(request, ablated=f"{heads_param(query.heads) or 'none'} ({query.setting.done})"),
+        lines=ablation_lines(request, query.interventions, words=is_share),
     )
-    ablated = f"{spelled(wanted.heads) or 'none'} ({wanted.setting.done})"
-    described = about(request, ablated=ablated)
-    chart(figure.update_layout(height=HEIGHT), frame, key="before-after", about=described)
-    lines = ablation_lines(request, wanted.interventions, words=bool(found.words))
-    save_box("before-after", title, frame, described, lines)
 
 
-def words_frame(wanted: Asked, found: Changed) -> pd.DataFrame:
-    """Return a row a token that may come next, with its probability as it is and, where heads are ablated, after."""
-    frame = pd.DataFrame(
-        {
-            "token": [spelled_token(guess.text) for guess in found.words],
-            "as it is": [guess.before for guess in found.words],
-        }
-    )
-    if wanted.heads:
-        frame[wanted.text[:1].lower() + wanted.text[1:]] = [guess.after for guess in found.words]
-    return frame
+def words_frame(query: AblationQuery, result: AblationResult) -> pd.DataFrame:
+    """Return a row a token with its probability with all heads and, where some are ablated, without them."""
+    columns = {"all heads": [each.before for each in result.words]}
+    if query.heads:
+        columns[query.text[:1].lower() + query.text[1:]] = [each.after for each in result.words]
+    return pd.DataFrame({"token": [token_text(each.text) for each in result.words], **columns})
 
 
-def cosines_frame(found: Changed, record: AttentionRecord) -> pd.DataFrame:
-    """Return the cosine of the text's embedding, and of the last states that turn most, with what they were."""
-    states = found.cosines[:-1]
-    most = sorted(range(len(states)), key=states.__getitem__)[:TOKENS]
+def cosines_frame(result: AblationResult, record: AttentionRecord) -> pd.DataFrame:
+    """Return the cosine of the text's embedding, and of the last states that turn most, with those of the plain run."""
+    states = result.cosines[:-1]
+    most = sorted(range(len(states)), key=states.__getitem__)[:N_TOKENS]
     names = ["the whole text", *(visible(record.tokens.pieces[i].text) for i in most)]
-    return pd.DataFrame({"token": names, "cosine": found.cosines[[-1, *most]].astype(float)})
+    return pd.DataFrame({"token": names, "cosine": result.cosines[[-1, *most]].astype(float)})
 
 
-def spelled_token(text: str) -> str:
-    """Return a token with its spaces as signs."""
+def token_text(text: str) -> str:
+    """Return a token with its leading spaces as signs."""
     bare = text.lstrip(" ")
     return "␣" * (len(text) - len(bare)) + visible(bare)
+
+
+# Callbacks: each changes the link and can be undone.
+
+
+def _set_method() -> None:
+    value = st.session_state[METHOD]
+    _change({"set": None if value == ZERO else value})
 
 
 def _follow() -> None:
     _change({"word": st.session_state[FOLLOW]})
 
 
-def _heard() -> None:
-    """Callback of the picture: what the reader switched goes into the link. A browser may send anything."""
-    ask = heard_from(PICTURE, "ask")
-    if not isinstance(ask, Mapping) or (change := switched(ask)) is None:
+def _pick_at_random(heads: tuple[Head, ...], shape: tuple[int, int]) -> None:
+    """Ablate as many heads; others than these where enough are left."""
+    every = [(layer, head) for layer in range(shape[0]) for head in range(shape[1])]
+    n = min(len(heads) or N_RANDOM, len(every))
+    rest = [head for head in every if head not in set(heads)]
+    _change({"off": heads_param(sorted(random.sample(rest if len(rest) >= n else every, n)))})
+
+
+def _undo() -> None:
+    if undo := st.session_state.get(UNDO):
+        url_params.change(undo.pop())
+
+
+def _on_ask() -> None:
+    """Ablate the heads that the picture reports; a browser may send anything."""
+    ask = component_event(PICTURE, "ask")
+    if not isinstance(ask, Mapping) or (change := parse_ask(ask)) is None:
         return
     if isinstance(ask.get("n"), int):
         st.session_state[f"{PICTURE}-heard"] = ask["n"]
     _change(change)
 
 
-def _change(change: Mapping[str, str | None]) -> None:
-    """Change the link, and remember what it said."""
-    undone: list[dict[str, str | None]] = st.session_state.setdefault(UNDONE, [])
-    undone.append({key: state.params().get(key) for key in ("off", "set", "word")})
-    del undone[:-UNDO_AT_MOST]
-    state.change(change)
-
-
-def switched(ask: Mapping[str, Any]) -> dict[str, str | None] | None:
-    """Return what the link is to say after a browser's wish, or None for what is no wish."""
+def parse_ask(ask: Mapping[str, Any]) -> dict[str, str | None] | None:
+    """Return the change of the link that an event asks for, or None for an invalid event."""
     if ask.get("do") != "set" or not isinstance(ask.get("off"), list | tuple):
         return None
-    heads = [head for value in ask["off"][:10_000] if (head := _head(value)) is not None]
-    return {"off": spelled(sorted(set(heads)))}
+    heads = {parse_head(value) for value in ask["off"][:10_000] if isinstance(value, str)}
+    return {"off": heads_param(sorted(head for head in heads if head is not None))}
 
 
-def _head(value: Any) -> Head | None:
-    return parse_head(value) if isinstance(value, str) else None
+def _change(change: Mapping[str, str | None]) -> None:
+    undo: list[dict[str, str | None]] = st.session_state.setdefault(UNDO, [])
+    undo.append({key: url_params.params().get(key) for key in ("off", "set", "word")})
+    del undo[:-MAX_UNDO]
+    url_params.change(change)

@@ -3,94 +3,96 @@
 from collections.abc import Mapping, Sequence
 
 from mha_core import AttentionRecord
-from mha_core.display_names import Head, percent
+from mha_core.display_names import Head, head_name, percent
 from mha_core.heads.roles import Role
-from pages.parts.experiment.asked import Asked
-from pages.parts.experiment.changed import WORTH_SAYING, Changed, Guess, Moved
-from pages.parts.experiment.frame import named
+from pages.parts.experiment.ablation_query import AblationQuery
+from pages.parts.experiment.ablation_result import MIN_SHIFT, AblationResult, MovedHead, NextWord
 
-MOVED_NAMED = 3
-LEAST = f"{WORTH_SAYING:.0%}"
+MAX_NAMED = 3
 TENTH = 0.0005
-TO = {"0": "zero-ablate them", "mean": "mean-ablate them", "2": "double them"}
 
 
-def chance(p: float) -> str:
-    """A probability as the bars write it: one that is too small for its decimal is not called none."""
+def probability_text(p: float) -> str:
+    """Write a probability as the bars do; one too small for its decimal is not 0."""
     return "under 0.1%" if 0 < p < TENTH else percent(p)
 
 
-def finding(asked: Asked, found: Changed, followed: Guess | None, record: AttentionRecord) -> str:
-    """The one sentence above the picture."""
-    if not asked.heads:
-        return _as_it_is(asked, found, record)
-    if followed is not None:
-        return _of_words(asked, found, followed)
-    return _of_cosines(asked, found, record)
-
-
-def _as_it_is(asked: Asked, found: Changed, record: AttentionRecord) -> str:
-    title = record.model.title if record.model else "The model"
-    if not found.words:
-        return f"{title} predicts no next word: watch the text's embedding. Click heads to {TO[asked.setting.value]}."
-    first = max(found.words, key=lambda guess: guess.before)
-    return f"{title} predicts `{shown(first.text)}` ({chance(first.before)}). Click heads to {TO[asked.setting.value]}."
-
-
-def _of_words(asked: Asked, found: Changed, followed: Guess) -> str:
-    text = f"{asked.text}, `{shown(followed.text)}` {moves(followed.before, followed.after)}."
-    best = max(found.words, key=lambda guess: guess.after)
+def finding(
+    query: AblationQuery, result: AblationResult, followed: NextWord | None, record: AttentionRecord
+) -> str:
+    """Return the sentence above the picture."""
+    if not query.heads:
+        return _without_ablation(query, result, record)
+    if followed is None:
+        return _cosine_text(query, result, record)
+    text = f"{query.text}, `{visible_token(followed.text)}` {change_text(followed.before, followed.after)}."
+    best = max(result.words, key=lambda word: word.after)
     if best.id == followed.id:
         return text
-    return f"{text} Likeliest is `{shown(best.text)}` ({chance(best.after)})."
+    return f"{text} Likeliest is `{visible_token(best.text)}` ({probability_text(best.after)})."
 
 
-def moves(before: float, after: float) -> str:
-    """Return “falls from 92% to 74%”, or that nothing of it is seen."""
-    if chance(before) == chance(after):
-        return f"stays at {chance(before)}"
-    return f"{'falls' if after < before else 'rises'} from {chance(before)} to {chance(after)}"
+def _without_ablation(query: AblationQuery, result: AblationResult, record: AttentionRecord) -> str:
+    title = record.model.title if record.model else "The model"
+    order = f"Click heads to {query.setting.order}."
+    if not result.words:
+        return f"{title} predicts no next word: watch the text's embedding. {order}"
+    first = max(result.words, key=lambda word: word.before)
+    return f"{title} predicts `{visible_token(first.text)}` ({probability_text(first.before)}). {order}"
 
 
-def _of_cosines(asked: Asked, found: Changed, record: AttentionRecord) -> str:
-    whole, states = float(found.cosines[-1]), found.cosines[:-1]
-    least = int(states.argmin())
-    name = shown(record.tokens.pieces[least].bare)
+def change_text(before: float, after: float) -> str:
+    """Return “falls from 92% to 74%”, or that the rounded value stays."""
+    if probability_text(before) == probability_text(after):
+        return f"stays at {probability_text(before)}"
+    verb = "falls" if after < before else "rises"
+    return f"{verb} from {probability_text(before)} to {probability_text(after)}"
+
+
+def _cosine_text(query: AblationQuery, result: AblationResult, record: AttentionRecord) -> str:
+    *states, whole = map(float, result.cosines)
+    least = min(range(len(states)), key=states.__getitem__)
+    name = visible_token(record.tokens.pieces[least].bare)
     return (
-        f"{asked.text}, the embedding keeps cosine similarity {whole:.2f}. `{name}` changes most "
-        f"({float(states[least]):.2f})."
+        f"{query.text}, the embedding keeps cosine similarity {whole:.2f}. `{name}` changes most "
+        f"({states[least]:.2f})."
     )
 
 
 def moved_text(
-    moved: Sequence[Moved], record: AttentionRecord, roles: Mapping[Head, Role], n_later: int
+    moved: Sequence[MovedHead], record: AttentionRecord, roles: Mapping[Head, Role], n_later: int
 ) -> str:
-    """Return which heads of later layers change; `n_later`: how many there are."""
+    """Name the heads of later layers that shift their attention; `n_later`: number of later heads."""
     if not n_later:
         return "No later layer."
+    least = percent(MIN_SHIFT)
     if not moved:
-        return f"No later head changes (all {n_later} move under {LEAST} of their attention)."
-    names = [_moved_text(each, record, roles) for each in moved[:MOVED_NAMED]]
-    verb = "moves" if len(moved) == 1 else "move"
-    return f"{len(moved)} of {n_later} later heads {verb} {LEAST} of attention or more: {'; '.join(names)}."
+        return f"No later head changes (all {n_later} shift under {least} of their attention)."
+    names = [
+        f"{head_with_role(each.head, roles)} {percent(each.share)}, "
+        f"most at `{visible_token(record.tokens.pieces[each.query].bare)}`"
+        for each in moved[:MAX_NAMED]
+    ]
+    verb = "shifts" if len(moved) == 1 else "shift"
+    return f"{len(moved)} of {n_later} later heads {verb} {least} of attention or more: {'; '.join(names)}."
 
 
-def _moved_text(each: Moved, record: AttentionRecord, roles: Mapping[Head, Role]) -> str:
-    word = shown(record.tokens.pieces[each.query].bare)
-    return f"{named(each.head, roles)} {percent(each.share)}, most at `{word}`"
+def head_with_role(head: Head, roles: Mapping[Head, Role]) -> str:
+    """Return a head's name with its role, if it has one: "4-2 (coreference head)"."""
+    return f"{head_name(head)} ({roles[head].name})" if head in roles else head_name(head)
 
 
-def measured(names: Sequence[str]) -> str:
-    """What is measured, by the names of an outcome's numbers: of words with those whose logits are compared."""
-    words = [f"`{shown(word_of(name))}`" for name in names[1:]]
+def outcome_text(names: Sequence[str]) -> str:
+    """Describe an outcome by the names of its numbers, with the words whose logits it compares."""
+    words = [f"`{visible_token(word_of(name))}`" for name in names[1:]]
     return f"{names[0]} of {' against '.join(words)}" if words else names[0]
 
 
 def word_of(name: str) -> str:
-    """The word of “probability of ' Mary'”; "'s" has a quote of its own."""
+    """Return the word in “probability of ' Mary'”."""
     return name.removeprefix("probability of ")[1:-1]
 
 
-def shown(text: str) -> str:
-    """A token in a sentence: spaces stay, line ends and backticks are signs."""
+def visible_token(text: str) -> str:
+    """Return a token for a sentence: spaces stay, line ends and backticks are signs."""
     return text.replace("`", "ˋ").replace("\n", "↵") or "␀"

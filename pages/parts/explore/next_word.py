@@ -11,11 +11,12 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from mha_core import AttentionRecord, Grid, HeadScopeError, Model
+from mha_core import HeadScopeError, Model
 from mha_core.display_names import count_noun, percent, visible
 from mha_core.text.tokens import Token
 from pages.parts.explore import predictions
-from pages.parts.frame import loading, state
+from pages.parts.frame import url_params
+from pages.parts.frame.context import Context
 from pages.parts.frame.page_text import heading, say
 from pages.parts.frame.request import Request
 from pages.parts.serve import cache
@@ -54,52 +55,55 @@ def put_generated() -> None:
     """Put the text that was generated into the box; before the box is drawn."""
     text = st.session_state.pop(NEXT_TEXT, None)
     if text is not None:
-        state.put(text)
+        url_params.put(text)
 
 
-def draw(request: Request, record: AttentionRecord, grid: Grid, pins: Sequence[int]) -> None:
+def draw(context: Context) -> None:
     """Draw the predictions of the model under the picture; nothing for one that predicts no word."""
-    used = loading.model(request)
-    if used.next_head is not None:
-        _next(request, used, record, places(record, grid, pins))
-    elif used.masked_head is not None and used.tokenizer.mask_name:
-        _masked(request, used)
+    model = context.model
+    if model.next_head is not None:
+        _next(context)
+    elif model.masked_head is not None and model.tokenizer.mask_name:
+        _masked(context.request, model)
 
 
-def places(record: AttentionRecord, grid: Grid, pins: Sequence[int]) -> list[Place]:
-    """The end of the text, and after the last pinned word unless it is the end."""
-    end = len(record.tokens) - 1
-    found = [Place("At the end", end)]
-    if pins and (after := grid.units[pins[-1]].pieces[-1]) < end:
-        found.append(Place(f"After “{visible(grid.units[pins[-1]].bare)}”", after))
-    return found
+def places(context: Context) -> list[Place]:
+    """Return the end of the text, and after the last selected word unless it is the end."""
+    end, pins = len(context.record.tokens) - 1, context.pins
+    last = [context.grid.units[pin] for pin in pins[-1:] if context.grid.units[pin].pieces[-1] < end]
+    return [
+        Place("At the end", end),
+        *(Place(f"After “{visible(unit.bare)}”", unit.pieces[-1]) for unit in last),
+    ]
 
 
 # ---- a decoder
-def _next(request: Request, used: Model, record: AttentionRecord, offered: Sequence[Place]) -> None:
+def _next(context: Context) -> None:
+    request, model, record = context.request, context.model, context.record
     generation = my_generation(request)
     heading("Next token")
-    place = offered[_one_of([place.label for place in offered])]
-    tokens = predictions.following(request, used, place.position)
+    offered = places(context)
+    place = offered[_choose_label([place.label for place in offered])]
+    tokens = predictions.following(request, model, place.position)
     rest = record.tokens.pieces[place.position + 1 :]
     cut = record.tokens.text[: record.tokens.pieces[place.position].end]
-    kept = replace(request, text=cut) if rest else request
+    start = replace(request, text=cut) if rest else request
     _choices(
         "Click a token to append it" if not rest else "Click a token to go on from there",
         [(token.text, token.probability) for token in tokens],
-        lambda number: replace(kept, text=predictions.append(kept, used, tokens[number].id).text),
-        of=(request.text, place.position),
-        help=_about(used),
+        lambda number: replace(start, text=predictions.append(start, model, tokens[number].id).text),
+        about=(request.text, place.position),
+        help=_about(model),
     )
     if rest:
         say(f"The text goes on with “{visible(rest[0].text, spaces=True)}”.")
-    _generate(request, used, generation)
+    _generate(request, model, generation)
     if generation.note and generation.text == request.text:
         say(generation.note, "notice")
 
 
-def _one_of(labels: Sequence[str]) -> int:
-    """Which of these places the reader chose; not asked where there is one."""
+def _choose_label(labels: Sequence[str]) -> int:
+    """Draw a choice of places and return the number of the chosen one; nothing is drawn where there is one."""
     if len(labels) < 2:
         return 0
     chosen = st.segmented_control(
@@ -108,9 +112,9 @@ def _one_of(labels: Sequence[str]) -> int:
     return labels.index(chosen or labels[0])
 
 
-def _about(used: Model) -> str:
-    weights = "" if used.trained else " with random weights"
-    return f"Predictions of {used.title}{weights}: likely, not true."
+def _about(model: Model) -> str:
+    weights = "" if model.trained else " with random weights"
+    return f"Predictions of {model.title}{weights}: likely, not true."
 
 
 def _choices(
@@ -118,11 +122,11 @@ def _choices(
     offered: Sequence[tuple[str, float]],
     taken: Callable[[int], Request],
     *,
-    of: tuple[str, int],
+    about: tuple[str, int],
     help: str,
 ) -> None:
     """Tokens with their probabilities as buttons in a row; one that is pressed makes another text."""
-    key = f"next-{hash(of)}"
+    key = f"next-{hash(about)}"
 
     def take() -> None:
         number = st.session_state.get(key)
@@ -131,7 +135,7 @@ def _choices(
         st.session_state[key] = None
         try:
             longer = taken(number)
-            state.put(longer.text, longer.pair or "")
+            url_params.put(longer.text, longer.pair or "")
         except HeadScopeError as error:
             st.session_state[PROBLEM] = str(error)
 
@@ -173,7 +177,7 @@ def my_generation(request: Request) -> Generation:
     return generation
 
 
-def _generate(request: Request, used: Model, generation: Generation) -> None:
+def _generate(request: Request, model: Model, generation: Generation) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", key="generate"):
         st.button(
             "Stop" if generation.running else "Generate",
@@ -196,7 +200,7 @@ def _generate(request: Request, used: Model, generation: Generation) -> None:
             seed = int(st.number_input("Seed", 0, 9999, 0, key="seed", width=120))
     if generation.running:
         generation.drawn = False
-        st.fragment(_advance, run_every=PACE)(request, used, temperature, seed)
+        st.fragment(_advance, run_every=PACE)(request, model, temperature, seed)
 
 
 def _start(text: str) -> None:
@@ -208,7 +212,7 @@ def _stop(_text: str) -> None:
     generation.stop(f"Stopped after {count_noun(MOST - generation.left, 'token')}.")
 
 
-def _advance(request: Request, used: Model, temperature: float, seed: int) -> None:
+def _advance(request: Request, model: Model, temperature: float, seed: int) -> None:
     """One token more. The run in which the text is drawn comes first; those after it go on."""
     generation = my_generation(request)
     if not generation.drawn:
@@ -217,23 +221,23 @@ def _advance(request: Request, used: Model, temperature: float, seed: int) -> No
     if not generation.running:
         return
     try:
-        st.session_state[NEXT_TEXT] = one_more(request, used, generation, temperature, seed)
+        st.session_state[NEXT_TEXT] = one_more(request, model, generation, temperature, seed)
     except HeadScopeError as error:
         generation.stop(str(error))
     st.rerun()
 
 
-def one_more(request: Request, used: Model, generation: Generation, temperature: float, seed: int) -> str:
+def one_more(request: Request, model: Model, generation: Generation, temperature: float, seed: int) -> str:
     """Return the text with the next token; the same where the model ends it there."""
-    identity = predictions.chosen(request, used, temperature, seed)
+    identity = predictions.chosen(request, model, temperature, seed)
     generation.text = request.text
-    if used.tokenizer.is_special(identity):
-        name = used.tokenizer.typed(identity)
+    if model.tokenizer.is_special(identity):
+        name = model.tokenizer.typed(identity)
         generation.stop(
             f"The text ends here, with {name}, after {count_noun(MOST - generation.left, 'token')}."
         )
         return request.text
-    longer = predictions.append(request, used, identity)
+    longer = predictions.append(request, model, identity)
     generation.text, generation.left = longer.text, generation.left - longer.n
     if generation.left <= 0:
         generation.stop(f"Stopped after {count_noun(MOST - generation.left, 'token')}.")
@@ -241,30 +245,30 @@ def one_more(request: Request, used: Model, generation: Generation, temperature:
 
 
 # ---- a masked model
-def _masked(request: Request, used: Model) -> None:
+def _masked(request: Request, model: Model) -> None:
     """Draw what the model would put in the place of a mask, or how to mask a word."""
-    name = str(used.tokenizer.mask_name)
+    name = str(model.tokenizer.mask_name)
     heading("Masked words")
-    found = predictions.masks(request, used)
-    if not found:
-        say(f"Type {name} in place of a word to see what {used.title} predicts there.")
+    masks = predictions.masks(request, model)
+    if not masks:
+        say(f"Type {name} in place of a word to see what {model.title} predicts there.")
         return
-    number = _one_of([f"{name} {number + 1}" for number in range(len(found))])
-    guesses = predictions.hidden_words(request, used)[number]
+    number = _choose_label([f"{name} {number + 1}" for number in range(len(masks))])
+    guesses = predictions.hidden_words(request, model)[number]
     _choices(
         f"Click a word to put it in place of {name}",
         guesses,
-        lambda guess: with_word(request, used, found[number], guesses[guess][0]),
-        of=(f"{request.text}\n{request.pair}", number),
-        help=_about(used),
+        lambda guess: with_word(request, model, masks[number], guesses[guess][0]),
+        about=(f"{request.text}\n{request.pair}", number),
+        help=_about(model),
     )
 
 
-def with_word(request: Request, used: Model, piece: Token, name: str) -> Request:
+def with_word(request: Request, model: Model, piece: Token, name: str) -> Request:
     """Return the request with a word in place of a masked piece."""
-    tokens = cache.record_from_weights(request.run, used).tokens
+    tokens = cache.record_from_weights(request.run, model).tokens
     before, after = tokens.text_of(piece.segment)[: piece.start], tokens.text_of(piece.segment)[piece.end :]
-    mark = used.tokenizer.continuation
+    mark = model.tokenizer.continuation
     if mark and name.startswith(mark):
         before, name = before.rstrip(), name.removeprefix(mark)
     if piece.segment:

@@ -28,77 +28,77 @@ class Continuation:
     n: int
 
 
-def keep_state(run: RunSpec, used: Model, state: DecoderState) -> None:
+def keep_state(run: RunSpec, model: Model, state: DecoderState) -> None:
     """Keep a state that has read the text of this run, until somebody takes it."""
-    cache.of_run(run, used, "state", lambda: state)
+    cache.of_run(run, model, "state", lambda: state)
 
 
-def take_state(run: RunSpec, used: Model) -> DecoderState:
+def take_state(run: RunSpec, model: Model) -> DecoderState:
     """The state that has read the text of this run, for one alone: going on changes it. Made anew if it is gone."""
-    kept: DecoderState | None = store.STORE.take((run, used.fingerprint, "state"))
-    if kept is not None:
-        return kept
-    record = cache.record_from_weights(run, used)
+    cached: DecoderState | None = store.STORE.take((run, model.fingerprint, "state"))
+    if cached is not None:
+        return cached
+    record = cache.record_from_weights(run, model)
     with MODEL:
-        return begin(record.tokens, used)[1]
+        return begin(record.tokens, model)[1]
 
 
-def following(request: Request, used: Model, position: int) -> tuple[NextToken, ...]:
+def following(request: Request, model: Model, position: int) -> tuple[NextToken, ...]:
     """The likeliest tokens after the one at `position` (from 0)."""
-    record = cache.record_from_weights(request.run, used)
+    record = cache.record_from_weights(request.run, model)
 
     def make() -> tuple[NextToken, ...]:
         if position == len(record.tokens) - 1:
-            state = take_state(request.run, used)
-            keep_state(request.run, used, state)
-            return likeliest(state.logits, used, SHOWN)
+            state = take_state(request.run, model)
+            keep_state(request.run, model, state)
+            return likeliest(state.logits, model, SHOWN)
         with MODEL:
-            return predict_next(record.tokens, used, position, SHOWN)
+            return predict_next(record.tokens, model, position, SHOWN)
 
-    return cache.of_run(request.run, used, ("next", position), make)
+    return cache.of_run(request.run, model, ("next", position), make)
 
 
-def append(request: Request, used: Model, identity: int) -> Continuation:
+def append(request: Request, model: Model, identity: int) -> Continuation:
     """The text with one token more. Raises InputError where there is no room, or no such token."""
-    record, run = cache.record_from_weights(request.run, used), request.run
-    if not used.tokenizer.has(identity):
+    record, run = cache.record_from_weights(request.run, model), request.run
+    if not model.tokenizer.has(identity):
         raise InputError(
-            f"There is no token {identity}; {used.title} has {used.tokenizer.vocab_size}, from 0."
+            f"There is no token {identity}; {model.title} has {model.tokenizer.vocab_size}, from 0."
         )
-    if record.tokens.n_cut or len(record.tokens) >= used.max_tokens:
-        raise InputError(f"The text is full: {used.title} takes {used.max_tokens} tokens at most.")
-    if len(run.text) + len(used.tokenizer.typed(identity)) > MAX_CHARS:
+    if record.tokens.n_cut or len(record.tokens) >= model.max_tokens:
+        raise InputError(f"The text is full: {model.title} takes {model.max_tokens} tokens at most.")
+    if len(run.text) + len(model.tokenizer.typed(identity)) > MAX_CHARS:
         raise InputError(f"The text is full: HeadScope takes {MAX_CHARS:,} characters at most.")
-    state = take_state(run, used)
+    state = take_state(run, model)
     with MODEL:
-        spelled, rows = append_token(state, identity, used)
+        spelled, rows = append_token(state, identity, model)
     longer = replace(run, text=run.text + spelled)
-    tokens = used.tokenizer.encode(longer.text)
+    tokens = model.tokenizer.encode(longer.text)
     # Read again, the text may be cut into other tokens than it was said in: then it is traced afresh when shown.
     if tokens.ids == state.ids:
-        cache.of_run(longer, used, "record", lambda: extended(record, tokens, rows))
-        keep_state(longer, used, state)
+        cache.of_run(longer, model, "record", lambda: extended(record, tokens, rows))
+        keep_state(longer, model, state)
     return Continuation(longer.text, spelled, len(rows))
 
 
-def chosen(request: Request, used: Model, temperature: float, seed: int) -> int:
+def chosen(request: Request, model: Model, temperature: float, seed: int) -> int:
     """The id of the token that comes next: the likeliest, or with a temperature one that the seed draws."""
-    state = take_state(request.run, used)
-    keep_state(request.run, used, state)
-    return sample_token(state.logits, used, temperature, seed, len(state.ids))
+    state = take_state(request.run, model)
+    keep_state(request.run, model, state)
+    return sample_token(state.logits, model, temperature, seed, len(state.ids))
 
 
-def masks(request: Request, used: Model) -> tuple[Token, ...]:
+def masks(request: Request, model: Model) -> tuple[Token, ...]:
     """The masked places of the text, in order."""
-    pieces = cache.record_from_weights(request.run, used).tokens.pieces
-    return tuple(piece for piece in pieces if piece.id == used.tokenizer.mask_id)
+    pieces = cache.record_from_weights(request.run, model).tokens.pieces
+    return tuple(piece for piece in pieces if piece.id == model.tokenizer.mask_id)
 
 
-def hidden_words(request: Request, used: Model) -> list[list[tuple[str, float]]]:
+def hidden_words(request: Request, model: Model) -> list[list[tuple[str, float]]]:
     """For every masked place the likeliest pieces with their probabilities."""
 
     def make() -> list[list[tuple[str, float]]]:
         with MODEL:
-            return predict_masked(request.text, used, SHOWN, pair=request.pair)
+            return predict_masked(request.text, model, SHOWN, pair=request.pair)
 
-    return cache.of_run(request.run, used, "masked", make)
+    return cache.of_run(request.run, model, "masked", make)

@@ -12,15 +12,14 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from mha_core import Grid
-from mha_core.display_names import Head, place_name
+from mha_core.display_names import Head
 from mha_core.draw.text import indexed, spelled
-from mha_core.record.compare import align
 from mha_core.record.grid import SINK
 from mha_core.record.links import has_choice
 from mha_core.text.tokens import Tokens
+from pages.parts.explore.comparison import Comparison
+from pages.parts.frame.context import Context
 from pages.parts.frame.page_text import say, visible
-from pages.parts.frame.request import Request
-from pages.parts.frame.selection import Selection
 
 SHARE = st.column_config.NumberColumn(format="percent")
 POINTS = st.column_config.NumberColumn(format="%+.2f")
@@ -30,8 +29,8 @@ Shares = NDArray[np.float64]
 
 def box(label: str, key: str) -> Any:
     """Return a box to open; None while it is closed. With another label it would be another box, which is closed."""
-    made = st.expander(label, key=key, on_change="rerun")
-    return made if made.open else None
+    expander = st.expander(label, key=key, on_change="rerun")
+    return expander if expander.open else None
 
 
 def table(frame: pd.DataFrame, alt: str, key: str, columns: Mapping[str, Any] | None = None) -> None:
@@ -40,39 +39,34 @@ def table(frame: pd.DataFrame, alt: str, key: str, columns: Mapping[str, Any] | 
     st.dataframe(frame, hide_index=True, key=key, alt=alt, column_config=shares | dict(columns or {}))
 
 
-def of_one(grid: Grid, tokens: Tokens, chosen: Selection, request: Request) -> None:
-    """Draw the box "Table" of one text: what the chosen words look at, or where every word looks most."""
+def of_one(context: Context) -> None:
+    """Draw the box "Table" of one text: what the selected words look at, or where every word looks most."""
     opened = box("Table", "table")
     if opened is None:
         return
-    place = place_name(chosen.head, request.per)
-    names, keys = names_of(grid, tokens)
+    grid, pins, place = context.grid, context.pins, context.place
+    names, keys = names_of(grid, context.record.tokens)
     with opened:
-        if chosen.pins:
-            table(
-                looked_at(grid, chosen, names, keys), f"What the chosen words look at in {place}", "numbers"
-            )
+        if pins:
+            frame = looked_at(grid, context.head, pins, names, keys)
+            table(frame, f"What the chosen words look at in {place}", "numbers")
         else:
-            table(
-                strongest(grid, chosen.head, names, keys),
-                f"Where every word looks most in {place}",
-                "numbers",
-            )
+            frame = strongest(grid, context.head, names, keys)
+            table(frame, f"Where every word looks most in {place}", "numbers")
 
 
-def of_both(grids: tuple[Grid, Grid], tokens: Sequence[Tokens], chosen: Selection, request: Request) -> None:
-    """Draw the box "Table" of two runs: what the chosen words look at in A and in B, and the difference."""
+def of_both(runs: Comparison) -> None:
+    """Draw the box "Table" of two runs: what the selected words look at in A and in B, and the difference."""
     opened = box("Table", "table")
     if opened is None:
         return
     with opened:
-        if not chosen.pins:
+        if not runs.selection.pins:
             say("Choose a word of sentence A to see its numbers.")
             return
-        names = [names_of(grid, its)[0] for grid, its in zip(grids, tokens, strict=True)]
-        frame = looked_at_in_both(*grids, chosen, names)
-        place = place_name(chosen.head, request.per)
-        table(frame, f"What the chosen words look at in {place}, in A and B", "numbers", {DIFFERENCE: POINTS})
+        frame = looked_at_in_both(runs)
+        alt = f"What the chosen words look at in {runs.place}, in A and B"
+        table(frame, alt, "numbers", {DIFFERENCE: POINTS})
 
 
 def names_of(grid: Grid, tokens: Tokens) -> tuple[list[str], list[str]]:
@@ -84,15 +78,16 @@ def names_of(grid: Grid, tokens: Tokens) -> tuple[list[str], list[str]]:
     return rows, columns
 
 
-def looked_at(grid: Grid, chosen: Selection, names: Sequence[str], keys: Sequence[str]) -> pd.DataFrame:
-    """Return a row a key and a column a chosen word, with their mean where there are several."""
-    pins = list(chosen.pins)
-    rows = [*_rows(grid, chosen.head, pins), *([_mean(grid, chosen.head, pins)] if len(pins) > 1 else [])]
+def looked_at(
+    grid: Grid, head: Head, pins: Sequence[int], names: Sequence[str], keys: Sequence[str]
+) -> pd.DataFrame:
+    """Return a row a key and a column a selected word, with their mean where there are several."""
+    rows = [*_rows(grid, head, pins), *([_mean(grid, head, pins)] if len(pins) > 1 else [])]
     columns = [*(f"From {names[pin]}" for pin in pins), "Mean"][: len(rows)]
     frame = pd.DataFrame({LOOKED_AT: keys, **dict(zip(columns, rows, strict=True))})
     if grid.sink is None:
         return frame
-    taken = grid.sink[chosen.head][pins].astype(float)
+    taken = grid.sink[head][list(pins)].astype(float)
     last = [SINK, *taken, *([taken.mean()] if len(pins) > 1 else [])]
     return pd.concat([frame, pd.DataFrame([last], columns=frame.columns)], ignore_index=True)
 
@@ -108,36 +103,39 @@ def strongest(grid: Grid, head: Head, names: Sequence[str], keys: Sequence[str])
     )
 
 
-def looked_at_in_both(a: Grid, b: Grid, chosen: Selection, names: Sequence[Sequence[str]]) -> pd.DataFrame:
-    """Return a row a word of either run with its weight in A and in B: the mean of the chosen words that both have, or
-    of those of A where B has none of them."""
-    pairs = align(a.labels, b.labels)
-    there = dict(pairs)
-    shared = [pin for pin in chosen.pins if there[pin] is not None]
-    pins = shared or list(chosen.pins), [there[pin] for pin in shared]
+def looked_at_in_both(runs: Comparison) -> pd.DataFrame:
+    """Return a row a word of either run with its weight in A and in B: the mean of the selected words that both have,
+    or of those of A where B has none of them."""
+    pairs, pins, head = runs.pairs, runs.selection.pins, runs.selection.head
+    in_b = dict(pairs)
+    shared = [pin for pin in pins if in_b[pin] is not None]
+    rows = (
+        _mean(runs.grids[0], head, shared or pins),
+        _mean(runs.grids[1], head, [in_b[pin] for pin in shared]),
+    )
+    names = [names_of(grid, its.tokens)[0] for grid, its in zip(runs.grids, runs.records, strict=True)]
     columns: dict[str, list[Any]] = {LOOKED_AT: [_name_in_both(names, pair) for pair in pairs]}
-    for side, grid in enumerate((a, b)):
-        row = _mean(grid, chosen.head, pins[side])
-        at = [pair[side] for pair in pairs]
-        columns["AB"[side]] = [np.nan if unit is None else row[unit] for unit in at]
+    for side, row in enumerate(rows):
+        units = [pair[side] for pair in pairs]
+        columns["AB"[side]] = [np.nan if unit is None else row[unit] for unit in units]
     frame = pd.DataFrame(columns)
     return frame.assign(**{DIFFERENCE: 100 * (frame["A"] - frame["B"])})
 
 
 def _rows(grid: Grid, head: Head, pins: Sequence[Any]) -> Shares:
-    """The rows of these words, nan where they cannot see."""
+    """Return the rows of these words, nan where they cannot see."""
     rows = grid.weights[head][list(pins)].astype(float)
     return rows if grid.visible is None else np.where(grid.visible[head[0]][list(pins)], rows, np.nan)
 
 
 def _mean(grid: Grid, head: Head, pins: Sequence[Any]) -> Shares:
-    """Their mean; nan where none of them can see."""
+    """Return the mean of these rows; nan where none of the words can see."""
     rows = _rows(grid, head, pins)
     return np.where(np.isnan(rows).all(axis=0), np.nan, np.nansum(rows, axis=0) / max(1, len(rows)))
 
 
 def _name_in_both(names: Sequence[Sequence[str]], pair: tuple[int | None, int | None]) -> str:
-    found = [its[unit] for its, unit in zip(names, pair, strict=True) if unit is not None]
-    if len(found) == 1:
-        return f"{found[0]} (only in {'A' if pair[1] is None else 'B'})"
-    return found[0] if found[0].casefold() == found[1].casefold() else " / ".join(found)
+    words = [its[unit] for its, unit in zip(names, pair, strict=True) if unit is not None]
+    if len(words) == 1:
+        return f"{words[0]} (only in {'A' if pair[1] is None else 'B'})"
+    return words[0] if words[0].casefold() == words[1].casefold() else " / ".join(words)

@@ -17,7 +17,7 @@ from mha_core.display_names import Head, head_name, size_in_words
 from pages.parts.frame.page_text import quoted
 from pages.parts.frame.selection import Selection, parse_head
 
-MOST = 5
+MAX_STEPS = 5
 LINK = re.compile(r"([0-9]{1,4}-[0-9]{1,4})\.([0-9]{1,4})\.([0-9]{1,4})")
 MLP = re.compile(r"mlp([1-9][0-9]{0,2})\.(query|key)")
 
@@ -35,12 +35,12 @@ class Step:
 
     @property
     def name(self) -> str:
-        """As it stands in the way back: "19-7", "MLP 3"."""
+        """The name in the way back: "19-7", "MLP 3"."""
         return head_name(self.head) if self.mlp is None else f"MLP {self.mlp}"
 
     @property
     def in_address(self) -> str:
-        """As `steps_of` reads it."""
+        """The form that `steps_of` reads."""
         link = f"{head_name(self.head)}.{self.query}.{self.key}"
         return link if self.mlp is None else f"mlp{self.mlp}.{self.side}"
 
@@ -50,21 +50,21 @@ class Step:
         return {"head": head_name(self.head), "pin": str(self.query), "to": str(self.key)}
 
     def is_of(self, chosen: Selection) -> bool:
-        """Whether its link is the one that is chosen."""
+        """Return whether its link is the chosen one."""
         return (chosen.head, chosen.pins, chosen.to) == (self.head, (self.query,), self.key)
 
 
 def params_of(steps: Sequence[Step]) -> dict[str, str]:
-    """The parameters of an address that opens there."""
+    """Return the parameters of an address that opens there."""
     return {**steps[-1].link, "why": ",".join(step.in_address for step in steps), "without": ""}
 
 
 def steps_of(value: str, grid: Grid) -> tuple[Step, ...]:
-    """The steps that an address says. Raises InputError for one that leads nowhere."""
+    """Return the steps of an address. Raises InputError for one that leads nowhere."""
     steps = list[Step]()
     parts = value.split(",")
-    if len(parts) > MOST:
-        raise InputError(f"The link asks “Why?” {len(parts)} steps back; {MOST} are the most.")
+    if len(parts) > MAX_STEPS:
+        raise InputError(f"The link asks “Why?” {len(parts)} steps back; {MAX_STEPS} are the most.")
     for part in parts:
         steps.append(_step(part, steps[-1] if steps else None, grid))
     return tuple(steps)
@@ -72,16 +72,16 @@ def steps_of(value: str, grid: Grid) -> tuple[Step, ...]:
 
 def _step(part: str, before: Step | None, grid: Grid) -> Step:
     layers, heads = grid.weights.shape[:2]
-    if before and before.mlp is None and (asked := MLP.fullmatch(part)):
-        mlp, side = int(asked[1]), asked[2]
+    if before and before.mlp is None and (match := MLP.fullmatch(part)):
+        mlp, side = int(match[1]), match[2]
         if mlp > before.head[0]:
             raise InputError(f"MLP {mlp} in the link does not write before head {before.name} reads.")
         return replace(before, mlp=mlp, side="key" if side == "key" else "query")
-    found = LINK.fullmatch(part)
-    head = parse_head(found[1]) if found else None
-    if not found or not head:
+    match = LINK.fullmatch(part)
+    head = parse_head(match[1]) if match else None
+    if not match or not head:
         raise InputError(f"The link asks “Why?” of {quoted(part)}, which is no link of a head.")
-    query, key, n = int(found[2]), int(found[3]), len(grid)
+    query, key, n = int(match[2]), int(match[3]), len(grid)
     if head[0] >= layers or head[1] >= heads:
         raise InputError(
             f"The link asks why head {head_name(head)} looks there; there are {size_in_words(layers, heads)}."
@@ -101,15 +101,15 @@ def _step(part: str, before: Step | None, grid: Grid) -> Step:
 
 
 def tokens_of(step: Step, record: AttentionRecord, grid: Grid) -> tuple[int, int]:
-    """The tokens that the link is asked of: of words of several tokens, the pair with the largest weight."""
+    """Return the link's tokens: of words of several tokens the pair with the largest weight."""
     queries, keys = (grid.units[unit].pieces for unit in (step.query, step.key))
     weights = np.array(record.weights[step.head][np.ix_(queries, keys)])
     if record.visible is not None:
         weights[~record.visible[step.head[0]][np.ix_(queries, keys)]] = -1
-    at = divmod(int(weights.argmax()), len(keys))
-    return queries[at[0]], keys[at[1]]
+    query, key = divmod(int(weights.argmax()), len(keys))
+    return queries[query], keys[key]
 
 
 def unit_of(token: int, grid: Grid) -> int | None:
-    """The unit that a token belongs to; None where it is hidden."""
+    """Return the unit of a token; None where it is hidden."""
     return next((i for i, unit in enumerate(grid.units) if token in unit.pieces), None)

@@ -1,7 +1,7 @@
-"""Why does a head look there? The parts of the chosen link's score, the heads among them, and the weight without them.
+"""Why does a head look there? What the chosen link's score is made of, and its weight without a head among the parts.
 
-In: what is chosen and the way back of the address. Out: what the picture says and draws of it; None where the question
-cannot be asked. It is computed when it is asked for, and kept.
+In: what is chosen and the steps back of the address. Out: what the picture says and draws of it; None where the
+question cannot be asked. It is computed on demand, and cached.
 """
 
 import math
@@ -26,10 +26,10 @@ from mha_core.causal.mlp_sources import Side
 from mha_core.display_names import Head, head_name
 from mha_core.draw.text import indexed, spelled
 from pages.parts.explore import why_text
-from pages.parts.explore.walk import MOST, Step, params_of, steps_of, tokens_of, unit_of
+from pages.parts.explore.walk import MAX_STEPS, Step, params_of, steps_of, tokens_of, unit_of
 from pages.parts.frame import loading
 from pages.parts.frame.page_text import say
-from pages.parts.frame.progress import work
+from pages.parts.frame.progress import show_job
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
 from pages.parts.serve import cache
@@ -38,16 +38,17 @@ from pages.parts.serve.jobs import JOBS, MODEL
 if TYPE_CHECKING:
     import pandas as pd
 
-SHOWN, KEPT = 3, 20  # of a link's parts
+SHOWN, CACHED = 3, 20  # parts of each side
+SIDES: tuple[Side, Side] = ("query", "key")
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What is asked about the link of a step: the tokens of the link, from 0, and the names of all tokens."""
+class LinkQuestion:
+    """The question about the link of a step: the tokens of the link, from 0, and the names of all tokens."""
 
     request: Request
-    used: Model
+    model: Model
     record: AttentionRecord
     grid: Grid
     step: Step
@@ -56,58 +57,70 @@ class Asked:
     names: tuple[str, ...]
 
     @classmethod
-    def of(cls, request: Request, used: Model, record: AttentionRecord, grid: Grid, step: Step) -> "Asked":
-        """The question about one step."""
+    def of(
+        cls, request: Request, model: Model, record: AttentionRecord, grid: Grid, step: Step
+    ) -> "LinkQuestion":
+        """Return the question about one step."""
         names = indexed(spelled(record.grid(), record.tokens)["names"])
-        return cls(request, used, record, grid, step, *tokens_of(step, record, grid), tuple(names))
+        return cls(request, model, record, grid, step, *tokens_of(step, record, grid), tuple(names))
 
     @property
     def link(self) -> dict[str, Any]:
-        """As the library's functions take it."""
+        """The link as the library's functions take it."""
         return {"head": head_name(self.step.head), "query": self.query, "key": self.key}
 
+    @property
+    def sees_one(self) -> bool:
+        """True where the head sees a single token from the query."""
+        visible = self.record.visible
+        return (
+            len(self.names) == 1
+            if visible is None
+            else bool(visible[self.step.head[0], self.query].sum() == 1)
+        )
+
     def token(self, side: Side) -> int:
-        """The token of that side."""
+        """Return the token of that side."""
         return self.query if side == "query" else self.key
 
-    def kept(self, part: tuple[Any, ...], make: Callable[[], "pd.DataFrame"]) -> list[Row]:
-        """The rows of an answer of the library, computed once for all readers."""
+    def rows(self, part: tuple[Any, ...], compute: Callable[[], "pd.DataFrame"]) -> list[Row]:
+        """Return the rows of an answer of the library, computed once for all users."""
 
         def rows() -> list[Row]:
             with MODEL:
-                found: list[Row] = make().to_dict("records")
-                return found
+                records: list[Row] = compute().to_dict("records")
+                return records
 
-        return cache.of_run(self.request.run, self.used, (*part, *self.link.values()), rows)
+        return cache.of_run(self.request.run, self.model, (*part, *self.link.values()), rows)
 
 
-def offered(request: Request, used: Model) -> bool:
-    """Whether the question can be asked: of weights as they are, of a model whose inside is known."""
-    return request.raw and request.specials != "renormalised" and not isinstance(used, TransformersModel)
+def can_explain(request: Request, model: Model) -> bool:
+    """Return whether the question can be asked: of raw weights, of a model whose inside is known."""
+    return request.raw and request.specials != "renormalised" and not isinstance(model, TransformersModel)
 
 
 def settle(
-    request: Request, grid: Grid, asked: dict[str, str], moved: dict[str, str]
+    request: Request, grid: Grid, params: dict[str, str], moved: dict[str, str]
 ) -> tuple[tuple[Step, ...], dict[str, str], dict[str, str]]:
-    """The steps that the address asks for, its parameters as they are meant, and those that it has to say otherwise:
-    where the words have moved no step is left, and a way that leaves out its link chooses it.
+    """Return the steps that the address asks for, its parameters as they are meant, and those to be changed in it:
+    where the words have moved no step is left, and steps without a chosen link choose it.
 
     What is refused is said, and nothing else is lost.
     """
-    if not asked.get("why"):
-        return (), asked, moved
+    if not params.get("why"):
+        return (), params, moved
     if moved:
-        return (), asked, {**moved, "why": "", "without": ""}
+        return (), params, {**moved, "why": "", "without": ""}
     try:
-        if not offered(request, loading.model(request)):
+        if not can_explain(request, loading.model(request)):
             raise InputError("“Why?” needs raw attention of a model whose inside is known.")
-        steps = steps_of(asked["why"], grid)
+        steps = steps_of(params["why"], grid)
     except InputError as error:
         say(str(error), "notice")
-        return (), asked, moved
-    if "pin" in asked:
-        return steps, asked, moved
-    return steps, {**asked, **steps[-1].link}, steps[-1].link
+        return (), params, moved
+    if "pin" in params:
+        return steps, params, moved
+    return steps, {**params, **steps[-1].link}, steps[-1].link
 
 
 def of_choice(
@@ -118,125 +131,147 @@ def of_choice(
     steps: Sequence[Step],
     without: str,
 ) -> dict[str, Any] | None:
-    """What the picture says: that it can be asked, and where it is, the answer."""
-    used = loading.model(request)
-    if not offered(request, used):
+    """Return what the picture says: that the question can be asked, and where it is, the answer."""
+    model = loading.model(request)
+    if not can_explain(request, model):
         return None
     if not steps or not steps[-1].is_of(chosen):
         return {"of": None}
-    asked = Asked.of(request, used, record, grid, steps[-1])
-    rows = _parts(asked)
-    return {
+    question = LinkQuestion.of(request, model, record, grid, steps[-1])
+    step, tokens = question.step, (question.query, question.key)
+    answer = {
         "of": chosen.as_json(),
         "asked": params_of(steps)["why"],
-        "way": [{"name": one.name, "go": params_of(steps[: at + 1])} for at, one in enumerate(steps)],
-        "said": _said(asked, rows),
-        "tokens": why_text.tokens_said(grid, steps[-1], asked.query, asked.key, asked.names),
-        "parts": [_part(asked, row, steps, without) for row in rows[:SHOWN]],
+        "way": [{"name": each.name, "go": params_of(steps[: i + 1])} for i, each in enumerate(steps)],
+        "tokens": why_text.tokens_text(grid, step, *tokens, question.names),
+    }
+    if question.sees_one:
+        return {**answer, "said": why_text.sees_one(step.name, question.names[question.key]), "sides": []}
+    rows = _parts(question)
+    sides = {side: [row for row in rows if row["side"] == side] for side in SIDES}
+    return {
+        **answer,
+        "said": _finding(question, rows),
+        "sides": [_side(question, side, parts, steps, without) for side, parts in sides.items() if parts],
     }
 
 
-def _parts(asked: Asked) -> list[Row]:
-    """The largest parts of the link's score, or of an MLP's part of it: side, part, layer and head from 1, score and
-    share."""
-    step, tokens = asked.step, asked.record.tokens
+def _parts(question: LinkQuestion) -> list[Row]:
+    """Return the largest parts of each side of the link's score, or of an MLP's part of it: side, part, layer and head
+    from 1, score and share; no shares of a score that is not above the mean."""
+    step, tokens = question.step, question.record.tokens
 
-    def make() -> "pd.DataFrame":
+    def compute() -> "pd.DataFrame":
         if step.mlp is None:
-            frame = score_attribution(tokens, asked.used, **asked.link)
+            frame = score_attribution(tokens, question.model, **question.link)
         else:
-            frame = mlp_sources(tokens, asked.used, **asked.link, mlp=step.mlp, side=step.side)
-            share = frame.fall / (frame.attrs["score"] or math.nan)
-            frame = frame.assign(side=step.side, part="head", score=frame.fall, share=share)
-        order = np.argsort(-frame.score.abs(), kind="stable")[:KEPT]
-        return frame.fillna({"layer": 0, "head": 0}).iloc[order]
+            frame = mlp_sources(tokens, question.model, **question.link, mlp=step.mlp, side=step.side)
+            frame = frame.assign(side=step.side, part="head", score=frame.fall)
+        total = frame.attrs["score"]
+        frame["share"] = frame.score / total if total > 0 or step.mlp else math.nan
+        order = np.argsort(-frame.score.abs(), kind="stable")
+        return frame.fillna({"layer": 0, "head": 0}).iloc[order].groupby("side").head(CACHED)
 
-    return asked.kept(("why", step.mlp, step.side), make)
+    return question.rows(("why", step.mlp, step.side), compute)
 
 
-def _said(asked: Asked, rows: Sequence[Row]) -> str:
-    """The finding: what made the link, or what the MLP needed."""
-    step, names = asked.step, asked.names
+def _finding(question: LinkQuestion, rows: Sequence[Row]) -> str:
+    """Say what the link's score is made of, or what the MLP needed."""
+    step, names = question.step, question.names
     if step.mlp is not None:
-        shown = [(why_text.name_of(row), names[_source(asked, row)[0]], row["share"]) for row in rows[:SHOWN]]
+        shown = [
+            (why_text.part_name(row), names[_source(question, row)[0]], row["share"]) for row in rows[:SHOWN]
+        ]
         return why_text.needed(step.mlp, shown)
     if step.head[0] == 0:
-        return why_text.first_layer(step.name, names[asked.query], names[asked.key])
-    best, source = max(rows, key=lambda row: float(row["score"])), None
-    if best["part"] == "head":
-        token, weight = _source(asked, best)
-        source = (names[token], token - asked.token(best["side"]), weight)
-    return why_text.because(step.name, best, names[asked.query], names[asked.key], source)
+        return why_text.first_layer(step.name, names[question.query], names[question.key])
+    largest = list[why_text.LargestPart]()
+    for side in SIDES:
+        row = max((row for row in rows if row["side"] == side), key=lambda row: float(row["score"]))
+        source = names[_source(question, row)[0]] if row["part"] == "head" else None
+        largest.append(why_text.LargestPart(side, why_text.part_name(row), row["share"], source))
+    return why_text.made_of(step.name, names[question.key], largest)
 
 
 def head_of(row: Row) -> Head:
-    """The head that wrote a part, from 0."""
+    """Return the head that wrote a part, from 0."""
     return int(row["layer"]) - 1, int(row["head"]) - 1
 
 
-def _source(asked: Asked, row: Row) -> tuple[int, float]:
-    """The token that a head among the parts looks at most, from the one into which it wrote, and its weight."""
-    weights = asked.record.weights[head_of(row)][asked.token(row["side"])]
+def _source(question: LinkQuestion, row: Row) -> tuple[int, float]:
+    """Return the token that a head among the parts looks at most, from the one into which it wrote, and its weight."""
+    weights = question.record.weights[head_of(row)][question.token(row["side"])]
     token = int(weights.argmax())
     return token, float(weights[token])
 
 
-def _part(asked: Asked, row: Row, steps: Sequence[Step], without: str) -> dict[str, Any]:
-    """One bar: what wrote, where, how much, and for a head what it looks at there and where a press leads."""
-    side, name = row["side"], why_text.name_of(row)
-    token = asked.token(side)
-    said = {
-        "name": name,
-        "side": f"{side} “{asked.names[token]}”",
-        "score": row["score"],
-        "number": why_text.number(row["score"], row["share"]),
+def _side(
+    question: LinkQuestion, side: Side, rows: Sequence[Row], steps: Sequence[Step], without: str
+) -> dict[str, Any]:
+    """Return one column: the side of the score with its largest parts, and what their signs mean."""
+    mlp, shown = question.step.mlp, rows[:SHOWN]
+    title = f"{side.capitalize()} “{question.names[question.token(side)]}”"
+    return {
+        "title": f"{title}: 100%" if mlp is None else f"{title}: what MLP {mlp} loses without a head",
+        "note": why_text.sign_text([row["share"] for row in shown]),
+        "parts": [_part(question, row, steps, without) for row in shown],
     }
-    goes_on = len(steps) < MOST
+
+
+def _part(question: LinkQuestion, row: Row, steps: Sequence[Step], without: str) -> dict[str, Any]:
+    """Return one bar: the part's name and size, and of a head what it looks at there and where a press leads."""
+    side, name = row["side"], why_text.part_name(row)
+    token = question.token(side)
+    part = {"name": name, "score": row["score"], "number": why_text.number(row["score"], row["share"])}
+    goes_on = len(steps) < MAX_STEPS
     if row["part"] == "mlp" and goes_on:
-        mlp = replace(asked.step, mlp=int(row["layer"]), side=side)
-        return said | {"go": params_of([*steps, mlp]), "does": f"Which heads did {name} need?"}
+        mlp = replace(question.step, mlp=int(row["layer"]), side=side)
+        return part | {"go": params_of([*steps, mlp]), "does": f"Which heads did {name} need?"}
     if row["part"] != "head":
-        return said
-    key, weight = _source(asked, row)
-    said |= {
-        "looks": why_text.looks(asked.names[key], weight),
-        "without": _without(asked, name, side, without),
+        return part
+    key, weight = _source(question, row)
+    part |= {
+        "looks": why_text.looks(question.names[key], weight),
+        "without": _removal(question, name, side, without),
     }
-    units = unit_of(token, asked.grid), unit_of(key, asked.grid)
+    units = unit_of(token, question.grid), unit_of(key, question.grid)
     if units[0] is None or units[1] is None:
-        return said
+        return part
+    part |= {"link": [*units, weight]}
     onward = params_of([*steps, Step(head_of(row), units[0], units[1])])
-    return said | {"link": [*units, weight], "go": onward, "does": f"Why does {name} look there?"}
+    return part | ({"go": onward, "does": f"Why does {name} look there?"} if goes_on else {})
 
 
-def _without(asked: Asked, head: str, side: Side, measured: str) -> dict[str, Any]:
-    """The button that measures the link without a head, and where it was pressed what came out."""
+def _removal(question: LinkQuestion, head: str, side: Side, measured: str) -> dict[str, Any]:
+    """Return the button that measures the link without a head, and once it is pressed the result."""
     if measured != head:
         return {"asks": head}
-    means = means_known(asked.used)
-    rows = asked.kept(
+    means = means_known(question.model)
+    rows = question.rows(
         ("without", head, means),
-        lambda: weight_without_head(asked.record.tokens, asked.used, **asked.link, without=head, means=means),
+        lambda: weight_without_head(
+            question.record.tokens, question.model, **question.link, without=head, means=means
+        ),
     )
-    return {"said": why_text.without(rows, head, side, asked.names[asked.token(side)])}
+    link = head_name(question.step.head), question.names[question.key]
+    return {"said": why_text.removal(rows, head, side, question.names[question.token(side)], link)}
 
 
-# ---- mean outputs, which are found once for a model
-def means_known(used: Model) -> bool:
-    """Whether mean ablation has its means."""
-    job = JOBS.peek(_means_of(used))
+# ---- mean outputs, computed once for a model
+def means_known(model: Model) -> bool:
+    """Return whether mean ablation has its means."""
+    job = JOBS.peek(_means_of(model))
     return bool(job and job.finished and not job.problem)
 
 
-def find_means(shown: Mapping[str, Any] | None, used: Model) -> None:
-    """Where a head was taken away, find the means, with progress; the page is run again when they are there."""
-    measured = any("said" in part.get("without", ()) for part in (shown or {}).get("parts", ()))
-    if measured and not means_known(used):
-        work(
-            _means_of(used), lambda: mean_steps(used), lambda _: None, unit="sentences read for mean ablation"
-        )
+def find_means(answer: Mapping[str, Any] | None, model: Model) -> None:
+    """Compute the means where a head was removed, with progress, and run the page again."""
+    parts = [part for side in (answer or {}).get("sides", ()) for part in side["parts"]]
+    if any("said" in part.get("without", ()) for part in parts) and not means_known(model):
+        unit = "sentences read for mean ablation"
+        show_job(_means_of(model), lambda: mean_steps(model), lambda _: None, unit=unit)
 
 
-def _means_of(used: Model) -> tuple[str, ...]:
-    """The name of the work, which Experiment shares."""
-    return ("means", used.name, used.fingerprint)
+def _means_of(model: Model) -> tuple[str, ...]:
+    """Return the name of the job, which Experiment shares."""
+    return ("means", model.name, model.fingerprint)

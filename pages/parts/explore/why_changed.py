@@ -15,7 +15,7 @@ from mha_core.display_names import Head, head_name, percent, signed, visible
 from mha_core.draw.figures import charts
 from mha_core.draw.text import indexed
 from mha_core.record.grid import units_of
-from pages.parts.explore.export_both import Comparison
+from pages.parts.explore.comparison import Comparison
 from pages.parts.explore.tables import box
 from pages.parts.explore.walk import Step, tokens_of
 from pages.parts.frame import loading, shell
@@ -41,15 +41,15 @@ def of_both(runs: Comparison) -> None:
         if missing:
             say(missing, "look")
         elif shell.or_show_error(loading.inside, runs.sides[0]):
-            found = shell.or_show_error(_changes, runs, _links(runs))
-            if found is not None:
-                _draw(runs, found)
+            changes = shell.or_show_error(_changes, runs, _links(runs))
+            if changes is not None:
+                _draw(runs, changes)
 
 
 def _missing(runs: Comparison) -> str:
-    """What is not chosen or cannot be asked; empty where the two links can be compared."""
+    """Say what is not chosen or cannot be asked; empty where the two links can be compared."""
     a, b = (side.run for side in runs.sides)
-    chosen, there = runs.selection, dict(runs.both)
+    chosen, partner = runs.selection, dict(runs.both)
     if (a.model, a.trained, a.part) != (b.model, b.trained, b.part):
         return "Compare two sentences in one model to see why a link changed."
     if not all(side.raw for side in runs.sides):
@@ -57,60 +57,62 @@ def _missing(runs: Comparison) -> str:
     if not chosen.pins:
         return "Click a word of sentence A, then a second one."
     for unit in (chosen.pins[0], chosen.to):
-        if unit is not None and unit not in there:
+        if unit is not None and unit not in partner:
             return f"`{visible(runs.grids[0].labels[unit])}` appears only in A. Choose a word that both have."
     return ""
 
 
 def _links(runs: Comparison) -> tuple[Link, Link]:
-    """The chosen words as tokens of A and of B; without a second word the one whose weight changes most."""
-    there, chosen = dict(runs.both), runs.selection
-    query = chosen.pins[0], there[chosen.pins[0]]
-    rows = [grid.weights[chosen.head][at] for grid, at in zip(runs.grids, query, strict=True)]
+    """Return the chosen words as tokens of A and of B; without a second word the one whose weight changes most."""
+    partner, chosen = dict(runs.both), runs.selection
+    query = chosen.pins[0], partner[chosen.pins[0]]
+    rows = [grid.weights[chosen.head][unit] for grid, unit in zip(runs.grids, query, strict=True)]
     words = [pair for pair in runs.both if not runs.grids[0].units[pair[0]].special] or runs.both
     key = (
         max(words, key=lambda pair: abs(rows[0][pair[0]] - rows[1][pair[1]]))
         if chosen.to is None
-        else (chosen.to, there[chosen.to])
+        else (chosen.to, partner[chosen.to])
     )
     a, b = (
-        tokens_of(Step(chosen.head, query[at], key[at]), record, grid)
-        for at, (record, grid) in enumerate(zip(runs.records, runs.grids, strict=True))
+        tokens_of(Step(chosen.head, query[i], key[i]), record, grid)
+        for i, (record, grid) in enumerate(zip(runs.records, runs.grids, strict=True))
     )
     return a, b
 
 
 def _changes(runs: Comparison, links: Sequence[Link]) -> pd.DataFrame:
-    """A row a part with its score in A and in B, the largest change first; `attrs` has the two words and weights.
+    """Return a row a part with its score in A and in B, the largest change first; `attrs`: the words and weights.
 
     Raises InputError where the query cannot see the key.
     """
     a, b = (_parts(*each, runs.selection.head) for each in zip(runs.sides, runs.records, links, strict=True))
     words = _words(runs.records, links)
-    found = a.merge(b, on=["side", "part", "layer", "head"], suffixes=("_a", "_b"))
-    found["part"] = [_name(row) for row in found.to_dict("records")]
-    found = found.assign(at=found["side"].map(words), change=found["score_b"] - found["score_a"])
-    found = found.rename(columns={"score_a": "A", "score_b": "B"})[["part", "at", "A", "B", "change"]]
-    found = found.sort_values("change", key=abs, ascending=False, kind="stable", ignore_index=True)
-    found.attrs = {"words": words, "weights": (a.attrs["weight"], b.attrs["weight"])}
-    return found
+    changes = a.merge(b, on=["side", "part", "layer", "head"], suffixes=("_a", "_b"))
+    changes["part"] = [_name(row) for row in changes.to_dict("records")]
+    changes = changes.assign(at=changes["side"].map(words), change=changes["score_b"] - changes["score_a"])
+    changes = changes.rename(columns={"score_a": "A", "score_b": "B"})[["part", "at", "A", "B", "change"]]
+    changes = changes.sort_values("change", key=abs, ascending=False, kind="stable", ignore_index=True)
+    changes.attrs = {"words": words, "weights": (a.attrs["weight"], b.attrs["weight"])}
+    return changes
 
 
 def _parts(side: Request, record: AttentionRecord, link: Link, head: Head) -> pd.DataFrame:
-    """The parts of one link's score, kept for all readers."""
-    used, (query, key) = loading.model(side), link
+    """Return the parts of one link's score, cached for all users."""
+    model, (query, key) = loading.model(side), link
 
-    def make() -> pd.DataFrame:
+    def compute() -> pd.DataFrame:
         with MODEL:
-            return score_attribution(record.tokens, used, head=head_name(head), query=query, key=key)
+            return score_attribution(record.tokens, model, head=head_name(head), query=query, key=key)
 
-    return cache.of_run(side.run, used, ("why", head, link), make)
+    return cache.of_run(side.run, model, ("why", head, link), compute)
 
 
 def _words(records: Sequence[AttentionRecord], links: Sequence[Link]) -> dict[str, str]:
-    """The tokens of the link, "it" or "it / she", as query and as key."""
+    """Return the tokens of the link, "it" or "it / she", as query and as key."""
     spelt = [indexed([visible(unit.bare) for unit in units_of(record.tokens)]) for record in records]
-    tokens = zip(*([names[at] for at in link] for names, link in zip(spelt, links, strict=True)), strict=True)
+    tokens = zip(
+        *([names[token] for token in link] for names, link in zip(spelt, links, strict=True)), strict=True
+    )
     query, key = (a if a == b else f"{a} / {b}" for a, b in tokens)
     return (
         {"query": query, "key": key} if query != key else {"query": f"{query}, query", "key": f"{key}, key"}
@@ -118,16 +120,16 @@ def _words(records: Sequence[AttentionRecord], links: Sequence[Link]) -> dict[st
 
 
 def _name(row: Mapping[Hashable, Any]) -> str:
-    """What wrote a part: "MLP 3", "head 3-2", "embedding"; a bias of the head itself is of its W_q or W_k."""
+    """Return the name of a part: "MLP 3", "head 3-2", "embedding"; a bias of the head itself is of its W_q or W_k."""
     part: str = row["part"]
     if part == "bias":
         return part if pd.isna(row["layer"]) else f"bias of W_{row['side'][0]}"
     return {"mlp": f"MLP {row['layer']}", "head": f"head {row['layer']}-{row['head']}"}.get(part, part)
 
 
-def finding(found: pd.DataFrame) -> str:
+def finding(changes: pd.DataFrame) -> str:
     """Return how far the weight moved, and the part that changed most."""
-    first, (before, after) = found.iloc[0], found.attrs["weights"]
+    first, (before, after) = changes.iloc[0], changes.attrs["weights"]
     weight = f"The weight {_moves(before, after, percent)}."
     if abs(first["change"]) < NOTHING:
         return f"{weight} None of its parts changes."
@@ -135,22 +137,22 @@ def finding(found: pd.DataFrame) -> str:
     return f"{weight} {part} changes most: its part of the score {_moves(first['A'], first['B'], signed)}."
 
 
-def _moves(before: float, after: float, told: Callable[[float], str]) -> str:
-    if told(before) == told(after):
-        return f"stays at {told(before)}"
-    return f"{'rises' if after > before else 'falls'} from {told(before)} to {told(after)}"
+def _moves(before: float, after: float, write: Callable[[float], str]) -> str:
+    if write(before) == write(after):
+        return f"stays at {write(before)}"
+    return f"{'rises' if after > before else 'falls'} from {write(before)} to {write(after)}"
 
 
-def _draw(runs: Comparison, found: pd.DataFrame) -> None:
-    """The finding, and the parts that change most as pairs of bars."""
-    say(finding(found), "finding")
-    query, key = found.attrs["words"].values()
+def _draw(runs: Comparison, changes: pd.DataFrame) -> None:
+    """Draw the finding, and the parts that change most as pairs of bars."""
+    say(finding(changes), "finding")
+    query, key = changes.attrs["words"].values()
     figure = charts.bars(
-        found.head(SHOWN).round(2).assign(label=found["part"] + " at " + found["at"]),
+        changes.head(SHOWN).round(2).assign(label=changes["part"] + " at " + changes["at"]),
         "label",
         ["A", "B"],
         title=f"{runs.place.capitalize()}, {query} → {key}: parts of the score",
         x_title="score above the mean over keys",
         dark=is_dark(),
     )
-    chart(figure, found, key="why-changed-bars", columns=dict.fromkeys(("A", "B", "change"), SCORE))
+    chart(figure, changes, key="why-changed-bars", columns=dict.fromkeys(("A", "B", "change"), SCORE))

@@ -1,8 +1,8 @@
-"""Why a head looks there, in words: the finding, the name and the number of a part. No Streamlit here."""
+"""The answer to "Why?" in words: what a score is made of, and what removing a head does to it. No Streamlit here."""
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from mha_core import Grid
 from mha_core.causal.mlp_sources import Side
@@ -10,44 +10,48 @@ from mha_core.display_names import head_name, percent, signed
 from mha_core.draw.text import listed
 from pages.parts.explore.walk import Step
 
-MOST, FEW = 0.5, 0.2  # of the score: a part that is most of it, and one that is one of many
+MOSTLY, PARTLY = 0.5, 0.2  # shares of a side of the score; a smaller largest part is one of many
+CLEAR = 0.01  # of the weight, by which a head must do more than a random one
 
 
-def because(
-    head: str, best: Mapping[str, Any], query: str, key: str, source: tuple[str, int, float] | None
-) -> str:
-    """What made a link, `best` being its largest part and `source` of a head what it looks at there: the token's name,
-    how far off it is, and the weight."""
-    who = f"{head} looks at “{key}”"
-    here = key if best["side"] == "key" else query
-    name, share = name_of(best), best["share"]
-    if not share > 0:  # also of a score below the mean, and of a query that sees one key alone
-        return f"{who} no more than at other words."
-    if share < FEW:
-        return f"{who} by many small parts, first {name} at “{here}”."
-    mostly = f"{who} {'mostly' if share >= MOST else 'partly'} because"
-    if source is None:
-        reason = {
-            "mlp": f"of what {name} wrote at “{here}”",
-            "embedding": f"of the word “{here}” itself",
-            "bias": "of a bias, whatever the words",
-        }[best["part"]]
-        return f"{mostly} {reason}."
-    word, offset, weight = source
-    if best["side"] == "query":
-        return f"{mostly} {name} brought “{word}” to “{query}”."
-    if offset == -1 and weight >= MOST:
-        return f"{mostly} {name} marked it: “{word}” came before."
-    return f"{mostly} {name} brought “{word}” to it."
+class LargestPart(NamedTuple):
+    """The largest part of one side of a score, and the token that it looks at, where it is a head."""
+
+    side: Side
+    name: str
+    share: float
+    source: str | None
+
+
+def made_of(head: str, key: str, largest: Sequence[LargestPart]) -> str:
+    """Say what the score of a link is made of, a sentence a side."""
+    looks_at = f"{head} looks at “{key}”"
+    if not largest[0].share > 0:  # a score at or below the mean
+        return f"{looks_at} no more than at other words."
+    return " ".join([f"{looks_at}.", *map(_side_text, largest)])
+
+
+def _side_text(part: LargestPart) -> str:
+    which = {"embedding": "the word itself", "bias": "a bias"}.get(part.name, part.name)
+    if part.source is not None:
+        which += f", which looks at “{part.source}”"
+    if part.share < PARTLY:
+        return f"Its {part.side} side is made of many small parts, first {which}."
+    return f"Its {part.side} side is {'mostly' if part.share >= MOSTLY else 'partly'} made of {which}."
 
 
 def first_layer(head: str, query: str, key: str) -> str:
-    """Before layer 1 nothing was written but the embedding."""
+    """Say that before layer 1 only the embedding was written."""
     return f"{head} reads the words “{query}” and “{key}” alone: no head comes before layer 1."
 
 
+def sees_one(head: str, key: str) -> str:
+    """Say that a head has no choice there."""
+    return f"{head} sees only “{key}” there: nothing is to be explained."
+
+
 def needed(mlp: int, heads: Sequence[tuple[str, str, float]]) -> str:
-    """Which heads an MLP needed for its part: of the largest each the name, the word that it looks at and its share."""
+    """Say which heads an MLP needed for its part: of the largest the names, the words they look at, the shares."""
     first, word, share = heads[0]
     if not share > 0:
         return f"MLP {mlp} would add more without {first}, which looks at “{word}”."
@@ -57,43 +61,63 @@ def needed(mlp: int, heads: Sequence[tuple[str, str, float]]) -> str:
     return f"MLP {mlp} needs {listed(alike)} most: they look at “{word}”."
 
 
-def tokens_said(grid: Grid, step: Step, query: int, key: int, names: Sequence[str]) -> str:
-    """Of words of several tokens, which two were asked."""
+def sign_text(shares: Sequence[float]) -> str:
+    """Explain the negative shares among those shown on one side, and those of more than 100%; empty where none is."""
+    if any(abs(share) > 1 for share in shares):
+        return "Parts with − work against it, so others exceed 100%."
+    return "A part with − works against it." if any(share < 0 for share in shares) else ""
+
+
+def tokens_text(grid: Grid, step: Step, query: int, key: int, names: Sequence[str]) -> str:
+    """Say of words of several tokens between which two tokens the link is."""
     if all(len(grid.units[unit].pieces) == 1 for unit in (step.query, step.key)):
         return ""
     return f"Asked of the tokens “{names[query]}” and “{names[key]}”, the strongest pair."
 
 
-def name_of(row: Mapping[str, Any]) -> str:
-    """What wrote a part: a head by its name, an MLP by its layer."""
+def part_name(row: Mapping[str, Any]) -> str:
+    """Return the name of a part: a head's own, an MLP's by its layer, embedding or bias."""
     if row["part"] == "head":
         return head_name((row["layer"] - 1, row["head"] - 1))
-    return {"mlp": f"MLP {row['layer']}", "embedding": "the word itself", "bias": "bias"}[row["part"]]
+    return f"MLP {row['layer']}" if row["part"] == "mlp" else str(row["part"])
 
 
 def number(score: float, share: float) -> str:
-    """A score with its sign, and its share where it has one."""
-    of = f" · {percent(share)}" if math.isfinite(share) else ""
-    return f"{signed(score)}{of}"
+    """Return a score with its sign, and its share of a score above the mean."""
+    return f"{signed(score)} · {percent(share)}" if math.isfinite(share) else signed(score)
 
 
 def looks(word: str, weight: float) -> str:
-    """What a head looks at most from there."""
+    """Say at which word a head looks most from there."""
     return f"looks at “{word}” {percent(weight)}"
 
 
-def without(rows: Sequence[Mapping[str, Any]], head: str, side: Side, word: str) -> str:
-    """The weight of the link without a head: in the whole run, and without what it wrote at one token alone."""
-    after = {(row["place"], row["replacement"]): percent(row["after"]) for row in rows}
-    everywhere, here = (
-        [after[place, how] for how in ("zero", "mean") if (place, how) in after]
-        for place in ("everywhere", side)
-    )
-    named = [
-        f"{share} ({how})" for share, how in zip(everywhere, ("zero ablation", "mean ablation"), strict=False)
-    ]
-    follows = " Mean ablation follows." if len(named) < 2 else ""
-    return (
-        f"Without {head}: {percent(rows[0]['before'])} → {', '.join(named)}. "
-        f"Without its writing at “{word}” alone: {', '.join(here)}.{follows}"
-    )
+def removal(
+    rows: Sequence[Mapping[str, Any]], removed: str, side: Side, word: str, link: tuple[str, str]
+) -> str:
+    """Say what removing a head does to the weight of a link (its head, its key), beside a random head of its layer.
+
+    `rows` as of `weight_without_head`; `word` is the token of that `side`.
+    """
+    everywhere, here = ([row for row in rows if row["place"] == place] for place in ("everywhere", side))
+    before, control = rows[0]["before"], rows[0]["control"]
+    kinds = {"zero": "zero ablation", "mean": "mean ablation"}
+    after = ", ".join(f"{percent(row['after'])} ({kinds[row['replacement']]})" for row in everywhere)
+    text = [f"Without {removed}: {percent(before)} → {after}."]
+    if control:
+        beside = ", ".join(percent(row["after_control"]) for row in everywhere)
+        text.append(f"Without {control}, a random head of its layer: {beside}.")
+    text.append(f"Without only its writing at “{word}”: {', '.join(percent(row['after']) for row in here)}.")
+    finding = "Mean ablation follows." if len(everywhere) == 1 else _cause_text(everywhere, removed, link)
+    return " ".join([*text, finding])
+
+
+def _cause_text(rows: Sequence[Mapping[str, Any]], removed: str, link: tuple[str, str]) -> str:
+    """Judge a removal by all its replacements: a cause, a part that works against the link, or neither."""
+    effects = [row["after"] - row["before"] for row in rows]
+    by_chance = [row["after_control"] - row["before"] if row["control"] else 0.0 for row in rows]
+    if all(effect < min(other, 0) - CLEAR for effect, other in zip(effects, by_chance, strict=True)):
+        return f"So {link[0]} looks at “{link[1]}” because of {removed}."
+    if all(effect > CLEAR for effect in effects):
+        return f"So {removed} works against this: removing it raises the weight."
+    return f"So {removed} is no clear cause: removing a random head does about as much."

@@ -1,24 +1,29 @@
-"""A chart on a page: the figure, a camera, and its numbers as a table for who cannot see or point at it.
+"""A chart on a page: the figure, its numbers as a table for users who cannot see or point at it, and files.
 
-In: a Plotly figure and the table it was drawn from. Out: what was selected in it.
+In: a Plotly figure and the table it was drawn from. Out: the heads selected in it.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from mha_core.record.export import csv_of
+from mha_core.display_names import Head
+from mha_core.record.export import csv_of, json_of
+from pages.parts.frame import url_params
+from pages.parts.frame.page_text import say
 
 FORMATS = ("png", "svg")
-CAMERA = "camera"  # what every chart's camera saves in this session
+CAMERA = "camera"  # session key of the format that cameras save
+PRESENTED = 1.5  # times the size of a chart on a projector
 
 
 def is_dark() -> bool:
-    """Return whether the reader sees the dark theme."""
+    """Return whether the user sees the dark theme."""
     return st.context.theme.type == "dark"
 
 
@@ -30,46 +35,64 @@ def chart(
     columns: Mapping[str, Any] | None = None,
     on_select: Callable[[], None] | Literal["rerun"] | None = None,
     about: Mapping[str, str] | None = None,
+    lines: Sequence[str] = (),
 ) -> None:
-    """Draw a figure with the table behind it; `columns` as `column_config`, `about` as columns of its file.
+    """Draw a figure, its table in a box "Numbers" (`columns` as `column_config`), and a box "Save".
 
+    `about`: columns added to the files; its "link" is offered by itself. `lines`: Python that computes the numbers.
     `on_select` is called when something of it is selected, or the page run again: `selected_heads(key)` says what.
     """
     title = str(figure.layout.title.text)
+    if url_params.page_param("present", "") == "1":
+        figure.update_layout(
+            height=PRESENTED * figure.layout.height, font_size=PRESENTED * 14, title_font_size=PRESENTED * 14
+        )
     kind = st.session_state.get(CAMERA, FORMATS[0])
-    picked: dict[str, Any] = (
+    selection: dict[str, Any] = (
         {"on_select": on_select, "selection_mode": ("points", "box")} if on_select else {}
     )
-    st.plotly_chart(figure, key=key, theme=None, config=camera(title, kind), alt=title, **picked)
-    box = st.popover("Numbers", type="tertiary", key=f"{key}-numbers", on_change="rerun")
-    if box.open:
-        with box:
+    st.plotly_chart(figure, key=key, theme=None, config=camera(title, kind), alt=title, **selection)
+    with st.container(horizontal=True, gap="small", key=f"{key}-boxes"):
+        numbers = st.popover("Numbers", type="tertiary", key=f"{key}-numbers", on_change="rerun")
+        files = st.popover("Save", type="tertiary", key=f"{key}-save", on_change="rerun")
+    if numbers.open:
+        with numbers:
             st.dataframe(frame, hide_index=True, column_config=columns, key=f"{key}-table", alt=title)
-            if about is not None:
-                st.download_button(
-                    "CSV",
-                    lambda: csv_of(frame.assign(**about)),
-                    f"{file_name(title)}.csv",
-                    on_click="ignore",
-                    key=f"{key}-csv",
-                )
-            st.segmented_control(
-                "Camera saves",
-                FORMATS,
-                default=kind,
-                required=True,
-                key=f"{key}-camera",
-                on_change=_set_camera,
-                args=(key,),
+    if files.open:
+        with files:
+            _files(frame.assign(**about or {}), key, file_name(title), kind)
+            if about and "link" in about:
+                say("Link to this view:")
+                st.code(about["link"], language=None, wrap_lines=True)
+            if lines:
+                say("Python, where HeadScope is installed:")
+                st.code("\n".join(lines), language="python", wrap_lines=True)
+
+
+def _files(frame: pd.DataFrame, key: str, name: str, kind: str) -> None:
+    """Draw the figure's format and the buttons for its numbers."""
+    st.segmented_control(
+        "The camera on the figure saves",
+        FORMATS,
+        format_func=str.upper,
+        default=kind,
+        required=True,
+        key=f"{key}-camera",
+        on_change=lambda: st.session_state.update({CAMERA: st.session_state[f"{key}-camera"]}),
+    )
+    with st.container(horizontal=True, gap="small"):
+        for ending, write in {"csv": csv_of, "json": json_of}.items():
+            st.download_button(
+                ending.upper(),
+                partial(write, frame),
+                f"{name}.{ending}",
+                on_click="ignore",
+                key=f"{key}-{ending}",
             )
 
 
-def _set_camera(key: str) -> None:
-    st.session_state[CAMERA] = st.session_state[f"{key}-camera"]
-
-
 def camera(title: str, kind: str) -> dict[str, Any]:
-    """Plotly's own buttons; the browser writes the picture as `kind`, "png" or "svg"."""
+    """Return the settings of Plotly's buttons; the camera saves `kind`, "png" or "svg"."""
     return {
         "displaylogo": False,
         "modeBarButtonsToRemove": ["lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
@@ -86,14 +109,14 @@ def file_name(title: str) -> str:
     return "headscope-" + "-".join(re.findall("[a-z0-9]+", title.lower()))[:80]
 
 
-def selected_heads(key: str) -> list[tuple[int, int]]:
-    """Return the heads (layer, head from 0) that are selected in the head map `key`, in order; MLPs are none."""
+def selected_heads(key: str) -> list[Head]:
+    """Return the heads that are selected in the head map `key`, in order; MLPs are none."""
     points = (st.session_state.get(key) or {}).get("selection", {}).get("points", [])
-    found = set()
+    heads = set()
     for point in points:
         place = point.get("customdata")
         if place is not None and len(place) >= 2:
             layer, head = (place[i] if isinstance(place, list | tuple) else place[str(i)] for i in (0, 1))
             if int(head):
-                found.add((int(layer) - 1, int(head) - 1))
-    return sorted(found)
+                heads.add((int(layer) - 1, int(head) - 1))
+    return sorted(heads)

@@ -1,8 +1,9 @@
-"""The top line of every page: its name, the other pages, and the pages under the same entry.
+"""The top line of every page, its name and the other pages; and the row of its parts.
 
 The links never change: assets/js/address.js has them take along what is chosen, and follows them.
 """
 
+from collections.abc import Iterable
 from functools import cache
 from urllib.parse import quote_plus
 
@@ -21,39 +22,46 @@ def entries(modules: tuple[str, ...]) -> list[st.Page]:
 
 
 @cache
-def top(title: str, present: bool, part: str = "") -> str:
-    """The markup of it; `present` for presenter mode, `part` of the page that is open."""
+def top(title: str, present: bool) -> str:
+    """Return the markup of the top line; `present` for presenter mode."""
     here = page_called(title)
     firsts = [page for page in PAGES if page == beside(page)[0]]
-    links = "".join(_link(page, page.entry, page.entry == here.entry) for page in firsts)
-    body = (
+    links = "".join(link(page.address, page.entry, page.entry == here.entry) for page in firsts)
+    return (
         '<a class="hs-skip" href="#picture">Skip to the picture</a><nav class="hs-top" aria-label="Pages">'
         f'<span class="hs-brand">HeadScope</span>{links}{_presenter(here, present)}</nav>'
     )
-    if len(beside(here)) > 1 and not present:
-        tabs = "".join(_tabs(page, page == here, part) for page in beside(here))
-        body += f'<nav class="hs-tabs" aria-label="{here.entry}">{tabs}</nav>'
-    return body
 
 
-def _tabs(page: Page, open_now: bool, part: str) -> str:
-    """The links to a page under an entry, or to each of its parts; the first is where it opens."""
-    several = len(page.tabs) > 1
-    return "".join(
-        _link(page, tab, open_now and tab == part, f"?show={quote_plus(tab)}" if several else "")
-        for tab in page.tabs
-    )
+@cache
+def tabs(title: str, tab: str) -> str:
+    """Return the links to the parts of a page and of the pages beside it, `tab` is open; empty where there is one."""
+    here = page_called(title)
+    parts = [(page, part) for page in beside(here) for part in page.tabs]
+    links = [
+        link(
+            f"{page.address}?{page.tab_key}={quote_plus(part)}" if page.tab_key else page.address,
+            part,
+            page == here and part == tab,
+            *["*"] * (page == here),
+        )
+        for page, part in parts
+    ]
+    return tab_row(here.entry, links) if len(parts) > 1 else ""
 
 
-def _link(page: Page, label: str, current: bool, query: str = "") -> str:
-    """A link to a page, with all that goes along."""
-    mark = ' aria-current="page"' if current else ""
-    return f'<a href="{page.address}{query}" data-carries="{" ".join(CARRIED)}"{mark}>{label}</a>'
+def tab_row(label: str, links: Iterable[str]) -> str:
+    """Return links as a row of tabs."""
+    return f'<nav class="hs-tabs" aria-label="{label}">{"".join(links)}</nav>'
+
+
+def link(address: str, label: str, is_current: bool, carries: str = " ".join(CARRIED)) -> str:
+    """Return a link that takes along the parameters `carries` of the address, all where it is "*"."""
+    mark = ' aria-current="page"' if is_current else ""
+    return f'<a href="{address}" data-carries="{carries}"{mark}>{label[:1].upper()}{label[1:]}</a>'
 
 
 def _presenter(here: Page, present: bool) -> str:
-    """Into presenter mode, or out of it; everything else stays."""
-    if not (present or here.presented):
-        return ""
+    """Return the link into presenter mode, or out of it; everything else stays."""
     to, words = ("", "Leave presenter mode") if present else ("1", "Present")
     return f'<a class="hs-presenter" href="{here.address}?present={to}" data-carries="*">{words}</a>'

@@ -15,19 +15,19 @@ from pages.parts.frame.selection import PARAMS
 
 @dataclass(frozen=True)
 class Page:
-    """`title` names it, `name` is its address and its module in pages/; `presented`: it can fill a projector's screen.
+    """`title` names it, `name` is its address and its module in pages/.
 
     `first`: what an address says at first on this page, where that is not what it says elsewhere. `menu` is the entry
-    of the top line that it stands under (its title, unless given): pages of one entry are a row of links, named by
-    `tabs`; where a page has several, they are its parts, and the address says by `show` which.
+    of the top line that it stands under (its title, unless given). `tabs` are the page's parts, in a row of links with
+    those of the other pages of its entry; the address says by `tab_key` which is open.
     """
 
     title: str
     name: str
-    presented: bool = True
     first: Mapping[str, Callable[[], str]] = field(default_factory=dict)
     menu: str = ""
-    tabs: tuple[str, ...] = ()
+    tabs: tuple[str, ...] = ("",)
+    tab_key: str = ""
 
     @property
     def entry(self) -> str:
@@ -36,7 +36,7 @@ class Page:
 
     @property
     def address(self) -> str:
-        """Where it is from any other page, without parameters."""
+        """Its address from any other page, without parameters."""
         return "./" if self.name == "explore" else f"./{self.name}"
 
 
@@ -48,15 +48,21 @@ def _who_speaks() -> str:
 PAGES = (
     Page("Explore", "explore"),
     Page("Compare", "compare"),
-    Page("Roles", "roles", presented=False),
+    Page("Roles", "roles", tabs=("roles", "atlas"), tab_key="part"),
     Page(
         "Experiment",
         "experiment",
-        presented=False,
         first={"model": _who_speaks, "text": lambda: presets.MARY},
+        tabs=("Ablate heads", "Ablation sweep", "Activation patching"),
+        tab_key="try",
     ),
-    Page("Inside", "inside"),
-    Page("Learn", "learn", tabs=("Lesson", "Quiz", "Glossary", "For teachers")),
+    Page(
+        "Inside",
+        "inside",
+        tabs=("Step by step", "By hand", "One head or many", "Variants", "Sizes and costs"),
+        tab_key="part",
+    ),
+    Page("Learn", "learn", tabs=("Lesson", "Quiz", "Glossary", "For teachers"), tab_key="show"),
     Page("Training", "training", menu="Learn", tabs=("Training",)),
 )
 # What goes along to another page; all else belongs to the page that has it.

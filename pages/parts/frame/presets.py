@@ -3,14 +3,13 @@
 In: nothing. Out: `SENTENCES` for Explore, `PAIRS` for Compare; heads are (layer, head) from 0, by model.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from mha_core.causal.shipped_sweep import PROMPT
 from mha_core.display_names import Head
 from mha_core.models.model_list import CLASSROOM, EMBEDDED, OPENING_HEADS
-from mha_core.wordlists import PRONOUNS
 
 # The head a model opens with, where nothing says another: `it` looks at `animal` in both of these.
 OPENING: Mapping[str, Head] = OPENING_HEADS
@@ -112,35 +111,22 @@ PAIRS = (
 )
 
 
-def opening(text: str, pair: str) -> Preset | None:
-    """The preset with exactly this text, if there is one."""
-    return next((p for p in SENTENCES if (p.text, p.pair) == (text, pair)), None)
-
-
-def opening_head(text: str, pair: str, model: str) -> Head:
-    """The head a fresh view of this sentence opens with."""
-    preset = opening(text, pair)
-    return (preset.heads if preset else {}).get(model) or OPENING.get(model, FIRST)
+def preset_of(text: str, pair: str | None) -> Preset | None:
+    """Return the preset with exactly this text, if there is one."""
+    return next((p for p in SENTENCES if (p.text, p.pair) == (text, pair or "")), None)
 
 
 def minimal_pair(a: str, b: str) -> MinimalPair | None:
-    """The preset with exactly these two sentences, if there is one."""
+    """Return the preset with exactly these two sentences, if there is one."""
     return next((p for p in PAIRS if (p.a, p.b) == (a, b)), None)
 
 
 def candidates(text: str) -> tuple[str, ...]:
-    """The words that the followed word of a preset sentence may be about; none for the reader's own."""
+    """Return the words that the followed word of a preset sentence may be about; () for any other sentence."""
     return next((p.candidates for p in PAIRS if text in (p.a, p.b)), ())
 
 
 def twin_sentence(text: str) -> str:
-    """What a sentence is compared with at first: its twin among the presets, else itself, ready to be changed."""
+    """Return its minimal pair among the presets, else the sentence itself, ready to be changed."""
     twins = {p.a: p.b for p in PAIRS} | {p.b: p.a for p in PAIRS}
     return twins.get(text, text)
-
-
-def opening_word(text: str, pair: str, labels: Iterable[str]) -> int | None:
-    """Position of the word a fresh view of this sentence looks from: the preset's, else the first pronoun."""
-    preset = opening(text, pair) or next((p for p in PAIRS if text in (p.a, p.b)), None)
-    wanted = {preset.word.casefold()} if preset and preset.word else PRONOUNS
-    return next((i for i, label in enumerate(labels) if label.casefold().strip(".,;:!?") in wanted), None)

@@ -10,26 +10,25 @@ said in one sentence.
 
 import functools
 import html
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import ParamSpec, TypeVar
+from urllib.parse import quote_plus
 
 import streamlit as st
 
-from mha_core import AttentionRecord, Grid, HeadScopeError
-from mha_core.display_names import Head
+from mha_core import AttentionRecord, HeadScopeError
 from mha_core.draw.bundle import ASSETS
 from mha_core.draw.figures.colours import page as colours_of
+from mha_core.draw.standalone import FACES
 from mha_core.heads.notices import unread
-from pages.parts.frame import controls, loading, menu, state
+from pages.parts.frame import controls, loading, menu, url_params
 from pages.parts.frame.controls import Shown as Shown  # for pages
 from pages.parts.frame.links import link_to
-from pages.parts.frame.option_row import option_row
+from pages.parts.frame.option_row import say_unknown
 from pages.parts.frame.page_text import markup, prose, say, whole
 from pages.parts.frame.pages import page_called
 from pages.parts.frame.request import Request
-from pages.parts.frame.selection import Selection, from_params
 from pages.parts.picture.attention_view import bring_library
-from pages.parts.picture.fonts import FONTS
 from pages.parts.picture.shared import font_addresses
 from pages.parts.serve import cache
 
@@ -57,10 +56,12 @@ def top(title: str, question: str, lead: str, shown: Shown) -> None:
     )
     st.html(_style(shown.examples, _presented()))
     bring_library()
-    part = state.own_part("show", page_called(title).tabs or ("",))
-    markup(menu.top(title, _presented(), part))
-    said = f'<p class="hs-lead">{whole(prose(lead))}</p>' if lead else ""
-    markup(f'<div class="hs-heading"><h1>{html.escape(question)}</h1>{said}</div>')
+    markup(menu.top(title, _presented()))
+    below = f'<p class="hs-lead">{whole(prose(lead))}</p>' if lead else ""
+    tabs = menu.tabs(title, tab_of(title))
+    markup(f'<div class="hs-heading"><h1>{html.escape(question)}</h1>{below}{tabs}</div>')
+    page = page_called(title)
+    say_unknown(page.tab_key, page.tabs, page.tabs[0])
 
 
 def asked(title: str, shown: Shown) -> Request:
@@ -70,7 +71,7 @@ def asked(title: str, shown: Shown) -> Request:
 
 def beside(title: str, shown: Shown) -> Request:
     """All controls but those for a text; `with_text` draws these."""
-    return controls.beside(page_called(title), shown, _presented())
+    return controls.draw(page_called(title), shown, _presented(), has_text=False)
 
 
 def with_text(title: str, request: Request) -> Request:
@@ -97,12 +98,25 @@ def foot() -> None:
 
 
 def _presented() -> bool:
-    return state.own("present", "") == "1"
+    return url_params.page_param("present", "") == "1"
+
+
+def tab_of(title: str) -> str:
+    """Return the open part of a page, the first at first."""
+    page = page_called(title)
+    return url_params.page_part(page.tab_key, page.tabs)
 
 
 def part_of(label: str, parts: Sequence[str], key: str) -> str:
-    """The part of a page that the reader chose in a row of them, the first at first; in the link as `key`."""
-    return option_row(label, parts, key, label_visibility="collapsed")
+    """Draw a row of tabs below the heading; return the one that is open, the first at first; in the link as `key`."""
+    part = url_params.page_part(key, parts)
+    markup(
+        menu.tab_row(
+            label, (menu.link(f"?{key}={quote_plus(each)}", each, each == part, "*") for each in parts)
+        )
+    )
+    say_unknown(key, parts, part)
+    return part
 
 
 def or_show_error(make: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
@@ -114,50 +128,8 @@ def or_show_error(make: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T 
         return None
 
 
-def selection(
-    request: Request,
-    grid: Grid,
-    strongest: Callable[[Head], tuple[int, int | None] | None] | None = None,
-    asked: Mapping[str, str] | None = None,
-) -> Selection:
-    """The head and the words that the address asks for, checked against this picture; what was refused is said.
-
-    `strongest`: see `from_params`. `asked`: the parameters, where a changed text has moved the words.
-    """
-    params = state.params() if asked is None else asked
-    found, said = from_params(params, request, grid.weights.shape, grid.labels, strongest, grid.heads)
-    for sentence in said:
-        say(sentence, "notice")
-    return found
-
-
-def selection_across(
-    request: Request, grid: Grid, strongest: Callable[[Head], tuple[int, int | None] | None]
-) -> Selection:
-    """The same where one text looks at another: units are those of the source and then those of the target, and only
-    the target's look."""
-    first = len(grid.key_labels)
-
-    def link(head: Head) -> tuple[int, int | None] | None:
-        found = strongest(head)
-        return None if found is None else (found[0] + first, found[1])
-
-    params = state.params()
-    pins = [pin for pin in params.get("pin", "").split(",") if pin.isdecimal() and int(pin) >= first]
-    if "pin" in params and params["pin"] != "none":
-        params = (
-            {**params, "pin": ",".join(pins)} if pins else {k: v for k, v in params.items() if k != "pin"}
-        )
-    unknown = ("",) * (first + len(grid))  # what known sentences open with is of one text
-    found, said = from_params(params, request, grid.weights.shape, unknown, link, grid.heads)
-    for sentence in said:
-        say(sentence, "notice")
-    return found
-
-
 def read(request: Request) -> AttentionRecord | None:
-    """What a model whose inside is known read of the reader's sentence, or None after saying why there is nothing; what
-    was cut is said."""
+    """Return the record of a model whose inside is known, or None after saying why there is none; say what was cut."""
     record = or_show_error(cache.record, request) if or_show_error(loading.inside, request) else None
     if record is not None:
         misread([record])
@@ -177,7 +149,7 @@ def _style(above: bool, present: bool) -> str:
     faces = [
         f"@font-face{{font-family:HeadScope;font-weight:400 650;font-display:swap;unicode-range:{scope};"
         f"src:url({font_addresses()[name]}) format('woff2')}}"
-        for name, scope in FONTS.items()
+        for name, scope in FACES.items()
     ]
     colours = f".stApp {{ {css_variables()} }}"
     sheets = ["page.css", *(["explore.css"] if above else []), *(["present.css"] if present else [])]

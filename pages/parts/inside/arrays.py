@@ -3,6 +3,7 @@
 In: a scene and a name. Out: an array, or blocks in which each number and each token can be chosen.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -54,7 +55,7 @@ def array_of(scene: WalkState, name: str, run: LayerActivations | None = None) -
 
     NaN where a token may not look; Q and K before any rotation.
     """
-    run, h = run or scene.now, scene.h
+    run, h = run or scene.run, scene.h
     if name == "raw" and run.is_causal:
         return np.where(np.tril(np.ones_like(run.allowed)), run.raw(h), np.nan)
     if name in SUMS:
@@ -69,13 +70,8 @@ def array_of(scene: WalkState, name: str, run: LayerActivations | None = None) -
     if name == "Q-all":
         return np.concatenate(list(run.q if run.q_unrotated is None else run.q_unrotated), axis=-1)
     if name == "parts":
-        bias = run.projections.b_o
-        rows = [
-            *run.contributions[:, scene.query],
-            *([] if bias is None else [bias]),
-            run.output[scene.query],
-        ]
-        return np.stack(rows)
+        bias = [] if run.projections.b_o is None else [run.projections.b_o]
+        return np.stack([*run.contributions[:, scene.query], *bias, run.output[scene.query]])
     return {"X": run.x, "Z": run.concatenated}[name]
 
 
@@ -86,8 +82,7 @@ def row_height(n: int, room: float = ROOM) -> float:
 
 def drawn(board: Board, scene: WalkState, ident: str, look: Look | None = None, **options: Any) -> Block:
     """Return an array's picture; options as of `Board.matrix`."""
-    look, values = look or LOOKS[ident], array_of(scene, ident)
-    return _picture(board, scene, look.name, values, ident, _options(scene, ident, look, values, options))
+    return _picture(board, scene, ident, look or LOOKS[ident], array_of(scene, ident), **options)
 
 
 def with_change(
@@ -98,42 +93,42 @@ def with_change(
     values, before = array_of(scene, ident), array_of(scene, ident, scene.plain)
     if not scene.changed or values.shape != before.shape or not np.nan_to_num(np.abs(values - before)).max():
         return [drawn(board, scene, ident, look, **options)]
-    options = _options(scene, ident, look, values, options)
-    if ident in SQUARE:
-        options["wide"] = min(options["wide"], 176 / len(values))
-    else:
-        options["high"] *= 0.36
-    picture = _picture(board, scene, look.name, values, ident, options)
-    options |= {"cells": False, "note": "now − before", "hue": "", "unlabelled": ident in SQUARE}
-    change = f"change of {look.name}"
-    return [picture, _picture(board, scene, change, values - before, f"{ident}-change", options)]
+    is_square = ident in SQUARE
+    look = replace(look, width=176) if is_square else replace(look, height=0.36 * look.height)
+    picture = _picture(board, scene, ident, look, values, **options)
+    options |= {"id": f"{ident}-change", "cells": False, "note": "now − before", "unlabelled": is_square}
+    look = replace(look, name=f"change of {look.name}", hue="")
+    return [picture, _picture(board, scene, ident, look, values - before, **options)]
 
 
-def _options(
-    scene: WalkState, ident: str, look: Look, values: np.ndarray, options: dict[str, Any]
-) -> dict[str, Any]:
+def _picture(
+    board: Board, scene: WalkState, ident: str, look: Look, values: np.ndarray, **options: Any
+) -> Block:
+    """Return a matrix in colours, or of the worked example in numbers; tokens at its rows can be chosen."""
+    columns = {"cols": scene.labels} if ident in SQUARE else {}
+    options = {"id": ident, "rows": scene.labels, "ramp": look.ramp, "hue": look.hue, **columns, **options}
+    has_tokens = len(options["rows"] or ()) == scene.run.n
+    if scene.small:
+        options.pop("cuts", None)
+        options.pop("slice", None)
+        if ident in SUMS:
+            options["origins"] = [written_sum(scene, ident, i, j) for i, j in np.ndindex(*values.shape)]
+        block = board.matrix(look.name, values, "tiles", cells=options.pop("cells", True), **options)
+        return tokens_of(scene, block, TILE_LABELS) if has_tokens else block
     size = {
         "wide": min(look.column, look.width / values.shape[1]),
         "high": row_height(len(values), look.height),
     }
-    columns = {"cols": scene.labels} if ident in SQUARE else {}
-    look_of = {"ramp": look.ramp, "hue": look.hue}
-    return {"rows": scene.labels, "cells": True, **size, **columns, **look_of, **options}
+    block = board.matrix(look.name, values, follow=has_tokens, **({"cells": True} | size | options))
+    return tokens_of(scene, block, LABELS) if has_tokens and not options.get("unlabelled") else block
 
 
-def _picture(
-    board: Board, scene: WalkState, name: str, values: np.ndarray, ident: str, options: dict[str, Any]
+def bars(
+    board: Board, name: str, values: np.ndarray, labels: Sequence[str], texts: Sequence[str], **options: Any
 ) -> Block:
-    """Return a matrix in colours, or of the worked example in numbers; tokens at its rows can be chosen."""
-    has_tokens = len(options["rows"] or ()) == scene.now.n
-    if not scene.small:
-        block = board.matrix(name, values, id=ident, follow=has_tokens, **options)
-        return tokens_of(scene, block, LABELS) if has_tokens and not options.get("unlabelled") else block
-    options = {key: value for key, value in options.items() if key not in ("high", "wide", "cuts", "slice")}
-    if ident in SUMS:
-        options["origins"] = [written_sum(scene, ident, i, j) for i, j in np.ndindex(*values.shape)]
-    block = board.matrix(name, values, "tiles", id=ident, **options)
-    return tokens_of(scene, block, TILE_LABELS) if has_tokens else block
+    """Return words with a bar under each and its text; of several columns the first is drawn."""
+    block = board.matrix(name, values, "bars", rows=labels, ramp="weight", **options)
+    return {**block, "texts": list(texts)}
 
 
 def with_height(ident: str, room: float) -> Look:

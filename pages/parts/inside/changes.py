@@ -12,7 +12,7 @@ import streamlit as st
 from mha_core import LayerActivations
 from mha_core.display_names import Head, head_name
 from mha_core.layer import CellEdit, Edits, ScoreEdit
-from pages.parts.frame import state
+from pages.parts.frame import url_params
 from pages.parts.frame.page_text import quoted
 
 KEYS = ("divide", "causal", "temperature", "unseen", "edits")
@@ -21,10 +21,22 @@ OF_KEY_HEADS = ("W_k", "W_v")
 HISTORY = "inside-undo"
 MAX_NUMBER = 1e6  # as the boxes of the page take them
 MAX_EDITS = 40
-_ITEM = re.compile(
-    r"([1-9]\d{0,2})-([1-9]\d{0,2}):(score|W_[qkvo]):([1-9]\d{0,4}):([1-9]\d{0,4}):(-?\d+(?:\.\d+)?(?:e-?\d{1,3})?)",
-    re.ASCII,
-)
+_ITEM = re.compile(r"(\S+):([1-9]\d{0,4}):([1-9]\d{0,4}):(-?\d+(?:\.\d+)?(?:e-?\d{1,3})?)", re.ASCII)
+_PLACE = re.compile(r"([1-9]\d{0,2})-([1-9]\d{0,2}):(score|W_[qkvo])", re.ASCII)
+Number = tuple[str, int, int, float]  # array, row and column from 0, value
+
+
+def read_number(text: str) -> Number | None:
+    """Return a number of an array as the URL has it, "X:1:2:0.5", counted from 1 there; None for anything else."""
+    match = _ITEM.fullmatch(text)
+    if match is None or not abs(float(match[4])) <= MAX_NUMBER:
+        return None
+    return match[1], int(match[2]) - 1, int(match[3]) - 1, float(match[4])
+
+
+def number_text(name: str, row: int, column: int, value: float) -> str:
+    """Return a number of an array for the URL."""
+    return f"{name}:{row + 1}:{column + 1}:{value:.7g}"
 
 
 @dataclass(frozen=True)
@@ -38,20 +50,21 @@ class Change:
     value: float
 
     def as_text(self) -> str:
-        """Return the change as in the URL, counted from 1."""
-        return f"{head_name(self.head)}:{self.kind}:{self.row + 1}:{self.column + 1}:{self.value:.7g}"
+        """Return the change as in the URL."""
+        return number_text(f"{head_name(self.head)}:{self.kind}", self.row, self.column, self.value)
 
 
 def read_changes(text: str) -> tuple[list[Change], list[str]]:
     """Return the changed numbers of a URL, and a sentence about each that cannot be read."""
     changes, problems = list[Change](), list[str]()
     for item in filter(None, text.split(",")):
-        match = _ITEM.fullmatch(item)
-        if match is None or not abs(float(match[6])) <= MAX_NUMBER:
+        number = read_number(item)
+        place = _PLACE.fullmatch(number[0]) if number else None
+        if number is None or place is None:
             problems.append(f"The link has a change that cannot be read: {quoted(item)}.")
             continue
-        layer, head, row, column = (int(match[i]) - 1 for i in (1, 2, 4, 5))
-        changes.append(Change((layer, head), match[3], row, column, float(match[6])))
+        head = int(place[1]) - 1, int(place[2]) - 1
+        changes.append(Change(head, place[3], *number[1:]))
     return changes[:MAX_EDITS], problems[:3]
 
 
@@ -100,14 +113,10 @@ def set_number(
 
     group: the heads (from 0) that share the key and value head of this one, and so its W_k and W_v.
     """
-    changes, _ = read_changes(state.params().get("edits", ""))
+    changes, _ = read_changes(url_params.params().get("edits", ""))
     heads = (head, *((head[0], other) for other in group if kind in OF_KEY_HEADS))
     place = (kind, row, column)
-    changes = [
-        change
-        for change in changes
-        if change.head not in heads or (change.kind, change.row, change.column) != place
-    ]
+    changes = [c for c in changes if c.head not in heads or (c.kind, c.row, c.column) != place]
     if value is not None:
         changes.append(Change(head, *place, value))
     change_link({"edits": ",".join(change.as_text() for change in changes[-MAX_EDITS:]) or None})
@@ -115,26 +124,26 @@ def set_number(
 
 def change_link(values: Mapping[str, str | None]) -> None:
     """Change the layer in the URL, and remember its parameters for `undo`."""
-    before = {key: state.params().get(key) for key in KEYS}
+    before = {key: url_params.params().get(key) for key in KEYS}
     st.session_state[HISTORY] = [*st.session_state.get(HISTORY, []), before][-100:]
-    state.change(values)
+    url_params.change(values)
 
 
 def undo() -> None:
     """Take the last change back; without one that is remembered, all of them."""
     history = st.session_state.get(HISTORY, [])
-    current = {key: state.params().get(key) for key in KEYS}
+    current = {key: url_params.params().get(key) for key in KEYS}
     while history:
         before = history.pop()
         if before != current:
-            state.change(before)
+            url_params.change(before)
             return
-    state.change(dict.fromkeys(KEYS))
+    url_params.change(dict.fromkeys(KEYS))
 
 
 def reset(layer: int) -> None:
     """Restore the layer (from 0) as the model has it; changed numbers of other layers stay."""
-    changes, _ = read_changes(state.params().get("edits", ""))
+    changes, _ = read_changes(url_params.params().get("edits", ""))
     others = ",".join(change.as_text() for change in changes if change.head[0] != layer)
     change_link({**dict.fromkeys(KEYS), "edits": others or None})
 

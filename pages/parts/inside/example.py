@@ -14,36 +14,36 @@ import streamlit as st
 
 from mha_core import HeadScopeError
 from mha_core.layer import example, run_layer
-from mha_core.layer.worked import TOKENS, W1, W2, W_O_CHOICES, Example, X
-from pages.parts.frame import state
+from mha_core.layer.worked import TOKENS, W1, W2, W_O_CHOICES, WorkedExample, X
+from pages.parts.frame import url_params
+from pages.parts.frame.component_event import component_event
 from pages.parts.frame.links import link_to
-from pages.parts.frame.mounts import heard_from
 from pages.parts.frame.page_text import markup, say
 from pages.parts.frame.request import Request
-from pages.parts.inside.changes import MAX_NUMBER
-from pages.parts.inside.link_controls import is_on, linked
+from pages.parts.inside.changes import MAX_NUMBER, number_text, read_number
+from pages.parts.inside.controls import is_on, linked
 from pages.parts.inside.scene import WalkState
-from pages.parts.inside.walk import show
+from pages.parts.inside.screens import show
+from pages.parts.inside.walk import walk_screens
 from pages.parts.picture.tiles import Board, token_row
 
 START = {"X": X, **{f"W_{name}{i}": W for name in "qkv" for i, W in ((1, W1), (2, W2))}}
 SHAPES = {name: np.array(values).shape for name, values in START.items()}
 Typed = dict[str, dict[str, float]]  # numbers by matrix and place, from 0, row by row
-_TYPED = re.compile(r"(X|W_[qkv][12]):([1-4]):([1-4]):(-?\d+(?:\.\d+)?(?:e-?\d{1,2})?)", re.ASCII)
 
 
 @st.fragment
 def example_view(request: Request) -> None:
     """Draw the example, with its matrices to type into."""
-    typed, together = read_typed(state.params().get("typed", "")), is_on("same", first=True)
-    output = state.own_part("output", tuple(W_O_CHOICES))
+    typed, together = read_typed(url_params.params().get("typed", "")), is_on("same", first=True)
+    output = url_params.page_part("output", tuple(W_O_CHOICES))
     try:
         numbers = read_example(typed, together, output)
         run = run_layer(numbers.x, numbers.weights)
     except HeadScopeError as error:
         say(str(error), "problem")
         return
-    query, h = (int(state.params().get(key) == "2") for key in ("row", "by"))
+    query, h = (int(url_params.params().get(key) == "2") for key in ("row", "by"))
     token, picture = "inside-example-token", "inside-picture-example"
     with st.container(key="inside-bar", horizontal=True, gap="small", vertical_alignment="center"):
         board = Board()
@@ -54,9 +54,10 @@ def example_view(request: Request) -> None:
             format_func="head {}".format, label_visibility="collapsed",
         )  # fmt: skip
         if typed:
-            st.button("Reset", key="inside-back", on_click=state.change, args=({"typed": None},))
-        real = link_to("Inside", {**state.carried(), "at": state.own("at", "")})
-        markup(f'<a href="{html.escape(real)}">The same step in the model</a>', inline=True)
+            st.button("Reset", key="inside-back", on_click=url_params.change, args=({"typed": None},))
+        real = link_to("Inside", {**url_params.carried(), "at": url_params.page_param("at", "")})
+        link = f'<a href="{html.escape(real)}" target="_self">The same step in the model</a>'
+        markup(f'<p class="hs-why">{link}</p>', inline=True)
     key = f"example-{h}-{query}"
     scene = WalkState(
         TOKENS, (False, False), (0, h), query, run, run, key, request, small=True, together=together
@@ -66,65 +67,63 @@ def example_view(request: Request) -> None:
         "token": partial(_follow, picture, "token"),
         "head": partial(_choose_head, picture),
     }
-    show(scene, on_event=on_event, cells=typed)
+    show("example", walk_screens(scene), scene, on_event=on_event, cells=typed)
 
 
 def _change(values: Mapping[str, str | None]) -> None:
     """Change the URL; a number that was chosen is left."""
-    state.change({**values, "cell": None})
+    url_params.change({**values, "cell": None})
 
 
 def _follow(board: str, event: str) -> None:
-    row = heard_from(board, event)
+    row = component_event(board, event)
     if row in (0, 1):
         _change({"row": "2" if row else None})
 
 
 def _choose_head(board: str) -> None:
-    head = heard_from(board, "head")
+    head = component_event(board, "head")
     if head in ("1-1", "1-2"):
         _change({"by": "2" if head == "1-2" else None})
 
 
 def _type(board: str) -> None:
     """Write all typed numbers to the URL."""
-    typed = heard_from(board, "typed")
+    typed = component_event(board, "typed")
     if isinstance(typed, Mapping):
-        state.change({"typed": as_text(typed) or None})
+        url_params.change({"typed": as_text(typed) or None})
 
 
 def read_typed(text: str) -> Typed:
     """Return the numbers of a URL; what is none of the example's matrices is left out."""
     typed: Typed = {}
-    for match in filter(None, map(_TYPED.fullmatch, text.split(","))):
-        name, (rows, columns) = match[1], SHAPES[match[1]]
-        row, column, value = int(match[2]) - 1, int(match[3]) - 1, float(match[4])
-        if row < rows and column < columns and abs(value) <= MAX_NUMBER:
+    for name, row, column, value in filter(None, map(read_number, text.split(","))):
+        rows, columns = SHAPES.get(name, (0, 0))
+        if row < rows and column < columns:
             typed.setdefault(name, {})[str(row * columns + column)] = value
     return typed
 
 
 def as_text(typed: Mapping[str, Any]) -> str:
-    """Return typed numbers as in the URL, places from 1; a browser may send anything."""
+    """Return typed numbers as in the URL; a browser may send anything."""
     items = list[str]()
     for name, (rows, columns) in SHAPES.items():
         cells = typed.get(name)
         for key, value in cells.items() if isinstance(cells, Mapping) else ():
             place = int(key) if re.fullmatch(r"[0-9]{1,2}", str(key)) else rows * columns
             if place < rows * columns and isinstance(value, int | float) and abs(value) <= MAX_NUMBER:
-                items.append(f"{name}:{place // columns + 1}:{place % columns + 1}:{value:.7g}")
+                items.append(number_text(name, place // columns, place % columns, value))
     return ",".join(items)
 
 
-def read_example(typed: Mapping[str, Mapping[str, float]], together: bool, output: str) -> Example:
+def read_example(typed: Mapping[str, Mapping[str, float]], together: bool, output: str) -> WorkedExample:
     """Return the example with these numbers, as of `read_typed`, in it."""
 
     def matrix(name: str) -> list[list[float]]:
         array = np.array(START[name], np.float64)
         for place, value in typed.get(name, {}).items():
             array.flat[int(place)] = value
-        rows: list[list[float]] = array.tolist()
-        return rows
+        return [[float(value) for value in row] for row in array]
 
     names = "qqq" if together else "qkv"
     w_q, w_k, w_v = ([matrix(f"W_{name}{i}") for i in (1, 2)] for name in names)

@@ -20,6 +20,20 @@ from pages.parts.picture.tiles import Block, Board, paragraph
 MAX_TERMS = 32  # products of a sum over tokens that are all written out; a sum over a head's numbers has room for more
 # Tables of all heads side by side or one under the other, and the table of one head that each is made of.
 OF_ALL_HEADS = {"Z": "z", "Q-all": "Q", "parts": "part"}
+SUM_NAMES = {  # left, right, and their sum of products
+    **{
+        name: (
+            "X of {token}",
+            f"W_{name.lower()}, column {{number}}",
+            f"{name.lower()} of {{token}}, number {{number}}",
+        )
+        for name in "QKV"
+    },
+    "raw": ("q of {token}", "k of {other}", "q of {token} · k of {other}"),
+    "z": ("attention weights", "V, column {number}", "z of {token}, number {number}"),
+    "part": ("z of {token}", "W_o of the head, column {number}", "contribution to {token}, number {number}"),
+    "output": ("Z of {token}", "W_o, column {number}", "output of {token}, number {number}"),
+}
 
 
 def cell_of(text: str, scene: WalkState, first: Cell | None) -> Cell | None:
@@ -39,9 +53,9 @@ def first_cell(scene: WalkState, name: str) -> Cell | None:
     if name in OF_ALL_HEADS:
         return None
     if name in ("raw", "scores", "weights"):
-        return name, i, int(scene.now.weights[scene.h, i, : len(scene.there)].argmax())
+        return name, i, int(scene.run.weights[scene.h, i, : len(scene.there)].argmax())
     if name in SUMS:
-        return name, i, int(np.abs(table_of(scene.now, scene.h, name)[i]).argmax())
+        return name, i, int(np.abs(table_of(scene.run, scene.h, name)[i]).argmax())
     return (name, i, 0) if name == "X" else None
 
 
@@ -79,7 +93,7 @@ def _origin(board: Board, scene: WalkState, name: str, i: int, j: int) -> list[B
         source = "learned in training." if scene.trained else "untrained."
         return [paragraph(f"b_o, number {j + 1}: **{digits(float(scene.sizes.b_o[j]))}**, {source}")]
     if name == "X":
-        text = f"X of {{token}}, number {j + 1}: **{scene.now.x[i, j]:.4f}**".replace("-", "−")
+        text = f"X of {{token}}, number {j + 1}: **{scene.run.x[i, j]:.4f}**".replace("-", "−")
         return [paragraph(text, token=scene.labels[i])]
     if name == "scores":
         return _score(scene, i, j)
@@ -88,8 +102,14 @@ def _origin(board: Board, scene: WalkState, name: str, i: int, j: int) -> list[B
 
 def _sum(board: Board, scene: WalkState, name: str, i: int, j: int) -> Block:
     """Return the products that add up to a number, and the bias."""
-    product = origin(scene.now, scene.h, name, i, j)
-    left, right, title, terms = _names(scene, name, i, j)
+    product, d_v = origin(scene.run, scene.h, name, i, j), scene.sizes.d_v
+    labels = [visible(label) for label in scene.labels]
+    other = labels[j] if name == "raw" else ""
+    left, right, title = (text.format(token=labels[i], other=other, number=j + 1) for text in SUM_NAMES[name])
+    terms = labels if name == "z" else None
+    if name == "output":
+        places = range(scene.sizes.n_heads * d_v)
+        terms = [f"head {place // d_v + 1}, number {place % d_v + 1}" for place in places]
     shows_all = scene.cell is not None and OF_ALL_HEADS.get(scene.cell[0]) == name
     owner = f" of head {scene.h + 1}" if shows_all else ""  # the output below the heads' parts is no head's
     return {
@@ -110,28 +130,9 @@ def _sum(board: Board, scene: WalkState, name: str, i: int, j: int) -> Block:
     }
 
 
-def _names(scene: WalkState, name: str, i: int, j: int) -> tuple[str, str, str, list[str] | None]:
-    """Return what left, right, sum and terms are called."""
-    token, number, d_v = visible(scene.labels[i]), f"number {j + 1}", scene.sizes.d_v
-    if name in ("Q", "K", "V"):
-        letter = name.lower()
-        return f"X of {token}", f"W_{letter}, column {j + 1}", f"{letter} of {token}, {number}", None
-    if name == "raw":
-        other = visible(scene.labels[j])
-        return f"q of {token}", f"k of {other}", f"q of {token} · k of {other}", None
-    if name == "z":
-        terms = [visible(label) for label in scene.labels]
-        return "attention weights", f"V, column {j + 1}", f"z of {token}, {number}", terms
-    if name == "part":
-        return f"z of {token}", f"W_o of the head, column {j + 1}", f"contribution to {token}, {number}", None
-    places = range(scene.sizes.n_heads * d_v)
-    terms = [f"head {place // d_v + 1}, number {place % d_v + 1}" for place in places]
-    return f"Z of {token}", f"W_o, column {j + 1}", f"output of {token}, {number}", terms
-
-
 def _score(scene: WalkState, i: int, j: int) -> list[Block]:
     """Return how a score arises and, in a real layer, a box to type another."""
-    run, h = scene.now, scene.h
+    run, h = scene.run, scene.h
     names = {"token": scene.labels[i], "other": scene.labels[j]}
     if not run.allowed[i, j]:
         text = "{token} cannot see {other}: the mask adds −∞, so the weight is exactly 0."
@@ -153,7 +154,7 @@ def _score(scene: WalkState, i: int, j: int) -> list[Block]:
 
 def _weight(scene: WalkState, name: str, i: int, j: int) -> list[Block]:
     """Return where a number of a matrix comes from, and a box to type another."""
-    value, before = (float(array_of(scene, name, run)[i, j]) for run in (scene.now, scene.plain))
+    value, before = (float(array_of(scene, name, run)[i, j]) for run in (scene.run, scene.plain))
     source = "learned in training" if scene.trained else "drawn at random"
     label = f"{name}, row {i + 1}, column {j + 1}"
     return [
@@ -170,7 +171,7 @@ def _box(label: str, cell: Cell, value: float, before: float | None) -> Block:
 
 def _in_products(scene: WalkState, j: int) -> str:
     """Say where number j of a query or a key is in its products: rotation mixes the two of a pair."""
-    rotary = scene.now.rotary
+    rotary = scene.run.rotary
     half = rotary.d_k // 2 if rotary else 0
     if rotary is None or j % half >= rotary.n_turned:
         return f"number {j + 1}"
@@ -192,16 +193,16 @@ def fed_by(scene: WalkState, name: str, i: int, j: int) -> str:
     if name in MATRICES:
         source = "z" if name == "W_o" else "every token"
         target = "the output" if name == "W_o" else name[-1].upper()
-        numbers = count_noun(scene.now.n, "number")
+        numbers = count_noun(scene.run.n, "number")
         return f"It multiplies number {i + 1} of {source}. Next: column {j + 1} of {target} ({numbers})."
-    if name == "scores" and not scene.now.allowed[i, j]:
+    if name == "scores" and not scene.run.allowed[i, j]:
         return ""
     text = {
         "X": f"q, k and v of {{token}} in {heads}, times row {j + 1} of W_q, W_k and W_v.",
         "Q": f"the row of {{token}} in Q Kᵀ ({_in_products(scene, j)} of each product).",
         "K": f"the column of {{token}} in Q Kᵀ ({_in_products(scene, j)} of each product).",
         "V": f"{number} of every z, times the weight of {{token}}.",
-        "raw": f"divide by {scene.now.divisor:.4g}.",
+        "raw": f"divide by {scene.run.divisor:.4g}.",
         "scores": "softmax over the row of {token}.",
         "weights": f"all {sizes.d_v} numbers of z of {{token}}, times the value.",
         "z": f"all {sizes.d_model} numbers of the output of {{token}}, times {row}.",

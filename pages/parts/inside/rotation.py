@@ -14,8 +14,8 @@ import streamlit as st
 from mha_core.draw.figures.charts import turned
 from mha_core.engine.rotary import Rotary
 from mha_core.layer import Turn, product_at, turn
+from pages.parts.frame import url_params
 from pages.parts.frame.charts import chart, is_dark
-from pages.parts.inside.link_controls import Field
 from pages.parts.inside.scene import WalkState, format_error
 from pages.parts.picture.tiles import Block, Board, column, op, paragraph, row
 
@@ -29,7 +29,7 @@ MATRIX = (
 
 def _rotation_of(scene: WalkState) -> tuple[Rotary, np.ndarray, np.ndarray]:
     """Return how the layer rotates, and Q and K of the head before it. Raises ValueError where it does not."""
-    run = scene.now
+    run = scene.run
     if run.rotary is None or run.q_unrotated is None or run.k_unrotated is None:
         raise ValueError("a run that rotates must hold its rotation, and q and k before it")
     return run.rotary, run.q_unrotated[scene.h], run.k_unrotated[scene.kv]
@@ -56,7 +56,7 @@ def rotation_words(scene: WalkState) -> list[Block]:
 def rotation(board: Board, scene: WalkState) -> list[Block]:
     """Draw Q and K of the head, before and after rotation."""
     rotary, q, k = _rotation_of(scene)
-    size = {"high": max(1.0, min(11.0, 150 / scene.now.n)), "wide": min(5.0, 330 / rotary.d_k)}
+    size = {"high": max(1.0, min(11.0, 150 / scene.run.n)), "wide": min(5.0, 330 / rotary.d_k)}
 
     def picture(name: str, values: np.ndarray, ident: str) -> Block:
         options: dict[str, Any] = {"rows": scene.labels, "follow": True, "cuts": [rotary.d_k // 2], **size}
@@ -66,18 +66,23 @@ def rotation(board: Board, scene: WalkState) -> list[Block]:
         blocks = picture(name, before, f"{name}-before"), picture(f"{name} rotated", after, f"{name}-after")
         return column(*blocks, size="narrow")
 
-    return [row(both("Q", q, scene.now.q[scene.h]), both("K", k, scene.now.k[scene.kv]))]
+    return [row(both("Q", q, scene.run.q[scene.h]), both("K", k, scene.run.k[scene.kv]))]
 
 
-def pair_field(rotary: Rotary) -> Field:
-    """Return the URL's choice of a pair, from 1."""
-    return Field("turned", "Pair", rotary.n_turned // 8 + 1, 1, rotary.n_turned)
+def pair_control(scene: WalkState) -> None:
+    """Draw which pair of numbers is turned by hand."""
+    rotary, *_ = _rotation_of(scene)
+    st.number_input(
+        "Pair", 1, rotary.n_turned, _turn_of(scene).pair + 1, key="turned", bind="query-params", width=150
+    )
 
 
 def _turn_of(scene: WalkState) -> Turn:
-    """Return the chosen pair of the followed token's query, turned."""
+    """Return the URL's pair (from 1 there) of the followed token's query, turned."""
     rotary, q, _ = _rotation_of(scene)
-    return turn(rotary, q[scene.query], scene.query, pair_field(rotary).in_link() - 1)
+    by_name = {str(pair + 1): pair for pair in range(rotary.n_turned)}
+    pair = by_name.get(url_params.params().get("turned", ""), rotary.n_turned // 8)
+    return turn(rotary, q[scene.query], scene.query, pair)
 
 
 def distance_words(scene: WalkState) -> list[Block]:
@@ -153,7 +158,7 @@ def distances(scene: WalkState) -> pd.DataFrame:
     """Return the same query and key at other positions: where the distance is the same, so is the product."""
     rotary, q, k = _rotation_of(scene)
     i = scene.query
-    j = int(scene.now.weights[scene.h, i, : len(scene.there)].argmax())
+    j = int(scene.run.weights[scene.h, i, : len(scene.there)].argmax())
     places = [(i + moved, j + moved) for moved in MOVED] + [(i + 1, j), (i + 20, j)]
     rows = [(query, key, query - key, product_at(rotary, q[i], k[j], query, key)) for query, key in places]
     return pd.DataFrame(rows, columns=["query", "key", "distance", "q · k"])

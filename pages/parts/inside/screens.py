@@ -1,76 +1,190 @@
-"""One screen at a time: which the URL asks for, and the ways to another one.
+"""One screen at a time: the drawer of every part of Inside, and the ways between its screens.
 
-In: the screens of a part. Out: the one to draw; Back and Next, the list, the map and the arrow keys change the URL.
+In: a part's screens and a scene. Out: map, words, picture, and where the chosen number comes from; Back and Next, the
+list, the map and the arrow keys change the URL.
 """
 
 import html
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import streamlit as st
 
-from pages.parts.frame import state
-from pages.parts.frame.mounts import heard_from
+from mha_core.display_names import Head
+from pages.parts.frame import url_params
+from pages.parts.frame.component_event import component_event
 from pages.parts.frame.option_row import say_unknown
 from pages.parts.frame.page_text import markup
-from pages.parts.picture.tiles import Block, Board
+from pages.parts.inside.arrays import SQUARE, with_change
+from pages.parts.inside.changes import MATRICES, set_number
+from pages.parts.inside.number_origin import cell_of, first_cell, origin_blocks
+from pages.parts.inside.pictures import softmax_block
+from pages.parts.inside.route import route
+from pages.parts.inside.scene import WalkState
+from pages.parts.inside.selectable import on_choice
+from pages.parts.inside.shown_code import Line, screen_lines
+from pages.parts.picture.tiles import Block, Board, paragraph, row
+
+Drawing = Callable[[WalkState], None]
+Events = Mapping[str, Callable[[], None]]
+STAGES = {
+    1: "inside-stage-one",
+    2: "inside-stage-two",
+    3: "inside-stage-three",
+}  # styled by assets/css/inside.css
 
 
 @dataclass(frozen=True)
 class Screen:
-    """A screen by its key in the URL; `draw` fills it where a part draws its screens itself."""
+    """One screen, by its key in the URL.
+
+    `station`: its place on the map. `words`: its paragraphs, {token} the followed token. `array`: the array drawn,
+    whose numbers can be chosen; `picture`: blocks instead, where it is more than that array. `formula`: LaTeX.
+    `controls`, `below`: what only Streamlit draws, beside the words and under the picture.
+    `columns`: side by side, the words, the picture and, where it leaves room, where a number comes from.
+    """
 
     key: str
     title: str
-    draw: Callable[..., Any] = lambda *_: None
+    station: str = ""
+    words: str | Callable[[WalkState], Sequence[str | Block]] = ""
+    array: str = ""
+    picture: Callable[[Board, WalkState], list[Block]] | None = None
+    formula: str | Callable[[WalkState], str] = ""
+    controls: Drawing | None = None
+    below: Drawing | None = None
+    columns: int = 2
 
 
-def here(screens: Sequence[Screen], first: str = "") -> int:
-    """Return the place of the screen that the URL asks for; without one, of `first` or 0."""
-    wanted = state.params().get("at", first)
-    keys = [screen.key for screen in screens]
-    return keys.index(wanted) if wanted in keys else 0
+def show(
+    name: str,
+    screens: Sequence[Screen],
+    scene: WalkState,
+    first: str = "",
+    on_event: Events | None = None,
+    **data: Any,
+) -> None:
+    """Draw the screen that the URL asks for.
+
+    first: the screen of a URL without one. on_event, data: callbacks and data of the picture beside the walk's own.
+    """
+    index = _draw_pager(name, screens, first, scene)
+    screen = screens[index]
+    if screen.array:
+        cell = cell_of(url_params.params().get("cell", ""), scene, first_cell(scene, screen.array))
+        scene = replace(scene, cell=cell)
+    origin = Board()
+    if scene.small and screen.key == "weights":
+        origin.add(softmax_block(origin, scene))
+    origin.add(*origin_blocks(origin, scene))
+    columns = 3 if scene.small and (origin.blocks or screen.controls) else screen.columns
+    is_wide = columns == 3
+    with st.container(key=STAGES[columns]):
+        _draw_words(name, scene, screen, index, None if is_wide else screen.controls)
+        with (
+            st.container(key="inside-picture", gap="small"),
+            st.container(key="inside-small" if scene.small else "inside-large"),
+        ):
+            _draw_picture(f"inside-picture-{name}", scene, screen, on_event or {}, data)
+            if screen.below:
+                screen.below(scene)
+        with st.container(key="inside-origin", gap="small"):
+            if is_wide and screen.controls:
+                screen.controls(scene)
+            if origin.blocks:
+                key = f"inside-origin-{name}"
+                origin.show(key, {"edit": _on_edit(key, scene)}, beside=True)
 
 
-def draw_pager(key: str, screens: Sequence[Screen], index: int, *blocks: Block) -> None:
-    """Draw the way through the screens, with these blocks above it."""
-    keys = tuple(screen.key for screen in screens)
+def _draw_pager(name: str, screens: Sequence[Screen], first: str, scene: WalkState) -> int:
+    """Draw the map and the ways to other screens; return the place of the one that the URL asks for."""
+    keys, key = [screen.key for screen in screens], f"inside-way-{name}"
+    wanted = url_params.params().get("at", first)
+    index = keys.index(wanted) if wanted in keys else 0
     say_unknown("at", keys, screens[index].title)
-    items = [{"key": screen.key, "title": screen.title} for screen in screens]
     board = Board()
-    board.add(*blocks, {"type": "pager", "items": items, "now": index})
+    if screens[index].station:
+        board.add(route(scene.run, screens[index].station, live=True))
+    items = [{"key": screen.key, "title": screen.title} for screen in screens]
+    board.add({"type": "pager", "items": items, "now": index})
     board.show(key, {"station": partial(_jump, key, keys), "go": partial(_turn, key, keys, index)}, keys=True)
-
-
-def heading(index: int, screen: Screen) -> None:
-    """Write the screen's heading for screen readers; the list of screens shows it."""
-    markup(f'<h2 class="hs-aloud">{index + 1} · {html.escape(screen.title)}</h2>')
+    return index
 
 
 def _jump(key: str, keys: Sequence[str]) -> None:
-    station = heard_from(key, "station")
-    if isinstance(station, str) and station in keys:
-        go(station)
+    """Open the screen that a browser names; a number that was chosen stays behind."""
+    screen = component_event(key, "station")
+    if isinstance(screen, str) and screen in keys:
+        url_params.change({"at": screen, "cell": None})
 
 
 def _turn(key: str, keys: Sequence[str], index: int) -> None:
-    step = heard_from(key, "go")
+    step = component_event(key, "go")
     if step in (1, -1) and 0 <= index + step < len(keys):
-        go(keys[index + step])
+        url_params.change({"at": keys[index + step], "cell": None})
 
 
-def go(screen: str) -> None:
-    """Open another screen; a number that was chosen stays behind."""
-    state.change({"at": screen, "cell": None})
+def _draw_words(name: str, scene: WalkState, screen: Screen, index: int, controls: Drawing | None) -> None:
+    board, key, lines = Board(), f"inside-words-{name}", screen_lines(scene.run, screen.key)
+    texts = [screen.words] if isinstance(screen.words, str) else screen.words(scene)
+    board.add(*(paragraph(text, token=scene.token) if isinstance(text, str) else text for text in texts))
+    with st.container(key="inside-words", gap="small"):
+        markup(f'<h2 class="hs-aloud">{index + 1} · {html.escape(screen.title)}</h2>')
+        if board.blocks:
+            board.show(key, on_choice(key, scene), beside=True)
+        if screen.formula:
+            st.latex(screen.formula if isinstance(screen.formula, str) else screen.formula(scene))
+        if controls or lines:
+            with st.container(key="inside-more", horizontal=True, gap="medium", vertical_alignment="center"):
+                if controls:
+                    controls(scene)
+                if lines:
+                    with st.popover("In PyTorch", type="tertiary"):
+                        code(*lines)
 
 
-def beside(key: str, *words: Block) -> Any:
-    """Draw words on the left; return the place to their right."""
-    left, right = st.columns([2, 3], gap="large")
+def _draw_picture(
+    key: str, scene: WalkState, screen: Screen, on_event: Events, data: Mapping[str, Any]
+) -> None:
     board = Board()
-    board.add(*words)
-    with left:
-        board.show(key)
-    return right
+    if screen.picture:
+        board.add(*screen.picture(board, scene))
+    elif screen.array:
+        blocks = with_change(board, scene, screen.array)
+        board.add(*([row(*blocks)] if screen.array in SQUARE else blocks))
+    if not board.blocks:
+        return
+    events = {**on_choice(key, scene), "edit": _on_edit(key, scene), **on_event}
+    events["cell"] = partial(_choose_cell, key)
+    cell = {"cell": list(scene.cell)} if scene.cell else {}
+    board.show(key, events, query=scene.query, **data, **cell)
+    board.numbers(key, scene.source)
+
+
+def _choose_cell(key: str) -> None:
+    """Write the chosen number to the URL, counted from 1."""
+    value = component_event(key, "cell")
+    if isinstance(value, list) and len(value) == 3 and all(isinstance(part, int) for part in value[1:]):
+        url_params.change({"cell": f"{value[0]}:{value[1] + 1}:{value[2] + 1}"})
+
+
+def _on_edit(key: str, scene: WalkState) -> Callable[[], None]:
+    """Return the callback for a number that was typed over or put back; the session does not keep the scene with it."""
+    return partial(_edit, key, scene.head, scene.sizes.group(scene.h))
+
+
+def _edit(key: str, head: Head, group: Sequence[int]) -> None:
+    value = component_event(key, "edit")
+    if not (isinstance(value, list) and len(value) == 4 and value[0] in ("score", *MATRICES)):
+        return
+    kind, i, j, number = value
+    if isinstance(i, int) and isinstance(j, int) and isinstance(number, int | float | None):
+        set_number(head, kind, i, j, number, group)
+
+
+def code(*lines: Line) -> None:
+    """Write lines of torch, their remarks one under the other."""
+    width = max(len(line) for line, remark in lines if remark)
+    st.code("\n".join(f"{line:<{width}}  # {remark}" if remark else line for line, remark in lines))

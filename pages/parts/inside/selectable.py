@@ -1,23 +1,27 @@
-"""Pictures whose tokens and heads can be chosen: one Tab stop each, arrow keys move, Enter or a click chooses.
+"""Choice of a head and a token: the bar above a walk, and pictures whose tokens and heads can be pressed.
 
-In: a scene and a block. Out: the block, choosable, and the callbacks of a choice.
+A picture has one Tab stop; arrow keys move, Enter or a click chooses. In: a scene and a block. Out: the block,
+choosable, and the callbacks of a choice; the URL keeps it.
 """
 
 from collections.abc import Callable
 from functools import partial
 
+import streamlit as st
+
 from mha_core.display_names import head_name
-from pages.parts.frame import state
-from pages.parts.frame.mounts import heard_from
+from pages.parts.frame import loading, url_params
+from pages.parts.frame.component_event import component_event
 from pages.parts.frame.page_text import visible
 from pages.parts.frame.selection import parse_head
-from pages.parts.inside.scene import WalkState, token_chosen
-from pages.parts.picture.tiles import Block
+from pages.parts.inside.scene import WalkState, follow
+from pages.parts.picture.tiles import Block, Board, token_row
 
 LABELS = ".labels span"  # the rows of a matrix
 TILE_LABELS = ".label.line"  # the rows of tiles
 WORDS = "td.word"
 DOTS = "circle"
+BARS = ".bar-item"
 
 
 def choosing(
@@ -30,14 +34,19 @@ def choosing(
     line: int = 1,
 ) -> Block:
     """Make words or heads of a picture choosable; `select` finds them in it, in order, `line` of them in a row."""
+    names = (
+        [f"{name}, {text}" for name, text in zip(names, item["texts"], strict=False)]
+        if "texts" in item
+        else names
+    )
     block = {"type": "choosing", "item": item, "select": select, "tells": tells, "values": values}
     return {**block, "labels": names, "now": chosen, "line": line}
 
 
 def heads_of(scene: WalkState, item: Block, select: str) -> Block:
     """Make the heads of a picture choosable."""
-    heads = [head_name((scene.head[0], i)) for i in range(scene.sizes.n_heads)]
-    return choosing(item, select, "head", list(heads), [f"Head {name}" for name in heads], scene.h)
+    names = [f"Head {name}" for name in scene.heads]
+    return choosing(item, select, "head", list(scene.heads), names, scene.h)
 
 
 def tokens_of(scene: WalkState, item: Block, select: str, shown: list[int] | None = None) -> Block:
@@ -50,15 +59,48 @@ def tokens_of(scene: WalkState, item: Block, select: str, shown: list[int] | Non
 
 def on_choice(board: str, scene: WalkState) -> dict[str, Callable[[], None]]:
     """Return the callbacks for a token or a head chosen on a board of the user's own sentence."""
-    sentence, layer = scene.key.partition("-")[0], scene.head[0]
     return {
-        "token": partial(token_chosen, board, "token", sentence),
-        "head": partial(_choose_head, board, layer, scene.sizes.n_heads),
+        "token": partial(token_chosen, board, "token", scene.sentence),
+        "head": partial(_choose_head, board, scene.head[0], scene.sizes.n_heads),
     }
 
 
+def token_chosen(board: str, trigger: str, sentence: str) -> None:
+    """Follow the token pressed on a board. For callbacks."""
+    follow(component_event(board, trigger), sentence)
+
+
 def _choose_head(board: str, layer: int, count: int) -> None:
-    value = heard_from(board, "head")
+    value = component_event(board, "head")
     head = parse_head(value) if isinstance(value, str) else None
     if head is not None and head[0] == layer and head[1] < count:
-        state.change({"head": head_name(head), "cell": None})
+        url_params.change({"head": head_name(head), "cell": None})
+
+
+def draw_bar(scene: WalkState) -> None:
+    """Draw the tokens to follow one of, and layer and head, numbered from 1."""
+    model, key = loading.model(scene.request), f"inside-token-{scene.sentence}"
+    st.session_state["inside-layer"], st.session_state["inside-head"] = scene.head
+    with st.container(key="inside-bar", horizontal=True, gap="small", vertical_alignment="center"):
+        board = Board()
+        board.add(token_row(scene.labels, scene.special, "Token to follow", line=True, trigger="follow"))
+        board.show(key, {"follow": partial(token_chosen, key, "follow", scene.sentence)}, query=scene.query)
+        for name, count in (("layer", model.n_layers), ("head", model.n_heads)):
+            st.selectbox(
+                name.capitalize(),
+                range(count),
+                key=f"inside-{name}",
+                width=110,
+                format_func=partial(_numbered, name),
+                label_visibility="collapsed",
+                on_change=_head_chosen,
+            )
+
+
+def _numbered(name: str, index: int) -> str:
+    return f"{name} {index + 1}"
+
+
+def _head_chosen() -> None:
+    head = (st.session_state["inside-layer"] or 0, st.session_state["inside-head"] or 0)
+    url_params.change({"head": head_name(head), "cell": None})

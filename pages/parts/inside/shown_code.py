@@ -10,7 +10,54 @@ from mha_core import LayerActivations
 from mha_core.engine.edits import CellEdit
 
 Line = tuple[str, str]
-FILL = "masked_fill(~allowed, float('-inf'))"
+MASKED = 'masked_fill(~allowed, float("-inf"))'
+
+
+def screen_lines(run: LayerActivations, screen: str) -> list[Line]:
+    """Return the lines of a screen; its last line adds the layer's input, for which the program has no name."""
+    lines = _steps(run).get(screen, [])
+    if screen == "output":
+        lines.append(
+            (
+                "x = " + ("x_before_the_norm + output" if run.is_pre_norm else "layer_norm(x + output)"),
+                "the residual",
+            )
+        )
+    return lines
+
+
+def program(run: LayerActivations) -> list[Line]:
+    """Return all of it, from x to the output."""
+    return [line for lines in _steps(run).values() for line in lines]
+
+
+def _steps(run: LayerActivations) -> dict[str, list[Line]]:
+    """Return the lines of each step in order, by the screen that shows it."""
+    sizes, n = run.projections, run.n
+    h, keys, d_k, d_v = sizes.n_heads, sizes.n_kv_heads, sizes.d_k, sizes.d_v
+    shapes = (("q", h, d_k), ("k", keys, d_k), ("v", keys, d_v))
+    repeat = f"k, v = (part.repeat_interleave({h // keys}, dim=1) for part in (k, v))"
+    empty = ("weights = weights.nan_to_num()", "a row that may look at nothing")
+    return {
+        "qkv": projection_lines(run),
+        "heads": [
+            (f"{name} = {name}.view(1, {n}, {count}, {width}).transpose(1, 2)", f"(1, {count}, {n}, {width})")
+            for name, count, width in shapes
+        ],
+        "rotation": [line for name in ("qk" if run.rotary else "") for line in _rotation(name)],
+        "scores": [
+            *([(repeat, "shared keys")] if keys < h else []),
+            ("scores = q @ k.transpose(-2, -1)", f"(1, {h}, {n}, {run.n_keys})"),
+        ],
+        "scaled": _score_lines(run),
+        "weights": [
+            ("weights = scores.softmax(dim=-1)", "rows add up to one"),
+            *([empty] if _has_empty_row(run) else []),
+        ],
+        "z": [("z = weights @ v", f"(1, {h}, {n}, {d_v})")],
+        "w_o": [(f"z = z.transpose(1, 2).reshape(1, {n}, {h * d_v})", "side by side")],
+        "output": [("output = W_o(z)", f"(1, {n}, {sizes.d_model})")],
+    }
 
 
 def projection_lines(run: LayerActivations) -> list[Line]:
@@ -31,60 +78,34 @@ def _place(run: LayerActivations, cell: CellEdit) -> str:
     return f"{cell.column}, {start + cell.row}" if name == "W_o" else f"{start + cell.column}, {cell.row}"
 
 
-def head_lines(run: LayerActivations) -> list[Line]:
-    """Cut into heads."""
-    sizes, n, keys = run.projections, run.n, run.projections.n_kv_heads
-    shapes = (("q", sizes.n_heads, sizes.d_k), ("k", keys, sizes.d_k), ("v", keys, sizes.d_v))
-    return [
-        (f"{name} = {name}.view(1, {n}, {h}, {width}).transpose(1, 2)", f"(1, {h}, {n}, {width})")
-        for name, h, width in shapes
-    ]
+def _rotation(name: str) -> list[Line]:
+    """Rotate queries or keys by their positions."""
+    turned = f"{name} = torch.cat([a * cos - b * sin, b * cos + a * sin], -1)"
+    return [(f"a, b = {name}.chunk(2, dim=-1)", f"the two halves of {name}"), (turned, "")]
 
 
-def rotation_lines(run: LayerActivations) -> list[Line]:
-    """Rotate queries and keys by their positions; nothing where a model does not."""
-    lines = list[Line]()
-    for name in "qk" if run.rotary else "":
-        lines.append((f"a, b = {name}.chunk(2, dim=-1)", f"the two halves of {name}"))
-        lines.append((f"{name} = torch.cat([a * cos - b * sin, b * cos + a * sin], -1)", ""))
-    return lines
-
-
-def product_lines(run: LayerActivations) -> list[Line]:
-    """Multiply every query with every key."""
-    n_heads, shared = run.projections.n_heads, run.projections.n_heads // run.projections.n_kv_heads
-    repeat = f"k, v = (part.repeat_interleave({shared}, dim=1) for part in (k, v))"
-    return [
-        *([(repeat, "shared keys")] if shared > 1 else []),
-        ("scores = q @ k.transpose(-2, -1)", f"(1, {n_heads}, {run.n}, {run.n_keys})"),
-    ]
-
-
-def score_lines(run: LayerActivations) -> list[Line]:
+def _score_lines(run: LayerActivations) -> list[Line]:
     """Divide, warm, replace and mask scores, as on the page."""
     edits, mask = run.edits, mask_lines(run)
-    root, warm = f"{run.projections.d_k} ** 0.5", f"{edits.temperature:g}"
-    return [
-        *([(f"scores = scores / {root}", "by the root of d_k")] if edits.scaled else []),
-        *([(f"scores = scores / {warm}", "temperature")] if edits.temperature != 1 else []),
-        *(
-            (f"scores[0, {edit.head}, {edit.query}, {edit.key}] = {edit.value:.7g}", "typed by you")
-            for edit in edits.scores
-        ),
-        *mask,
-        *([('scores = scores.masked_fill(~allowed, float("-inf"))', "")] if mask else []),
-    ]
+    lines = (
+        [(f"scores = scores / {run.projections.d_k} ** 0.5", "by the root of d_k")] if edits.scaled else []
+    )
+    if edits.temperature != 1:
+        lines.append((f"scores = scores / {edits.temperature:g}", "temperature"))
+    for edit in edits.scores:
+        lines.append((f"scores[0, {edit.head}, {edit.query}, {edit.key}] = {edit.value:.7g}", "typed by you"))
+    return [*lines, *mask, *([(f"scores = scores.{MASKED}", "")] if mask else [])]
 
 
 def mask_lines(run: LayerActivations) -> list[Line]:
     """Say which token may look where; nothing where every token sees every other."""
-    edits, lines = run.edits, list[Line]()
-    if run.is_causal or edits.causal:
+    lines = list[Line]()
+    if run.is_causal or run.edits.causal:
         lines.append(("allowed = allowed.tril()", "only back"))
     if run.window is not None:
         lines.append((f"allowed = allowed.tril({run.window}).triu(-{run.window})", "only near"))
-    if edits.hidden_keys:
-        lines.append((f"allowed[:, {list(edits.hidden_keys)}] = False", "hidden tokens"))
+    if run.edits.hidden_keys:
+        lines.append((f"allowed[:, {list(run.edits.hidden_keys)}] = False", "hidden tokens"))
     return [_all_allowed(run), *lines] if lines else []
 
 
@@ -92,48 +113,8 @@ def _all_allowed(run: LayerActivations) -> Line:
     return f"allowed = torch.ones({run.n}, {run.n_keys}, dtype=torch.bool)", ""
 
 
-def weight_lines(run: LayerActivations) -> list[Line]:
-    """Take the softmax of every row."""
-    empty = ("weights = weights.nan_to_num()", "a row that may look at nothing")
-    return [
-        ("weights = scores.softmax(dim=-1)", "rows add up to one"),
-        *([empty] if _has_empty_row(run) else []),
-    ]
-
-
 def _has_empty_row(run: LayerActivations) -> bool:
     return not run.allowed.any(axis=1).all()
-
-
-def mixing_lines(run: LayerActivations) -> list[Line]:
-    """Multiply weights and values."""
-    return [("z = weights @ v", f"(1, {run.projections.n_heads}, {run.n}, {run.projections.d_v})")]
-
-
-def concatenation_lines(run: LayerActivations) -> list[Line]:
-    """Put all heads side by side."""
-    width = run.projections.n_heads * run.projections.d_v
-    return [(f"z = z.transpose(1, 2).reshape(1, {run.n}, {width})", "side by side")]
-
-
-def output_lines(run: LayerActivations) -> list[Line]:
-    """Mix the heads."""
-    return [("output = W_o(z)", f"(1, {run.n}, {run.projections.d_model})")]
-
-
-def residual_lines(run: LayerActivations) -> list[Line]:
-    """Mix the heads, and add the layer's input."""
-    added = "x_before_the_norm + output" if run.is_pre_norm else "layer_norm(x + output)"
-    return [*output_lines(run), (f"x = {added}", "the residual")]
-
-
-def program(run: LayerActivations) -> list[Line]:
-    """Return all of it, from x to the output."""
-    steps = (
-        projection_lines, head_lines, rotation_lines, product_lines, score_lines, weight_lines, mixing_lines,
-        concatenation_lines, output_lines,
-    )  # fmt: skip
-    return [line for step in steps for line in step(run)]
 
 
 def comparison_lines(run: LayerActivations) -> list[Line]:
@@ -147,31 +128,13 @@ def comparison_lines(run: LayerActivations) -> list[Line]:
             (f"layer.in_proj_weight.data[:{d}] *= {factor}", "it always divides by the root of d_k"),
             (f"layer.in_proj_bias.data[:{d}] *= {factor}", ""),
         ]
-    is_masked = bool(mask_lines(run))
-    if has_mask := is_masked or bool(run.edits.scores):
+    is_masked, mask = bool(mask_lines(run)), ""
+    if is_masked or run.edits.scores:
         lines.append((f"mask = torch.zeros({h}, {run.n}, {run.n_keys})", "added to the scores"))
-        lines += [(f"mask = mask.{FILL}", "")] if is_masked else []
+        lines += [(f"mask = mask.{MASKED}", "")] if is_masked else []
         lines += _typed_scores(run)
-    mask = ", attn_mask=mask" if has_mask else ""
+        mask = ", attn_mask=mask"
     return [*lines, (f"theirs, their_weights = layer(x, x, x{mask}, average_attn_weights=False)", "")]
-
-
-def _typed_scores(run: LayerActivations) -> list[Line]:
-    """Add to a mask what turns the layer's scores into those that were typed."""
-    return [
-        (
-            f"mask[{e.head}, {e.query}, {e.key}] += "
-            f"{e.value - float(run.raw(e.head)[e.query, e.key] / run.divisor):.7g}",
-            "typed by you",
-        )
-        for e in run.edits.scores
-    ]
-
-
-def difference_line(run: LayerActivations) -> str:
-    """Return the difference of the two over the tokens that see any key: of the others torch gives NaN."""
-    rows = "[:, allowed.any(dim=1)]" if _has_empty_row(run) else ""
-    return f"(theirs - output){rows}.abs().max()"
 
 
 def function_lines(run: LayerActivations) -> list[Line]:
@@ -182,9 +145,25 @@ def function_lines(run: LayerActivations) -> list[Line]:
     repeated = (f"mask = mask.repeat({sizes.n_heads}, 1, 1)", "one mask per head")
     return [
         *([] if mask_lines(run) else [_all_allowed(run)]),
-        (f"mask = torch.zeros(allowed.shape).{FILL}", ""),
+        (f"mask = torch.zeros(allowed.shape).{MASKED}", ""),
         *([repeated] if run.edits.scores else []),
         *_typed_scores(run),
         (f"z = {call}", ""),
         ("theirs = W_o(z.transpose(1, 2).flatten(2))", ""),
     ]
+
+
+def _typed_scores(run: LayerActivations) -> list[Line]:
+    """Add to a mask what turns the layer's scores into those that were typed."""
+    lines = []
+    for edit in run.edits.scores:
+        before = float(run.raw(edit.head)[edit.query, edit.key] / run.divisor)
+        place = f"mask[{edit.head}, {edit.query}, {edit.key}]"
+        lines.append((f"{place} += {edit.value - before:.7g}", "typed by you"))
+    return lines
+
+
+def difference_line(run: LayerActivations) -> str:
+    """Return the difference of the two over the tokens that see any key: of the others torch gives NaN."""
+    rows = "[:, allowed.any(dim=1)]" if _has_empty_row(run) else ""
+    return f"(theirs - output){rows}.abs().max()"

@@ -1,7 +1,9 @@
 """Variants of attention side by side, on one sentence and the same weights.
 
-In: a request. Out: MHA, GQA, MQA, causal and cross-attention, a screen each.
+In: a scene. Out: screens with MHA, GQA, MQA, causal and cross-attention.
 """
+
+from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -10,16 +12,14 @@ from mha_core import LayerActivations
 from mha_core.display_names import count_noun, percent
 from mha_core.layer import Variant, group_choices, kv_cache_bytes, middle_groups, parameters, variants
 from mha_core.record.grid import piece_units
-from pages.parts.frame import loading, shell, state
+from pages.parts.frame import loading, url_params
 from pages.parts.frame.option_row import say_unknown
-from pages.parts.frame.request import Request
+from pages.parts.inside.controls import linked
 from pages.parts.inside.key_groups import groups_block
-from pages.parts.inside.link_controls import linked
-from pages.parts.inside.scene import WalkState, layer_of, make_plain, pick
-from pages.parts.inside.screens import Screen, draw_pager, heading, here
-from pages.parts.inside.selectable import DOTS, LABELS, heads_of, on_choice, tokens_of
+from pages.parts.inside.scene import WalkState, layer_of
+from pages.parts.inside.screens import Screen
+from pages.parts.inside.selectable import DOTS, LABELS, heads_of, tokens_of
 from pages.parts.picture.tiles import Block, Board, paragraph, row
-from pages.parts.serve import cache
 
 SECOND = "The street was too wide."
 # Title of the screen, and what the variant is, in a sentence.
@@ -38,37 +38,38 @@ VARIANTS = {
 }
 
 
-@st.fragment
-def variants_view(request: Request) -> None:
-    """Draw one of five ways to attend beside the layer as it is."""
-    record = cache.record(request)  # a fragment lives as long as its user, and so does what it is given
-    scene = make_plain(request, pick(request, record))
-    if scene is None:
-        return
-    first = request.pair or SECOND
-    across = state.params().get("across") or first
-    result = shell.or_show_error(_variants, scene, across, _groups(scene))
-    if result is None:
-        return
-    second, choices = result
-    screens = tuple(Screen(each.name.lower(), VARIANTS[each.name][0]) for each in choices)
-    index = here(screens)
-    variant = choices[index]
-    keys = second if variant.name == "Cross" else scene.labels
-    draw_pager("inside-way-variants", screens, index)
-    with st.container(key="inside-stage-two"):
-        with st.container(key="inside-words", gap="small"):
-            heading(index, screens[index])
-            _draw_words(scene, variant, keys)
-            if variant.name == "Cross":
-                linked(
-                    st.text_input, "Second sentence", "across", across, first=first, as_text=str.strip, max_chars=500
-                )  # fmt: skip
-            elif variant.name == "GQA" and len(options := group_choices(scene.sizes)) > 1:
-                say_unknown("groups", options, _groups(scene))
-                linked(st.selectbox, "Groups", "groups", _groups(scene), options=options, width=110)
-        with st.container(key="inside-picture"):
-            _draw_picture(scene, variant, keys)
+def variant_screens(scene: WalkState) -> list[Screen]:
+    """Return a screen for each way to attend. Raises HeadScopeError for a second sentence that cannot be read."""
+    groups = _groups(scene)
+    tokens = loading.model(scene.request).tokenizer.encode(_second_sentence(scene))
+
+    def compute() -> tuple[Variant, ...]:
+        return variants(scene.plain, layer_of(scene.request, tokens, scene.head[0]).x, groups)
+
+    second = tuple(unit.label for unit in piece_units(tokens))
+    drawings = {"Cross": _second_box, "GQA": _groups_box}
+    return [
+        Screen(
+            each.name.lower(),
+            VARIANTS[each.name][0],
+            words=partial(_words, each, second if each.name == "Cross" else scene.labels),
+            picture=partial(_picture, each, second if each.name == "Cross" else scene.labels),
+            controls=drawings.get(each.name),
+        )
+        for each in scene.kept(("variants", tokens.text, groups), compute)
+    ]
+
+
+def _second_sentence(scene: WalkState) -> str:
+    return url_params.params().get("across") or scene.request.pair or SECOND
+
+
+def _second_box(scene: WalkState) -> None:
+    first = scene.request.pair or SECOND
+    linked(
+        st.text_input, "Second sentence", "across", _second_sentence(scene), first=first, as_text=str.strip,
+        max_chars=500,
+    )  # fmt: skip
 
 
 def _groups(scene: WalkState) -> int | None:
@@ -77,18 +78,13 @@ def _groups(scene: WalkState) -> int | None:
     if len(choices) < 2:
         return choices[0] if choices else None
     by_name = {str(choice): choice for choice in choices}
-    return by_name.get(state.params().get("groups", ""), own if own in choices else middle_groups(own))
+    return by_name.get(url_params.params().get("groups", ""), own if own in choices else middle_groups(own))
 
 
-def _variants(scene: WalkState, text: str, groups: int | None) -> tuple[tuple[str, ...], tuple[Variant, ...]]:
-    """Return the second sentence's tokens, and every variant, cached for all heads and tokens."""
-    tokens = loading.model(scene.request).tokenizer.encode(text)
-
-    def compute() -> tuple[Variant, ...]:
-        return variants(scene.plain, layer_of(scene.request, tokens, scene.head[0]).x, groups)
-
-    labels = tuple(unit.label for unit in piece_units(tokens))
-    return labels, scene.kept(("variants", text, groups), compute)
+def _groups_box(scene: WalkState) -> None:
+    if len(options := group_choices(scene.sizes)) > 1:
+        say_unknown("groups", options, _groups(scene))
+        linked(st.selectbox, "Groups", "groups", _groups(scene), options=options, width=110)
 
 
 def _about(variant: Variant, scene: WalkState) -> str:
@@ -112,19 +108,16 @@ def _pooling(scene: WalkState) -> str:
     return text
 
 
-def _draw_words(scene: WalkState, variant: Variant, keys: tuple[str, ...]) -> None:
+def _words(variant: Variant, keys: tuple[str, ...], scene: WalkState) -> list[Block]:
     """Say what the variant is, who shares keys, where the token looks, and what it costs."""
     run, sizes, h, i = variant.run, scene.sizes, scene.h, scene.query
     shift = float(np.linalg.norm(run.output[i] - scene.plain.output[i]))
     length = float(np.linalg.norm(scene.plain.output[i])) or 1.0
     moved = "" if variant.own else f" Its output moves by {percent(shift / length)} of its length."
     best = int(run.weights[h, i].argmax())
-    cache_size = format_bytes(kv_cache_bytes(run.n_keys, sizes.d_k, variant.n_kv_heads))
-    n_parameters = parameters(sizes.d_model, sizes.n_heads, variant.n_kv_heads, sizes.d_k, sizes.has_bias)[
-        "all"
-    ]
-    board, key = Board(), "inside-words-variants"
-    board.add(
+    kibibytes = kv_cache_bytes(run.n_keys, sizes.d_k, variant.n_kv_heads) / 1024
+    counts = parameters(sizes.d_model, sizes.n_heads, variant.n_kv_heads, sizes.d_k, sizes.has_bias)
+    return [
         paragraph(_about(variant, scene)),
         heads_of(scene, groups_block(variant.owner, variant.n_kv_heads, h), DOTS),
         paragraph("Dot: query head. Block: key and value head.", "quiet"),
@@ -134,31 +127,20 @@ def _draw_words(scene: WalkState, variant: Variant, keys: tuple[str, ...]) -> No
             best=keys[best],
         ),
         paragraph(
-            f"{n_parameters:,} parameters; K and V of {count_noun(run.n_keys, 'token')}: {cache_size} in 16 bits."
+            f"{counts['all']:,} parameters; K and V of {count_noun(run.n_keys, 'token')}: "
+            f"{kibibytes:,.4g} KiB in 16 bits."
         ),
-    )
-    if variant.name in ("GQA", "MQA"):
-        board.add(paragraph(_pooling(scene), "quiet"))
-    board.show(key, on_choice(key, scene), beside=True)
+        *([paragraph(_pooling(scene), "quiet")] if variant.name in ("GQA", "MQA") else []),
+    ]
 
 
-def format_bytes(count: float) -> str:
-    """Return bytes in powers of 1,024 with one decimal, or two below ten where the second is not 0."""
-    if count < 1024:
-        return f"{count:,.0f} bytes"
-    for unit in ("KiB", "MiB", "GiB", "TiB"):
-        count /= 1024
-        if count < 1024 or unit == "TiB":
-            break
-    return f"{count:.2f}".removesuffix("0") + f" {unit}" if count < 10 else f"{count:,.1f} {unit}"
-
-
-def _draw_picture(scene: WalkState, variant: Variant, keys: tuple[str, ...]) -> None:
+def _picture(variant: Variant, keys: tuple[str, ...], board: Board, scene: WalkState) -> list[Block]:
     """Draw the variant's attention weights, and those of the layer as it is."""
-    board, key, h = Board(), "inside-picture-variants", scene.h
 
     def weights(name: str, run: LayerActivations, ident: str, columns: tuple[str, ...]) -> Block:
-        values = np.where(run.allowed, run.weights[h], np.nan) if run.is_causal else run.weights[h]
+        values = (
+            np.where(run.allowed, run.weights[scene.h], np.nan) if run.is_causal else run.weights[scene.h]
+        )
         block = board.matrix(
             name, values, id=ident, rows=scene.labels, cols=columns, ramp="weight", follow=True,
             high=max(0.5, min(16.0, 280 / run.n)), wide=min(15.0, 250 / len(columns)),
@@ -168,6 +150,4 @@ def _draw_picture(scene: WalkState, variant: Variant, keys: tuple[str, ...]) -> 
     pictures = [weights("attention weights", variant.run, f"weights-{variant.name}", keys)]
     if not variant.own:
         pictures.append(weights(f"{scene.title} as it is", scene.plain, "weights-own", scene.labels))
-    board.add(row(*pictures))
-    board.show(key, on_choice(key, scene), query=scene.query)
-    board.numbers(key, scene.source)
+    return [row(*pictures)]

@@ -1,6 +1,6 @@
-"""The walk through one head of a real layer, from X to the output, with the user's changes in it.
+"""The parts of Inside that show a layer of the model on the user's sentence.
 
-In: a request. Out: the page.
+In: a request and the name of a part. Out: the page.
 """
 
 from dataclasses import replace
@@ -8,52 +8,68 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
-from mha_core import AttentionRecord, HeadScopeError
+from mha_core import HeadScopeError
 from mha_core.display_names import percent
-from pages.parts.frame import state
+from pages.parts.frame import shell, url_params
 from pages.parts.frame.page_text import say, visible
 from pages.parts.frame.request import Request
-from pages.parts.inside import changes, link_controls
-from pages.parts.inside.scene import WalkState, make_plain, pick, run_of
-from pages.parts.inside.walk import show
+from pages.parts.inside import changes
+from pages.parts.inside.controls import is_on
+from pages.parts.inside.costs import cost_screens
+from pages.parts.inside.many import SCREENS as MANY
+from pages.parts.inside.scene import WalkState, read_scene, run_of
+from pages.parts.inside.screens import show
+from pages.parts.inside.selectable import draw_bar
+from pages.parts.inside.variants import variant_screens
+from pages.parts.inside.walk import walk_screens
 from pages.parts.picture.tiles import Board, paragraph
 from pages.parts.serve import cache
 
+CHANGING = {"divide", "causal", "temperature"}  # a URL that changes numbers opens at them
+
 
 @st.fragment
-def walk_view(request: Request) -> None:
-    """Draw one screen. A fragment: a click redraws it and nothing else of the page."""
+def layer_view(part: str, request: Request) -> None:
+    """Draw one screen of a part. A fragment: a click redraws it and nothing else of the page."""
     record = cache.record(request)  # a fragment lives as long as its user, and so does what it is given
-    scene = make_plain(request, pick(request, record))
+    scene = read_scene(request, record)
     if scene is None:
         return
-    scene = _changed(scene, request, record)
-    if scene.changed:
-        _changes_bar(scene)
-    # A link that changes numbers opens at them.
-    show(scene, first="scaled" if {"divide", "causal", "temperature"} & state.params().keys() else "")
+    if part == "Sizes and costs":
+        show("sizes", cost_screens(scene), scene)
+        return
+    draw_bar(scene)
+    if part == "One head or many":
+        show("many", MANY, scene)
+    elif part == "Variants":
+        if screens := shell.or_show_error(variant_screens, scene):
+            show("variants", screens, scene)
+    else:
+        scene = _with_changes(scene)
+        show("walk", walk_screens(scene), scene, "scaled" if CHANGING & url_params.params().keys() else "")
 
 
-def _changed(scene: WalkState, request: Request, record: AttentionRecord) -> WalkState:
-    """Return the scene with what the URL changes in this layer."""
-    edits, problems = changes.edits_of(state.params(), scene.plain, scene.head[0])
+def _with_changes(scene: WalkState) -> WalkState:
+    """Return the scene with what the URL changes in this layer; say what that is, with the way back."""
+    edits, problems = changes.edits_of(url_params.params(), scene.plain, scene.head[0])
     for problem in problems[:3]:
         say(problem, "notice")
-    with_matrices = link_controls.is_on("matrices", first=False)
     try:
-        run = run_of(request, record.tokens, scene.head[0], edits)
+        run = run_of(scene, edits)
     except HeadScopeError as error:
         say(str(error), "problem")
         run = scene.plain
-    return replace(scene, now=run, with_matrices=with_matrices)
+    scene = replace(scene, run=run, with_matrices=is_on("matrices", first=False))
+    if scene.changed:
+        _changes_bar(scene)
+    return scene
 
 
 def _changes_bar(scene: WalkState) -> None:
-    """Draw what was changed, by how much the output moved, and the way back."""
-    before, after = scene.plain.output[scene.query], scene.now.output[scene.query]
+    before, after = scene.plain.output[scene.query], scene.run.output[scene.query]
     length = float(np.linalg.norm(before))
     share = percent(float(np.linalg.norm(after - before)) / length if length else 0.0)
-    text = ", ".join(changes.change_texts(scene.now.edits, scene.labels))
+    text = ", ".join(changes.change_texts(scene.run.edits, scene.labels))
     with st.container(key="inside-changed", horizontal=True, gap="small", vertical_alignment="center"):
         board = Board()
         board.add(

@@ -11,14 +11,14 @@ from pages.parts.inside.scene import WalkState
 
 def written_sum(scene: WalkState, name: str, i: int, j: int) -> str:
     """Return a sum of products with its result: 1·1 + 0·0 + 1·1 + 0·0 = 1 + 0 + 1 + 0 = 2."""
-    product = origin(scene.now, scene.h, name, i, j)
+    product = origin(scene.run, scene.h, name, i, j)
     pairs = [f"{digits(a)}·{digits(b)}" for a, b in zip(product.left, product.right, strict=True)]
     return f"{_added(pairs)} = {_added(map(digits, product.products))} = {digits(product.value)}"
 
 
 def written_row(scene: WalkState, name: str, i: int) -> str:
     """Return a projected row without the products with a zero of the matrix: (1 + 1, 0 + 0) = (2, 0)."""
-    columns = [origin(scene.now, scene.h, name, i, column) for column in range(scene.sizes.d_k)]
+    columns = [origin(scene.run, scene.h, name, i, column) for column in range(scene.sizes.d_k)]
     sums = [
         _added(digits(p) for p, w in zip(each.products, each.right, strict=True) if w) or "0"
         for each in columns
@@ -29,7 +29,7 @@ def written_row(scene: WalkState, name: str, i: int) -> str:
 def written_softmax(scene: WalkState) -> list[str]:
     """Return each weight of the scene's head as its quotient of powers, row by row."""
     texts = list[str]()
-    for scores, weights in zip(scene.now.scores[scene.h], scene.now.weights[scene.h], strict=True):
+    for scores, weights in zip(scene.run.scores[scene.h], scene.run.weights[scene.h], strict=True):
         powers = " + ".join(f"e^{digits(score)}" for score in scores)
         texts += [
             f"e^{digits(score)} ÷ ({powers}) = {digits(weight)}"

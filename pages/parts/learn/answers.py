@@ -1,4 +1,4 @@
-"""What a reader typed, as a number or a shape: 0,5 and 94.4 %, 1,048,576, (2, 100, 512) and 2x100x512. No Streamlit."""
+"""Typed answers as a number or a shape: 0,5 and 94.4 %, 1,048,576, (2, 100, 512) and 2x100x512. No Streamlit."""
 
 import re
 
@@ -9,19 +9,16 @@ _SHAPE = re.compile(r"[-\d\s,;x×*()\[\]]+", re.IGNORECASE)
 
 
 def values(typed: str) -> list[float]:
-    """Return what a number may mean: 1,024 is a thousand and twenty-four, or one and a bit; [] for anything else."""
+    """Return the readings of a number: 1,024 is a thousand and twenty-four, or one and a bit; [] for anything else."""
     text = typed.translate(_MINUS).strip()
     number = text.removesuffix("%").rstrip()
     scale = 1.0 if number == text else 100.0
-    found = list[float]()
-    if _DECIMAL.fullmatch(number):
-        found.append(float(number.replace(",", ".")) / scale)
-    if _GROUPED.fullmatch(number):
-        found.append(float(re.sub(r"[., '’_]", "", number)) / scale)
-    return found
+    readings = [number.replace(",", ".")] if _DECIMAL.fullmatch(number) else []
+    readings += [re.sub(r"[., '’_]", "", number)] if _GROUPED.fullmatch(number) else []
+    return [float(reading) / scale for reading in readings]
 
 
 def shape(typed: str) -> list[float]:
-    """Return the whole numbers of a shape, however they are parted; [] for anything else."""
+    """Return the whole numbers of a shape, whatever separates them; [] for anything else."""
     text = typed.translate(_MINUS)
     return [float(size) for size in re.findall(r"-?\d+", text)] if _SHAPE.fullmatch(text) else []

@@ -1,7 +1,7 @@
-"""Two heads that do induction together, found by asking twice why a head looks there.
+"""Two heads that do induction together: one link asked about twice.
 
 In: nothing, the text and the link are the lesson's own. Out: two pictures, the numbers of both links, and a link to the
-first in Explore; or the sentence that says why SmolLM2 is not there.
+first in Explore; or the sentence that says why SmolLM2 is not available.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from pages.parts.frame.links import link_to
 from pages.parts.frame.request import Request
 from pages.parts.frame.shell import or_show_error
 from pages.parts.inside.scene import WalkState
-from pages.parts.learn.honest import links
+from pages.parts.learn.claim_views import links
 from pages.parts.picture.tiles import Board, paragraph
 from pages.parts.serve import cache
 from pages.parts.serve.jobs import MODEL
@@ -33,22 +33,17 @@ FROM, TO = "urs", "ley"
 
 
 @dataclass(frozen=True)
-class Link:
-    """One cell of one head: `query` and `key` are tokens from 0, `weight` what goes from one to the other."""
-
-    head: Head
-    query: int
-    key: int
-    weight: float
-
-
-@dataclass(frozen=True)
 class Circuit:
-    """The link of the later head and of the earlier one, which wrote `part` of the `score` into the key."""
+    """The link `query` to `key` (tokens from 0) of the later head, whose `score` gets `part` from the earlier head.
+
+    The earlier head looks from `key` to `before`.
+    """
 
     record: AttentionRecord
-    later: Link
-    earlier: Link
+    query: int
+    key: int
+    earlier: Head
+    before: int
     part: float
     score: float
 
@@ -56,69 +51,63 @@ class Circuit:
 def circuit(scene: WalkState) -> None:
     """Draw both links, each with the answer to why the later head looks there."""
     del scene
-    found = or_show_error(two_heads)
-    if found is None:
+    result = or_show_error(read_circuit)
+    if result is None:
         return
-    units = piece_units(found.record.tokens)
-    query, key, before = (units[at].bare for at in (found.later.query, found.later.key, found.earlier.key))
-    later, earlier = (head_name(link.head) for link in (found.later, found.earlier))
-    role = role_of(head_facts.table(DECODER), found.earlier.head)
-    is_a = f": a {role.name}" if role else ""
+    record, query, key = result.record, result.query, result.key
+    later, earlier = INDUCTION, result.earlier
+    units = piece_units(record.tokens)
+    last, target, before = (units[i].bare for i in (query, key, result.before))
+    role = role_of(head_facts.table(DECODER), earlier)
+    weight = record.weights[later][query][key]
     _picture(
-        found.record,
-        found.later,
-        f"Head {later}: the last `{query}` looks at `{key}`, **{found.later.weight:.1%}**.",
+        record,
+        later,
+        query,
+        f"Head {head_name(later)}: the last `{last}` looks at `{target}`, **{weight:.1%}**.",
     )
+    weight = record.weights[earlier][key][result.before]
     _picture(
-        found.record,
-        found.earlier,
-        f"**Why?** The score of `{key}` is {found.score:.1f} above the mean. Head {earlier} wrote **{found.part:.1f}** "
-        f"of that into its key. **And why that?** At `{key}` head {earlier} looks at `{before}`, "
-        f"**{found.earlier.weight:.0%}**{is_a}.",
+        record,
+        earlier,
+        key,
+        f"**Why?** The score of `{target}` is {result.score:.1f} above the mean. Head {head_name(earlier)} wrote "
+        f"**{result.part:.1f}** of that into its key. **And why that?** At `{target}` head {head_name(earlier)} "
+        f"looks at `{before}`, **{weight:.0%}**{f': a {role.name}' if role else ''}.",
     )
-    chosen = {"pin": str(found.later.query), "to": str(found.later.key)}
-    links({"Ask why there": link_to("Explore", {"model": DECODER, "text": TEXT, "head": later, **chosen})})
+    chosen = {"head": head_name(later), "pin": str(query), "to": str(key)}
+    links({"Ask why there": link_to("Explore", {"model": DECODER, "text": TEXT, **chosen})})
 
 
-def two_heads() -> Circuit:
+def read_circuit() -> Circuit:
     """Ask why the last `urs` looks at `ley`, and where the head looks that wrote most of it into that key.
 
-    Raises HeadScopeError where SmolLM2 is not there.
+    Raises HeadScopeError where SmolLM2 is not available.
     """
     request = Request(TEXT, model=DECODER)
-    used, record = loading.model(request), cache.record(request)
+    model, record = loading.model(request), cache.record(request)
     query, key = record.grid().find(FROM)[-1], record.grid().find(TO)[0]
 
-    def asked() -> tuple[Head, float, float]:
+    def ask_why() -> tuple[Head, float, float]:
         with MODEL:
-            parts = score_attribution(TEXT, used, head=head_name(INDUCTION), query=query, key=key)
+            parts = score_attribution(TEXT, model, head=head_name(INDUCTION), query=query, key=key)
         first = parts[(parts["side"] == "key") & (parts["part"] == "head")].iloc[0]
-        return (
-            (int(first["layer"]) - 1, int(first["head"]) - 1),
-            float(first["score"]),
-            float(parts.attrs["score"]),
-        )
+        head = int(first["layer"]) - 1, int(first["head"]) - 1
+        return head, float(first["score"]), float(parts.attrs["score"])
 
-    head, part, score = cache.of_run(request.run, used, ("why", INDUCTION, query, key), asked)
-    return Circuit(record, _link(record, INDUCTION, query, key), _link(record, head, key), part, score)
+    head, part, score = cache.of_run(request.run, model, ("why", INDUCTION, query, key), ask_why)
+    return Circuit(record, query, key, head, int(record.weights[head][key].argmax()), part, score)
 
 
-def _link(record: AttentionRecord, head: Head, query: int, key: int | None = None) -> Link:
-    """A link of a head, the strongest of the row where no key is named."""
-    row = record.weights[head][query]
-    at = int(row.argmax()) if key is None else key
-    return Link(head, query, at, float(row[at]))
-
-
-def _picture(record: AttentionRecord, link: Link, said: str) -> None:
-    """One sentence, and the row of that head as arcs over the text."""
-    grid, name = record.grid(), head_name(link.head)
+def _picture(record: AttentionRecord, head: Head, query: int, text: str) -> None:
+    """Draw one sentence, and a row of a head as arcs over the text."""
+    grid, name = record.grid(), head_name(head)
     board = Board()
-    board.add(paragraph(said))
+    board.add(paragraph(text))
     board.show(f"lesson-circuit-{name}")
-    title = f"Head {name}, from {grid.units[link.query].bare}"
-    drawn = figure(grid, "arcs", heads=[link.head], queries=[link.query], title=title, dark=is_dark())
-    drawn.update_layout(paper_bgcolor=CLEAR)
-    row = pd.DataFrame({"token": grid.labels, "weight": grid.weights[link.head][link.query]})
+    title = f"Head {name}, from {grid.units[query].bare}"
+    arcs = figure(grid, "arcs", heads=[head], queries=[query], title=title, dark=is_dark())
+    arcs.update_layout(paper_bgcolor=CLEAR)
+    row = pd.DataFrame({"token": grid.labels, "weight": grid.weights[head][query]})
     with st.container(key=f"lesson-circuit-arcs-{name}"):
-        chart(drawn, row, key=f"lesson-arcs-{name}")
+        chart(arcs, row, key=f"lesson-arcs-{name}")

@@ -1,6 +1,6 @@
 """The lesson's exercises: questions as data, answers checked with tolerance, feedback that helps. No Streamlit.
 
-In: `assets/lesson/*.toml` and what the reader typed. Out: a `Verdict`.
+In: `assets/lesson/*.toml` and typed answers. Out: a `Verdict`.
 """
 
 import tomllib
@@ -15,7 +15,7 @@ import numpy as np
 from pages.parts.frame.glossary import LESSON
 from pages.parts.learn.answers import shape, values
 
-GUESSES = ("token", "head")  # what is pressed in a picture before the answer is shown
+GUESSES = ("token", "head")  # pressed in a picture before the answer is shown
 BETWEEN = "; "  # the numbers of several boxes, where an answer is kept
 WANTED = {
     "number": "Write one number, such as 12 or 0.5.",
@@ -28,7 +28,7 @@ WANTED = {
 class Exercise:
     """One question. `answer` is missing where the model itself gives it, and where an option is chosen.
 
-    `boxes`: what each of several numbers is of.
+    `boxes`: the name of each of several numbers.
     """
 
     key: str
@@ -55,8 +55,8 @@ class Verdict:
 class Step:
     """One step of the lesson: prose, live pictures, an exercise to answer before them, and others after them.
 
-    `key` names it in links, `was` in older ones; `station` is its place on the map of the calculation, if it has one;
-    `tokens`: whether a row of tokens to follow stands above the pictures.
+    `key` names it in links, `former_keys` in older ones. `station`: its place on the map of the calculation.
+    `tokens`: a row of tokens to follow stands above the pictures.
     """
 
     key: str
@@ -67,30 +67,30 @@ class Step:
     tokens: bool = False
     exercises: Sequence[str] = ()
     predict: str = ""
-    was: Sequence[str] = ()
+    former_keys: Sequence[str] = ()
 
 
 @cache
 def exercises() -> dict[str, Exercise]:
-    """All exercises by their key."""
+    """Return all exercises by their key."""
     entries = _read("exercises.toml")
     return {key: Exercise(key, **entry) for key, entry in entries.items() if key != "quiz"}
 
 
 @cache
 def quiz() -> tuple[str, ...]:
-    """The keys of the closing quiz, in order."""
+    """Return the keys of the closing quiz, in order."""
     return tuple(_read("exercises.toml")["quiz"]["order"])
 
 
 @cache
 def steps() -> tuple[Step, ...]:
-    """The lesson, in order."""
+    """Return the lesson, in order."""
     return tuple(Step(**entry) for entry in _read("lesson.toml")["step"])
 
 
 def asked_in(step: Step) -> tuple[str, ...]:
-    """The keys of all that is asked in a step."""
+    """Return the keys of a step's questions."""
     return (*((step.predict,) if step.predict else ()), *step.exercises)
 
 
@@ -102,53 +102,53 @@ def check(exercise: Exercise, typed: str) -> Verdict:
     """Judge an answer. Decimal commas are as good as points; 94.4% is 0.944, and so is 94.4 beside 5.6."""
     if exercise.kind == "choice":
         return _check_choice(exercise, typed)
-    given = _readings(exercise, typed)
-    if not given:
+    readings = _readings(exercise, typed)
+    if not readings:
         return Verdict(False, f"{WANTED[exercise.kind]} {exercise.hint}")
-    if any(_same(exercise, one, exercise.answer) for one in given):
+    if _is_among(readings, exercise.answer, exercise):
         return Verdict(True, exercise.right)
-    return Verdict(False, _why_not(exercise, given))
+    return Verdict(False, _explain(exercise, readings))
 
 
-def _why_not(exercise: Exercise, given: list[list[float]]) -> str:
-    """What to say to a wrong answer: the mistake, if it is a known one, else a hint."""
+def _explain(exercise: Exercise, readings: list[list[float]]) -> str:
+    """Return what to say to a wrong answer: the mistake, if it is a known one, else a hint."""
     for known in exercise.wrong:
-        if any(_same(exercise, one, known["answer"]) for one in given):
+        if _is_among(readings, known["answer"], exercise):
             return str(known["say"])
     wanted = _listed(exercise.answer)
-    if any(_same(exercise, sorted(one), sorted(wanted)) for one in given if len(wanted) > 1):
+    if len(wanted) > 1 and _is_among([sorted(numbers) for numbers in readings], sorted(wanted), exercise):
         return "The right numbers, in another order."
-    if len(given[0]) != len(wanted):
-        return f"{len(wanted)} numbers are asked for, {len(given[0])} given. {exercise.hint}"
+    if len(readings[0]) != len(wanted):
+        return f"{len(wanted)} numbers are asked for, {len(readings[0])} given. {exercise.hint}"
     return exercise.hint
 
 
 def _check_choice(exercise: Exercise, typed: str) -> Verdict:
-    judged = any("right" in option for option in exercise.options)
+    has_right = any("right" in option for option in exercise.options)
     for option in exercise.options:
         if option["text"] == typed:
-            return Verdict(bool(option.get("right", False)) if judged else None, option["say"])
+            return Verdict(bool(option.get("right", False)) if has_right else None, option["say"])
     return Verdict(False, exercise.hint)
 
 
 def _readings(exercise: Exercise, typed: str) -> list[list[float]]:
-    """What the reader may have meant; several numbers that add up to a hundred may be percentages."""
+    """Return the numbers that the user may mean; several that add up to a hundred may be percentages."""
     if exercise.kind == "shape":
-        found = shape(typed)
-        return [found] if found else []
-    given = [list(one) for one in product(*map(values, parts(exercise, typed)))]
+        sizes = shape(typed)
+        return [sizes] if sizes else []
+    readings = [list(numbers) for numbers in product(*map(values, parts(exercise, typed)))]
     if exercise.kind == "numbers":
-        given += [[x / 100 for x in one] for one in given if abs(sum(one) - 100) <= 1.5]
-    return given
+        readings += [[x / 100 for x in numbers] for numbers in readings if abs(sum(numbers) - 100) <= 1.5]
+    return readings
 
 
 def parts(exercise: Exercise, typed: str) -> list[str]:
-    """What stands in each box of a question."""
+    """Return the text of each box of a question."""
     return typed.split(BETWEEN.strip()) if exercise.boxes else [typed]
 
 
 def controls(exercise: Exercise) -> list[str]:
-    """The keys of a question's boxes."""
+    """Return the keys of a question's boxes."""
     return [f"answer-{exercise.key}{i or ''}" for i in range(max(1, len(exercise.boxes)))]
 
 
@@ -156,13 +156,16 @@ def _listed(answer: Any) -> list[float]:
     return [float(a) for a in answer] if isinstance(answer, list) else [float(answer)]
 
 
-def _same(exercise: Exercise, given: Sequence[float], answer: Any) -> bool:
+def _is_among(readings: list[list[float]], answer: Any, exercise: Exercise) -> bool:
+    """Return whether a reading is the answer, within the exercise's tolerance."""
     wanted = _listed(answer)
-    return len(given) == len(wanted) and all(
-        abs(a - b) <= exercise.tolerance for a, b in zip(given, wanted, strict=True)
+    return any(
+        len(numbers) == len(wanted)
+        and all(abs(a - b) <= exercise.tolerance for a, b in zip(numbers, wanted, strict=True))
+        for numbers in readings
     )
 
 
 def previous_mass(weights: np.ndarray) -> np.ndarray:
-    """(layer, head): how much of its weight each head puts on the token before, mean over all queries but one."""
+    """Return each head's mean weight on the token before, over all queries but the first, (layer, head)."""
     return np.asarray(np.diagonal(weights, offset=-1, axis1=-2, axis2=-1).mean(axis=-1))

@@ -1,176 +1,176 @@
 """The lesson: text on the left, the live picture on the right, one step a screen.
 
-In: what the reader asked for. Out: the page; the step is in the link, what was answered in the reader's browser.
+In: a request. Out: the page; the step is in the URL, the answers are in the user's browser.
 """
 
 import html
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import streamlit as st
 
-from mha_core import AttentionRecord
 from mha_core.display_names import head_name
-from mha_core.record.grid import piece_units
-from pages.parts.frame import carried_selection, shell, state
-from pages.parts.frame.glossary import LESSON
+from mha_core.draw.bundle import ASSETS
+from pages.parts.frame import url_params
+from pages.parts.frame.component_event import component_event
 from pages.parts.frame.links import link_to
-from pages.parts.frame.mounts import heard_from
 from pages.parts.frame.option_row import say_unknown
 from pages.parts.frame.page_text import markup
 from pages.parts.frame.request import Request
+from pages.parts.inside.many import cost_table, hulls, rows_picture
+from pages.parts.inside.pictures import contribution_bars, follow_block
 from pages.parts.inside.route import KEYS, route
-from pages.parts.inside.scene import (
-    PLACES,
-    HeadToken,
-    WalkState,
-    followed,
-    make_plain,
-    places_of,
-    sentence_key,
-    token_chosen,
-)
-from pages.parts.inside.selectable import on_choice
-from pages.parts.learn import asking
-from pages.parts.learn.asking import Asked, ask, head_names
+from pages.parts.inside.scene import WalkState, read_scene
+from pages.parts.inside.selectable import on_choice, token_chosen
+from pages.parts.learn import asking, claim_views, views
+from pages.parts.learn.asking import ExerciseContext, ask, ask_head, ask_token, head_names
+from pages.parts.learn.circuit import TEXT, circuit
 from pages.parts.learn.exercises import GUESSES, Step, Verdict, asked_in, exercises, steps
-from pages.parts.learn.honest import DRAWN, links
 from pages.parts.learn.memory import remember
 from pages.parts.learn.progress import BUDGET, Lesson, go, here, solve, step_called
-from pages.parts.learn.views import TABLES, VIEWS
-from pages.parts.picture.tiles import Board, column, paragraph, token_row
+from pages.parts.picture.tiles import Block, Board, column, paragraph, token_row
 from pages.parts.serve import cache
 
 KEY = "lesson-board"
 HEAD_BOX = "lesson-head"
 OF_A_HEAD = {"budget", "asking", "follow", "rows", "mix", "norms"}  # pictures of the head that is chosen
-SHOWN = "lesson-shown-"  # and the key of a step whose worked picture was asked for
+OWN_TEXT = "circuit"  # a picture of a text and a model of its own
+SHOWN = "lesson-shown-"  # and the key of a step whose worked picture the user wants to see
+
+
+@dataclass(frozen=True)
+class View:
+    """A picture of the lesson: blocks for a board, or what draws itself, under the board where it has both."""
+
+    blocks: Callable[[Board, WalkState], list[Block]] | None = None
+    below: Callable[[WalkState], None] | None = None
+
+
+VIEWS = {  # by their names in lesson.toml
+    "budget": View(views.budget),
+    "asking": View(lambda board, scene: [follow_block(board, scene, upto="raw")]),
+    "example": View(views.by_hand),
+    "follow": View(lambda board, scene: [follow_block(board, scene, 5)]),
+    "hulls": View(below=partial(hulls, height=250)),
+    "rows": View(partial(rows_picture, high=14)),
+    "rank": View(below=views.rank),
+    "mix": View(views.mix),
+    "stream": View(views.stream),
+    "kinds": View(below=claim_views.kinds),
+    "claim": View(below=claim_views.claim),
+    "tests": View(below=claim_views.tests),
+    "truth": View(below=claim_views.truth),
+    "classroom": View(below=claim_views.classroom),
+    "norms": View(below=views.norms),
+    "parts": View(contribution_bars),
+    "circuit": View(below=circuit),
+    "costs": View(below=cost_table),
+    "sharing": View(views.sharing, views.caches),
+    "summary": View(below=views.summary),
+    "code": View(below=claim_views.listing),
+}
 
 
 @st.fragment
 def lesson_view(request: Request) -> None:
-    """One step: its prose, its prediction, its pictures and its exercises."""
-    record = cache.record(request)  # a fragment lives as long as its reader, and so does what it is given
-    scene = make_plain(request, _picked(request, record))
+    """Draw one step: its prose, its prediction, its pictures and its exercises."""
+    record = cache.record(request)  # a fragment lives as long as its user, and so does what it is given
+    scene = read_scene(request, record, first=1)
     if scene is None:
         return
     step = steps()[here().step - 1]
     if st.session_state.get(_board(step, "budget", scene), {}).get("met") is True:
         solve(BUDGET)
-    asked = Asked(scene, record)
-    verdicts = asking.judge(asked_in(step), asked)
-    say_unknown("step", [key for one in steps() for key in (one.key, *one.was)], step.title)
-    _bar(here())
+    context = ExerciseContext(scene, record)
+    verdicts = asking.judge(asked_in(step), context)
+    say_unknown("step", [key for each in steps() for key in (each.key, *each.former_keys)], step.title)
+    _draw_bar(here())
     with st.container(key="lesson-step"):
         left, right = st.columns([5, 7], gap="large")
         with left:
-            _text(step, asked, verdicts)
+            _draw_text(step, scene, context, verdicts)
         with right:
-            _pictures(step, asked, verdicts)
+            _draw_pictures(step, scene, context, verdicts)
     remember()
 
 
-def _picked(request: Request, record: AttentionRecord) -> HeadToken:
-    """The head and the token that the address asks for."""
-    units = piece_units(record.tokens)
-    grid = cache.grid(request, record)
-    meant, _ = carried_selection.settle(request, grid)
-    carried_selection.keep(request, grid, meant)
-    asked = shell.selection(request, grid, asked=meant)
-    sentence = sentence_key(units)
-    st.session_state[PLACES] = sentence, places_of(units, grid)
-    query = followed(grid, asked, sentence) if asked.pins else min(1, len(units) - 1)
-    return HeadToken(record.tokens, units, asked.head, query, sentence)
-
-
-def _bar(place: Lesson) -> None:
-    """The way through the steps."""
-    items = [{"key": step.key, "title": f"{step.title}{_mark(step, place)}"} for step in steps()]
+def _draw_bar(place: Lesson) -> None:
+    """Draw the ways to other steps, with a tick where all that a step asks is solved."""
+    items = []
+    for step in steps():
+        keys = asked_in(step)
+        is_done = keys and all(key in place.done for key in keys)
+        items.append({"key": step.key, "title": f"{step.title}{' ✓' if is_done else ''}"})
     with st.container(key="lesson-bar"):
         board = Board()
         board.add({"type": "pager", "items": items, "now": place.step - 1})
         board.show(KEY, {"station": _jump, "go": partial(_turn, place.step)}, keys=True, large=False)
 
 
-def _mark(step: Step, place: Lesson) -> str:
-    """A tick where all that a step asks is solved."""
-    keys = asked_in(step)
-    return " ✓" if keys and all(key in place.done for key in keys) else ""
-
-
-def _head_box(scene: WalkState, record: AttentionRecord) -> None:
-    """The head that the pictures are of."""
-    st.session_state[HEAD_BOX] = head_name(scene.head)
-    st.selectbox("Head shown", head_names(record), key=HEAD_BOX, on_change=_choose_head, width=140)
-
-
-def _choose_head() -> None:
-    state.choose_head(str(st.session_state[HEAD_BOX]))
-
-
 def _jump() -> None:
-    wanted = step_called(str(heard_from(KEY, "station")))
-    if wanted:
-        go(wanted)
+    if step := step_called(str(component_event(KEY, "station"))):
+        go(step)
 
 
-def _turn(now: int) -> None:
-    """On or back from the step that was drawn: a key that is pressed at once still brings the address before it."""
-    way = heard_from(KEY, "go")
-    if way in (1, -1):
-        go(now + way)
+def _turn(step: int) -> None:
+    """Turn from the step that was drawn: a key that is pressed at once still brings the URL before it."""
+    by = component_event(KEY, "go")
+    if by in (1, -1):
+        go(step + by)
 
 
-def _text(step: Step, asked: Asked, verdicts: dict[str, Verdict]) -> None:
-    """The left column: text, what is asked. The title stands in the bar; it is a heading for who listens."""
-    scene = asked.scene
+def _draw_text(step: Step, scene: WalkState, context: ExerciseContext, verdicts: dict[str, Verdict]) -> None:
+    """Draw the left column: text, then exercises. The bar has the title; here it is a heading for screen readers."""
     markup(f'<h2 class="hs-aloud" data-uncounted>{html.escape(step.title)}</h2>')
     board = Board()
-    if scene is not None:
-        words = {"token": scene.token, "head": head_name(scene.head)}
-        board.add(column(*(paragraph(text, **words) for text in step.text), size="prose"))
+    words = {"token": scene.token, "head": head_name(scene.head)}
+    board.add(column(*(paragraph(text, **words) for text in step.text), size="prose"))
     board.show(f"lesson-text-{step.key}")
     for key in asked_in(step):
         if exercises()[key].kind == "token":
-            asking.ask_token(key, asked, verdicts.get(key))
+            ask_token(key, context, verdicts.get(key))
         elif exercises()[key].kind != "head":
-            ask(key, asked, verdicts.get(key))
-    if scene is not None and asked.record is not None and OF_A_HEAD & set(step.views):
-        _head_box(scene, asked.record)
+            ask(key, context, verdicts.get(key))
+    if context.record is not None and OF_A_HEAD & set(step.views):
+        st.session_state[HEAD_BOX] = head_name(scene.head)
+        st.selectbox(
+            "Head shown", head_names(context.record), key=HEAD_BOX, on_change=_choose_head, width=140
+        )
     if step == steps()[-1]:
-        links({"Take the quiz": link_to("Learn", {**state.carried(), "show": "Quiz"})})
+        claim_views.links({"Take the quiz": link_to("Learn", {**url_params.carried(), "show": "Quiz"})})
 
 
-def _pictures(step: Step, asked: Asked, verdicts: dict[str, Verdict]) -> None:
-    """The right column: where we are, the sentence, and the live pictures, once what they show was guessed."""
-    scene = asked.scene
-    if scene is None:
-        return
-    _where(step, scene)
+def _choose_head() -> None:
+    url_params.choose_head(str(st.session_state[HEAD_BOX]))
+
+
+def _draw_pictures(
+    step: Step, scene: WalkState, context: ExerciseContext, verdicts: dict[str, Verdict]
+) -> None:
+    """Draw the right column: map, sentence, and the live pictures, once what they show was guessed."""
+    _draw_map(step, scene)
+    verdict = verdicts.get(step.predict)
     if step.predict and exercises()[step.predict].kind == "head":
-        asking.ask_head(step.predict, asked, verdicts.get(step.predict))
-    if step.predict and not _answered(step, verdicts.get(step.predict)):
+        ask_head(step.predict, context, verdict)
+    if step.predict and not _is_answered(step, verdict):
         return
-    for view in step.views:
-        _draw(step, view, scene)
+    for name in step.views:
+        view = VIEWS[name]
+        if view.blocks:
+            board, key = Board(), _board(step, name, scene)
+            board.add(*view.blocks(board, scene))
+            board.show(key, {**on_choice(key, scene), "met": partial(_met, key)}, query=scene.query)
+        if view.below:
+            view.below(scene)
 
 
-def _draw(step: Step, view: str, scene: WalkState) -> None:
-    """One picture: words and charts, a board, a table, or the last two."""
-    if view in DRAWN:
-        DRAWN[view](scene)
-    if view in VIEWS:
-        board, key = Board(), _board(step, view, scene)
-        board.add(*VIEWS[view](board, scene))
-        board.show(key, {**on_choice(key, scene), "met": partial(_met, key)}, query=scene.query)
-    if view in TABLES:
-        TABLES[view](scene)
-
-
-def _answered(step: Step, verdict: Verdict | None) -> bool:
-    """Whether the answer may be shown: after any guess, but a number must be right, or the reader asks for it."""
-    if verdict and (verdict.right or exercises()[step.predict].kind in GUESSES):
+def _is_answered(step: Step, verdict: Verdict | None) -> bool:
+    """Return whether the answer may be shown: after any guess; a number must be right, or the user asks for it."""
+    is_guess = exercises()[step.predict].kind in GUESSES
+    if verdict and (verdict.right or is_guess):
         return True
-    if not st.session_state.get(SHOWN + step.key) and exercises()[step.predict].kind not in GUESSES:
+    if not st.session_state.get(SHOWN + step.key) and not is_guess:
         st.button("Show me", key=f"lesson-show-{step.key}", on_click=_show, args=(step.key,))
     return bool(st.session_state.get(SHOWN + step.key))
 
@@ -180,31 +180,33 @@ def _show(key: str) -> None:
 
 
 def _board(step: Step, view: str, scene: WalkState) -> str:
-    """The key of the board of a picture."""
+    """Return the key of a picture's board."""
     return f"lesson-view-{step.key}-{view}-{scene.key}"
 
 
-def _where(step: Step, scene: WalkState) -> None:
-    """The map of the calculation, and the sentence to choose a token of."""
+def _draw_map(step: Step, scene: WalkState) -> None:
+    """Draw the map of the calculation, and the sentence to choose a token of."""
     board, key = Board(), f"lesson-where-{scene.key}"
+    if OWN_TEXT in step.views:  # neither the user's sentence nor their model is in this step
+        st.html("<style>.st-key-controls { display: none; }</style>")
+        board.add(paragraph(f"SmolLM2 reads: “{TEXT}”", "quiet"))
     if step.station:
-        kept = {key: value for key, value in state.params().items() if key == "present"}
-        places = {one: link_to("Inside", {**state.carried(), **kept, "at": one}) for one in KEYS}
-        board.add(route(scene.plain, step.station, links=places))
+        params = {**url_params.carried(), **({"present": "1"} if scene.request.present else {})}
+        links = {station: link_to("Inside", {**params, "at": station}) for station in KEYS}
+        board.add(route(scene.plain, step.station, links=links))
     if step.tokens:
         board.add(token_row(scene.labels, scene.special, "Token to follow", size="snug"))
     if board.blocks:
-        sentence = scene.key.partition("-")[0]
-        board.show(key, {"query": partial(token_chosen, key, "query", sentence)}, query=scene.query)
+        board.show(key, {"query": partial(token_chosen, key, "query", scene.sentence)}, query=scene.query)
 
 
 def _met(key: str) -> None:
-    if heard_from(key, "met") is True:
+    if component_event(key, "met") is True:
         solve(BUDGET)
 
 
 def style(present: bool, *, lesson: bool) -> None:
-    """The little that this page adds to the frame's own style."""
+    """Add the styles of this page."""
     sheets = ["learn", *(["lesson"] if lesson else []), *(["learn_present"] if present else [])]
     for name in sheets:
-        st.html(LESSON.parent / "css" / f"{name}.css")
+        st.html(ASSETS / "css" / f"{name}.css")

@@ -1,6 +1,6 @@
 """For teachers: a link that sets a whole class to one view, a button for each row of the plan, the plan to print.
 
-In: what the teacher chooses. Out: addresses that any browser opens.
+In: the teacher's choices. Out: URLs that any browser opens.
 """
 
 from collections.abc import Mapping
@@ -34,61 +34,63 @@ ALONE = (
     "These links open on this computer only. To serve a class, start HeadScope with `headscope app --address 0.0.0.0`, "
     "or open this page under the address that your class uses."
 )
-FIRST = {"unit": UNITS[0], "specials": SPECIALS[0], "weights": WEIGHTS[0]}
+OPTIONS = {  # URL parameter: label, values of which the first is not in the URL
+    "unit": ("Units", UNITS),
+    "specials": ("Special tokens", SPECIALS),
+    "weights": ("Weights", WEIGHTS),
+}
 
 
 def teacher_view(request: Request) -> None:
-    """The link, and the plan with a button a row."""
+    """Draw the link, and the plan with a button a row."""
     heading("A link for your class")
     here = st.context.url or ""
     shared = class_address(here, st.get_option("server.address"))
     say("Everyone who opens this link sees exactly this view.")
-    query, page = _chosen(request)
+    page, query = _choose(request)
     if shared is None:
         say(ALONE, "notice")
     elif shared != here:
         say("The link has this computer's address in your network. Try it on another device first.")
     if query is not None:
-        link = class_link(shared or here, page_called(page).address, query)
+        link = _class_link(shared or here, page, query)
         st.code(link, language=None, wrap_lines=True)
         _plan(query, shared or here)
 
 
-def _chosen(request: Request) -> tuple[dict[str, str] | None, str]:
-    """What the link holds, or None where it cannot be made; and the page."""
+def _choose(request: Request) -> tuple[str, dict[str, str] | None]:
+    """Draw the choices; return the page, and its parameters or None where there can be no link."""
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         text = st.text_input("Sentence", request.text, key="class-text", width=460)
         page = st.selectbox("Page", TITLES, TITLES.index("Learn"), key="class-page", width=150) or "Learn"
-        place = _place(page)
-        token = st.text_input("Token", key="class-token", max_chars=60, width=90, placeholder="it")
+        place = _choose_place(page)
+        token = st.text_input("Token", key="class-token", max_chars=60, width=90, placeholder="it").strip()
         head = st.text_input("Head", "4-2", key="class-head", max_chars=7, width=80)
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        model = st.selectbox("Model", models(), key="class-model", width=170) or models()[0]
-        kinds = {
-            key: st.selectbox(label, options, key=f"class-{key}", width=150)
-            for key, label, options in (
-                ("unit", "Units", UNITS),
-                ("specials", "Special tokens", SPECIALS),
-                ("weights", "Weights", WEIGHTS),
-            )
-        }
-        present = st.toggle("Presenter mode", key="class-present")
-    chosen = {key: value for key, value in kinds.items() if value and value != FIRST[key]}
-    query = {"text": text, "model": model, **chosen, "head": head, **place}
-    query |= {"present": "1"} if present else {}
+        query = {"text": text, "model": st.selectbox("Model", models(), key="class-model", width=170)}
+        for key, (label, values) in OPTIONS.items():
+            value = st.selectbox(label, values, key=f"class-{key}", width=150)
+            query |= {} if value == values[0] else {key: value}
+        query |= {"head": head, **place}
+        query |= {"present": "1"} if st.toggle("Presenter mode", key="class-present") else {}
     try:
-        record = checked(text, head, query)
+        record = _check(text, head, query)
     except HeadScopeError as error:
         say(str(error), "notice")
-        return None, page
-    pin = place_of(token, record, query) if token.strip() else ""
-    if pin is None:
-        say(f"The token {quoted(token.strip())} is not in this sentence. The link leaves it out.", "notice")
-    return query | ({"pin": pin} if pin else {}), page
+        return page, None
+    if token:
+        specials: Specials = query.get("specials", SPECIALS[0])  # type: ignore[assignment]
+        units = record.grid(words=query.get("unit") == "words", specials=specials).units
+        labels = [unit.label.strip().casefold() for unit in units]
+        if token.casefold() in labels:
+            query["pin"] = str(labels.index(token.casefold()))
+        else:
+            say(f"The token {quoted(token)} is not in this sentence. The link leaves it out.", "notice")
+    return page, query
 
 
-def _place(page: str) -> dict[str, str]:
-    """The step, station or tab to open."""
+def _choose_place(page: str) -> dict[str, str]:
+    """Draw which step, station or tab to open; return its parameter."""
     if page not in PLACES:
         return {}
     key, values = PLACES[page]
@@ -99,40 +101,28 @@ def _place(page: str) -> dict[str, str]:
     return {key: values[name]} if name in values else {}
 
 
-def checked(text: str, head: str, query: Mapping[str, str]) -> AttentionRecord:
-    """The record that the link opens; raises HeadScopeError where the link cannot be made."""
+def _check(text: str, head: str, query: Mapping[str, str]) -> AttentionRecord:
+    """Return the record that the link opens. Raises HeadScopeError where the link cannot be made."""
     if not text.strip():
         raise HeadScopeError("Enter a sentence for your class.")
     if len(text) > MAX_CHARS:
         raise HeadScopeError(f"A link holds at most {MAX_CHARS:,} characters; this text has {len(text):,}.")
-    asked = parse_head(head)
-    if asked is None:
+    place = parse_head(head)
+    if place is None:
         raise HeadScopeError("Write the head as layer and head, both from 1, such as 4-2.")
-    trained = query.get("weights") != "untrained"
-    record = cache.record(
-        Request(text, model=query["model"], trained=trained, unit=query.get("unit", UNITS[0]))
-    )
-    layers, heads = record.weights.shape[:2]
-    if asked[0] >= layers or asked[1] >= heads:
-        raise HeadScopeError(f"This model has no head {head} ({layers} layers × {heads} heads).")
+    trained, unit = query.get("weights") != "untrained", query.get("unit", UNITS[0])
+    record = cache.record(Request(text, model=query["model"], trained=trained, unit=unit))
+    if place[0] >= record.n_layers or place[1] >= record.n_heads:
+        size = f"{record.n_layers} layers × {record.n_heads} heads"
+        raise HeadScopeError(f"This model has no head {head} ({size}).")
     return record
 
 
-def place_of(token: str, record: AttentionRecord, query: Mapping[str, str]) -> str | None:
-    """The token's place in the sentence, as the pages count; None where it is not there."""
-    specials: Specials = query.get("specials", SPECIALS[0])  # type: ignore[assignment]
-    units = record.grid(words=query.get("unit") == "words", specials=specials).units
-    labels = [unit.label.strip().casefold() for unit in units]
-    wanted = token.strip().casefold()
-    return str(labels.index(wanted)) if wanted in labels else None
-
-
 def _plan(query: Mapping[str, str], here: str) -> None:
-    """A row, a button: the same sentence, token and head, and the step of that row."""
+    """Draw a button for each row: the same sentence, token and head, and the step of that row."""
     heading("A plan for one hour")
-    lesson = page_called("Learn").address
-    kept = {key: value for key, value in query.items() if key not in ("step", "at", "tab", "show")}
-    links = {row: class_link(here, lesson, kept | {"step": row.step}) for row in rows()}
+    params = {key: value for key, value in query.items() if key not in ("step", "at", "tab", "show")}
+    links = {row: _class_link(here, "Learn", params | {"step": row.step}) for row in rows()}
     say("Each button opens that step in a new tab, with the sentence, token and head above.")
     with st.container(key="plan", gap="xsmall"):
         for row in rows():
@@ -153,11 +143,10 @@ def _plan(query: Mapping[str, str], here: str) -> None:
             st.markdown(part)
 
 
-def class_link(here: str, page: str, query: Mapping[str, str]) -> str:
-    """The address of a page of this app with these parameters; `here` is the address of the open page."""
+def _class_link(here: str, page: str, query: Mapping[str, str]) -> str:
+    """Return the URL of a page of this app with these parameters; `here`: the URL of the open page."""
     parts = urlsplit(here)
-    base = (
-        parts.path.rsplit("/", 1)[0] if parts.path.rstrip("/").endswith("learn") else parts.path.rstrip("/")
-    )
+    base = parts.path.rstrip("/")
+    base = parts.path.rsplit("/", 1)[0] if base.endswith("learn") else base
     origin = f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""
-    return with_params(f"{origin}{base}/{page.removeprefix('./')}", query)
+    return with_params(f"{origin}{base}/{page_called(page).address.removeprefix('./')}", query)

@@ -1,9 +1,10 @@
-"""The live picture of each step of the lesson: blocks for a board, numbers from the model as it is now.
+"""The live picture of each step of the lesson, with numbers of the model on the user's sentence.
 
-In: a scene (one head, one token of the reader's sentence). Out: blocks. Names are those of lesson.toml.
+In: a scene (one head, one token of the user's sentence). Out: blocks for a board, or parts of the page.
 """
 
-from collections.abc import Callable
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,106 +15,66 @@ from mha_core.draw.figures.charts import bars
 from mha_core.layer import example, kv_cache_bytes, middle_groups, run_layer
 from mha_core.layer.costs import CONFIGURATIONS
 from mha_core.layer.worked import TOKENS
-from mha_core.wordlists import FUNCTION_WORDS
-from pages.parts.frame import state
+from mha_core.record.grid import word_units
+from pages.parts.frame import loading
 from pages.parts.frame.charts import chart, is_dark
 from pages.parts.frame.page_text import say, visible
 from pages.parts.inside.key_groups import groups_block
-from pages.parts.inside.one_or_many import cost_table, one_head, rows_block
-from pages.parts.inside.scene import SHOWN_KEYS, WalkState
-from pages.parts.inside.selectable import heads_of, tokens_of
-from pages.parts.inside.walk_pictures import follow_block
-from pages.parts.inside.walk_tables import head_table
-from pages.parts.learn.circuit import circuit
-from pages.parts.learn.ranks import rank
-from pages.parts.learn.summary import summary
+from pages.parts.inside.many import forms, spectrum
+from pages.parts.inside.scene import WalkState
+from pages.parts.inside.selectable import DOTS, heads_of
 from pages.parts.picture.tiles import Block, Board, column, op, paragraph, row
+from pages.parts.serve import cache
 
-WORDS_AT_MOST = 24  # to spread a budget over
-LARGEST = 5  # weights whose rows are followed to the end, beside the hull
+MAX_WORDS = 24  # to spread a budget over
+SHOWN_BARS = 6
+CONTEXT = 2048
+# Words that `it` needs in the two sentences of the lesson, word by word; of another sentence the user marks them.
+_BEGINNING = "the animal didn't cross the street because it was too"
+NEEDS = {f"{_BEGINNING} tired": ("animal", "tired"), f"{_BEGINNING} wide": ("street", "wide")}
+NOTATION = (
+    ("n (also T)", "tokens of the text"),
+    ("d_model", "numbers of a token between the layers"),
+    ("h", "heads of a layer"),
+    ("d_k, d_v (also d_h)", "numbers of a token in a head: d_model / h"),
+    ("Q, K, V", "queries, keys and values of a head: n × d_k"),
+    ("A (also α)", "attention weights of a head: n × n, each row 100%"),
+    ("Z", "head output: A V, n × d_v"),
+    ("W_q, W_k, W_v, W_o", "the learned matrices"),
+)
 
 
 def budget(board: Board, scene: WalkState) -> list[Block]:
-    """100 % to spread over the words that the followed one needs, and a second head where one is not enough."""
-    plain = [i for i, special in enumerate(scene.special) if not special and scene.labels[i].strip("'.,;:!?")]
-    places = sorted(sorted(plain, key=lambda i: abs(i - scene.query))[:WORDS_AT_MOST])
-    if not places:
+    """Draw 100% to spread over the words that the followed one needs, and a second head where one is not enough."""
+    units = word_units(cache.record(scene.request).tokens)
+    words = [unit for unit in units if not unit.special and unit.label.strip("'.,;:!?")]
+    nearest = sorted(words, key=lambda unit: min(abs(i - scene.query) for i in unit.pieces))[:MAX_WORDS]
+    shown, n_left_out = [unit for unit in words if unit in nearest], len(words) - len(nearest)
+    if not shown:
         return [paragraph("This text has no words to mix. Enter a sentence.")]
-    values = scene.plain.v[scene.kv][places]
-    return [
-        {
-            "type": "budget",
-            "labels": [scene.labels[i] for i in places],
-            "needs": needed(scene, places),
-            "at": board.put(values),
-            "width": values.shape[1],
-            "token": scene.token,
-            "name": sentence_key_of(scene),
-            "note": f"Match: cosine similarity of the mix with the word's own value in head {head_name(scene.head)}.",
-        },
-        *_left_out(len(plain) - len(places), scene.token),
-    ]
-
-
-def _left_out(count: int, token: str) -> list[Block]:
-    """How many words of a long text are not offered."""
-    if not count:
-        return []
-    left = f"{count} more {'is' if count == 1 else 'are'} left out"
-    return [paragraph(f"The {WORDS_AT_MOST} words nearest to {{token}}; {left}.", "quiet", token=token)]
-
-
-def sentence_key_of(scene: WalkState) -> str:
-    return f"{scene.key.partition('-')[0]}-{scene.query}"
-
-
-def needed(scene: WalkState, places: list[int]) -> list[int]:
-    """Words marked as needed at first: the antecedent and what is said of it where known, else the nearest before and
-    after it that are no function words, or, where there is none, its neighbours.
-    """
-    words = [scene.labels[i].lower() for i in places]
-    text = " ".join(words)
-    asked = next((names for sentence, names in NEEDS.items() if sentence in text), None)
-    if asked and scene.token.lower() == "it" and set(asked) <= set(words):
-        return [words.index(word) for word in asked]
-    before = [j for j, i in reversed(list(enumerate(places))) if i < scene.query]
-    after = [j for j, i in enumerate(places) if i > scene.query]
-    return [_telling(side, words) for side in (before, after) if side]
-
-
-def _telling(side: list[int], words: list[str]) -> int:
-    """The nearest word of a side that is no function word, else the nearest; `side` begins with the nearest."""
-    return next((j for j in side if words[j] not in FUNCTION_WORDS), side[0])
-
-
-NEEDS = {"too tired": ("animal", "tired"), "too wide": ("street", "wide")}
-
-
-def rows(board: Board, scene: WalkState) -> list[Block]:
-    """One row as one head, many rows as many."""
-    return [rows_block(board, scene, one_head(scene), high=14)]
-
-
-def asking(board: Board, scene: WalkState) -> list[Block]:
-    """A query against every key, as far as the sum."""
-    return [_follow(board, scene, upto="raw")]
-
-
-def handing(board: Board, scene: WalkState) -> list[Block]:
-    """The same to the end for the keys with most weight: score, weight, and what is let through."""
-    return [_follow(board, scene, most=LARGEST)]
-
-
-def _follow(board: Board, scene: WalkState, most: int = SHOWN_KEYS, **options: str) -> Block:
-    block = follow_block(board, scene, most) | {"tight": True, **options}
-    return tokens_of(scene, block, "tbody tr[data-token] td.word", block["shown"])
+    labels, values = [unit.label for unit in shown], scene.plain.v[scene.kv]
+    followed = next((unit.label for unit in units if scene.query in unit.pieces), "")
+    needs = NEEDS.get(" ".join(labels).lower(), ())
+    block = {
+        "type": "budget",
+        "labels": labels,
+        "needs": [labels.index(word) for word in needs] if followed == "it" else [],
+        "at": board.put(np.stack([values[list(unit.pieces)].mean(axis=0) for unit in shown])),
+        "width": values.shape[1],
+        "token": scene.token,
+        "name": f"{scene.sentence}-{scene.query}",
+        "note": f"Match: cosine similarity of the mix with the word's own value in head {head_name(scene.head)}.",
+    }
+    left = f"{n_left_out} more {'is' if n_left_out == 1 else 'are'} left out"
+    note = paragraph(f"The {MAX_WORDS} words nearest to {{token}}; {left}.", "quiet", token=scene.token)
+    return [block, note] if n_left_out else [block]
 
 
 def by_hand(board: Board, scene: WalkState) -> list[Block]:
-    """The first head of the worked example."""
+    """Draw the first head of the worked example."""
     del scene
-    made = example()
-    run = run_layer(made.x, made.weights)
+    worked = example()
+    run = run_layer(worked.x, worked.weights)
     labels = {"rows": TOKENS, "cols": TOKENS}
     return [
         row(
@@ -131,29 +92,24 @@ def by_hand(board: Board, scene: WalkState) -> list[Block]:
 
 
 def mix(board: Board, scene: WalkState) -> list[Block]:
-    """Before and after W_o."""
-    now, sizes = scene.plain, scene.sizes
-    d_v = sizes.d_v
-    high = max(2.0, min(9.0, 100 / now.n))
-    wide = min(2.4, 620 / sizes.d_model)
+    """Draw the heads' outputs before and after W_o."""
+    run, d_v = scene.plain, scene.sizes.d_v
+    size = {"high": max(2.0, min(9.0, 100 / run.n)), "wide": min(2.4, 620 / scene.sizes.d_model)}
+    look: dict[str, Any] = {"rows": scene.labels, "follow": True, **size}
+    marked = [scene.h * d_v, (scene.h + 1) * d_v]
+    note = "side by side; the frame is this head"
     return [
-        board.matrix(
-            "Z", now.concatenated, id="Z", rows=scene.labels, follow=True, high=high, wide=wide,
-            note="side by side; the frame is this head", slice=[scene.h * d_v, (scene.h + 1) * d_v],
-        ),
-        board.matrix(
-            "output", now.output, id="output", rows=scene.labels, follow=True, high=high, wide=wide,
-            note="= Z W_o: every number mixes all heads",
-        ),
-    ]  # fmt: skip
+        board.matrix("Z", run.concatenated, id="Z", note=note, slice=marked, **look),
+        board.matrix("output", run.output, id="output", note="= Z W_o: every number mixes all heads", **look),
+    ]
 
 
 def stream(board: Board, scene: WalkState) -> list[Block]:
-    """Why W_o returns to d_model: the followed token's input, what attention adds to it, and their sum."""
-    now, i = scene.plain, scene.query
-    if now.stream is None:
+    """Draw why W_o returns to d_model: the followed token's input, what attention adds to it, and their sum."""
+    run, i = scene.plain, scene.query
+    if run.stream is None:
         return []
-    added = np.stack([now.stream[i], now.output[i], now.stream[i] + now.output[i]])
+    added = np.stack([run.stream[i], run.output[i], run.stream[i] + run.output[i]])
     return [
         board.matrix(
             "residual stream", added, id="stream", rows=["input", "+ output", "= sum"], high=16,
@@ -162,104 +118,110 @@ def stream(board: Board, scene: WalkState) -> list[Block]:
     ]  # fmt: skip
 
 
-def parts(scene: WalkState) -> None:
-    """Draw what every head adds."""
-    head_table(scene, "lesson-parts", state.choose_head)
-
-
-def costs(scene: WalkState) -> None:
-    """Draw parameters and operations of one head and of many."""
-    cost_table(scene.plain.n, scene.sizes)
-
-
 def sharing(board: Board, scene: WalkState) -> list[Block]:
-    """Who uses whose keys and values."""
+    """Draw who uses whose keys and values."""
     del board
-    h = scene.sizes.n_heads
-    shown = []
+    h, columns = scene.sizes.n_heads, []
     for name, keys in (("Multi-head", h), ("Grouped-query", middle_groups(h)), ("Multi-query", 1)):
         owner = tuple(i * keys // h for i in range(h))
-        drawn = heads_of(scene, groups_block(owner, keys, scene.h), "circle")
-        shown.append(column(paragraph(f"**{name}**: {keys} of {h}"), drawn, size="third"))
-    return [row(*shown, size="narrow")]
-
-
-CONTEXT = 2048
+        picture = heads_of(scene, groups_block(owner, keys, scene.h), DOTS)
+        columns.append(column(paragraph(f"**{name}**: {keys} of {h}"), picture, size="third"))
+    return [row(*columns, size="narrow")]
 
 
 def caches(scene: WalkState) -> None:
-    """Draw what models that write keep for each reader, with and without shared keys."""
+    """Draw the KV cache of every decoder that reads so many tokens, with and without shared keys."""
     del scene
-    mebibytes = st.column_config.NumberColumn(format="localized")
-    st.dataframe(
-        cache_sizes(),
-        hide_index=True,
-        column_config={"KV cache (MiB)": mebibytes, "nothing shared (MiB)": mebibytes},
-        height="content",
-        row_height=28,
-        key="caches",
-        alt=f"KV caches of models that write, for {CONTEXT:,} tokens in 16 bits",
-    )
-    say(f"KV cache of {CONTEXT:,} tokens in 16 bits.", "label")
-
-
-def cache_sizes() -> pd.DataFrame:
-    """Return heads, key and value heads, and MiB of the cache of every decoder that reads so many tokens."""
-    lines = []
-    for one in CONFIGURATIONS:
-        if one.is_causal and one.reads(CONTEXT) == CONTEXT:
-            kept, unshared = (
-                kv_cache_bytes(CONTEXT, one.d_k, heads, one.n_layers) / 1024**2
-                for heads in (one.kv_heads, one.n_heads)
-            )
-            lines.append((one.name, one.n_heads, one.kv_heads, one.d_k, kept, unshared))
+    rows = []
+    for config in CONFIGURATIONS:
+        if config.is_causal and config.reads(CONTEXT) == CONTEXT:
+            sizes = [
+                kv_cache_bytes(CONTEXT, config.d_k, heads, config.n_layers) / 1024**2
+                for heads in (config.kv_heads, config.n_heads)
+            ]
+            rows.append((config.name, config.n_heads, config.kv_heads, config.d_k, *sizes))
     names = ["model", "heads", "KV heads", "d_k", "KV cache (MiB)", "nothing shared (MiB)"]
-    return pd.DataFrame(lines, columns=names)
+    mebibytes = dict.fromkeys(names[-2:], st.column_config.NumberColumn(format="localized"))
+    text = f"KV cache of {CONTEXT:,} tokens in 16 bits."
+    _table(pd.DataFrame(rows, columns=names), "caches", text, mebibytes)
+    say(text, "label")
+
+
+def _table(frame: pd.DataFrame, key: str, alt: str, columns: Mapping[str, Any]) -> None:
+    st.dataframe(
+        frame, hide_index=True, column_config=columns, height="content", row_height=28, key=key, alt=alt
+    )
 
 
 def norms(scene: WalkState) -> None:
-    """Draw where a token looks, and what arrives there, as bars."""
-    frame = arrivals(scene)
-    shown = frame.loc[frame[["looks at", "arrives"]].sum(axis=1).nlargest(SHOWN_BARS).index.sort_values()]
-    which = f", {len(shown)} of {len(frame)} tokens" if len(shown) < len(frame) else ""
+    """Draw where a token looks, and the share of what arrives: weight times the length of V W_o."""
+    run, n = scene.plain, len(scene.there)
+    arrived = scene.weights * np.linalg.norm(run.v[scene.kv, :n] @ scene.sizes.W_o[scene.h], axis=-1)
+    values = {"looks at": scene.weights, "arrives": arrived / (arrived.sum() or 1.0)}
+    frame = pd.DataFrame({"token": list(map(visible, scene.there)), **values})
+    shown = frame.loc[frame[[*values]].sum(axis=1).nlargest(SHOWN_BARS).index.sort_values()]
+    which = f", {len(shown)} of {n} tokens" if len(shown) < n else ""
     title = f"From {visible(scene.token)}, head {head_name(scene.head)}{which}"
-    figure = bars(
-        shown, "token", ["looks at", "arrives"], title=title,
-        x_title="share", percent=True, dark=is_dark(),
-    )  # fmt: skip
+    figure = bars(shown, "token", [*values], title=title, x_title="share", percent=True, dark=is_dark())
     figure.update_layout(height=32 * len(shown) + 100)
     chart(figure, shown, key="norms")
 
 
-def arrivals(scene: WalkState) -> pd.DataFrame:
-    """Return the followed token's weights, and the share of what arrives: weight times the length of V W_o."""
-    now, h = scene.plain, scene.h
-    n = len(scene.there)
-    weights = now.weights[h, scene.query, :n]
-    arrived = weights * np.linalg.norm(now.v[scene.kv, :n] @ scene.sizes.W_o[h], axis=-1)
-    share = arrived / (arrived.sum() or 1.0)
-    return pd.DataFrame({"token": list(map(visible, scene.there)), "looks at": weights, "arrives": share})
+def rank(scene: WalkState) -> None:
+    """Say and draw the ranks of one head and of all of them unsplit."""
+    sizes, (narrow, wide) = scene.sizes, forms(scene)
+    key, model = ("forms alike", scene.head[0]), loading.model(scene.request)
+    alike = cache.of_model(model, key, lambda: forms_alike(sizes.W_q, sizes.W_k))
+    split = (
+        f"Two of the **{sizes.n_heads}** heads compare alike by **{alike:.2f}** on average (cosine without sign)."
+        if sizes.n_heads > 1
+        else "This layer has a single head: there is nothing to split."
+    )
+    board = Board()
+    board.add(
+        paragraph(
+            f"Head {head_name(scene.head)}: rank **{narrow.rank}** of {sizes.d_model}. All heads unsplit: rank "
+            f"**{wide.rank}**. {split}"
+        )
+    )
+    board.show("lesson-rank")
+    spectrum(scene, 230)
 
 
-SHOWN_BARS = 6
+def forms_alike(W_q: np.ndarray, W_k: np.ndarray) -> float:
+    """Return the mean cosine, without sign, between the forms W_q W_kᵀ of any two heads (Frobenius); 0 for one head.
 
-VIEWS: dict[str, Callable[[Board, WalkState], list[Block]]] = {
-    "budget": budget,
-    "rows": rows,
-    "asking": asking,
-    "follow": handing,
-    "example": by_hand,
-    "mix": mix,
-    "stream": stream,
-    "sharing": sharing,
-}
-# Tables and charts, under the board of a view where it has one.
-TABLES: dict[str, Callable[[WalkState], None]] = {
-    "parts": parts,
-    "rank": rank,
-    "costs": costs,
-    "sharing": caches,
-    "norms": norms,
-    "circuit": circuit,
-    "summary": summary,
-}
+    W_q (heads, d_model, d_k), W_k (key heads, d_model, d_k). Never makes a form: <A Bᵀ, C Dᵀ> = tr((Aᵀ C)(Dᵀ B)).
+    """
+    keys = np.repeat(W_k, len(W_q) // len(W_k), axis=0).astype(np.float64)
+    queries = W_q.astype(np.float64)
+    across_q = np.einsum("adi,bdj->abij", queries, queries)
+    across_k = np.einsum("adi,bdj->abij", keys, keys)
+    inner = np.einsum("abij,abij->ab", across_q, across_k)
+    size = np.sqrt(np.diagonal(inner))
+    cosines = np.abs(inner / np.outer(size, size))
+    pairs = cosines[np.triu_indices(len(cosines), 1)]
+    return float(pairs.mean()) if pairs.size else 0.0
+
+
+def summary(scene: WalkState) -> None:
+    """Draw the whole formula, and each sign of it with its size here."""
+    sizes, n = scene.sizes, scene.plain.n
+    board = Board()
+    board.add(
+        paragraph("headᵢ = softmax(Qᵢ Kᵢᵀ / √d_k) Vᵢ", "formula"),
+        paragraph("MultiHead(X) = Concat(head₁, …, headₕ) W_o", "formula"),
+        paragraph("Qᵢ, Kᵢ and Vᵢ are the columns of X W_q, X W_k and X W_v that belong to head i.", "quiet"),
+    )
+    board.show("lesson-summary")
+    all_heads, key_heads = (
+        f"{sizes.d_model} × {heads * sizes.d_k}" for heads in (sizes.n_heads, sizes.n_kv_heads)
+    )
+    shared = f"; W_k, W_v {key_heads}" if key_heads != all_heads else ""
+    here = [
+        n, sizes.d_model, sizes.n_heads, sizes.d_k, f"{n} × {sizes.d_k}", f"{n} × {n}", f"{n} × {sizes.d_v}",
+        f"{all_heads} for all heads{shared}",
+    ]  # fmt: skip
+    rows = [(*entry, str(size)) for entry, size in zip(NOTATION, here, strict=True)]
+    columns = {"here": st.column_config.TextColumn(width=210)}
+    _table(pd.DataFrame(rows, columns=["sign", "what it is", "here"]), "notation", "Notation", columns)

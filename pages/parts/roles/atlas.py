@@ -23,7 +23,7 @@ from mha_core.heads.atlas.table import Atlas, HeadEntry, Passage
 from mha_core.models.families.bert import SPECIALS
 from mha_core.models.model_list import EMBEDDED
 from mha_core.record import export
-from pages.parts.frame import head_facts, state
+from pages.parts.frame import head_facts, url_params
 from pages.parts.frame.links import link_to, model_in_link, with_params
 from pages.parts.frame.option_row import say_unknown
 from pages.parts.frame.page_text import heading, markup, say, together, visible
@@ -56,7 +56,7 @@ def atlas(request: Request) -> None:
         return
     found = there.atlas
     chosen = _chosen(found, request)
-    feature = state.own("feature", "")
+    feature = url_params.page_param("feature", "")
     say_unknown("feature", tuple(NAMES), "all")
     _summary(there)
     markup(_features(found, feature))
@@ -80,7 +80,7 @@ def atlas(request: Request) -> None:
 
 def _chosen(found: Atlas, request: Request) -> HeadEntry:
     """The head of the address, or the one with the most telling description."""
-    asked = state.own("head", "")
+    asked = url_params.page_param("head", "")
     by_head = {entry.head: entry for entry in found.heads}
     entry = by_head.get(parse_head(asked) or (-1, -1))
     if entry is not None:
@@ -107,7 +107,7 @@ def _summary(there: Shipped) -> None:
 
 def _here(**changes: str) -> str:
     """This address with changes, whichever page this is a part of."""
-    return html.escape(with_params("", {**state.params(), **changes}) or "?")
+    return html.escape(with_params("", {**url_params.params(), **changes}) or "?")
 
 
 def _features(found: Atlas, chosen: str) -> str:
@@ -255,5 +255,5 @@ def _about(there: Shipped, request: Request) -> dict[str, str]:
         "model": request.model,
         "digest": there.digest,
         "corpus": "the project's own passages",
-        "link": with_params(st.context.url or "", state.params()),
+        "link": with_params(st.context.url or "", url_params.params()),
     }

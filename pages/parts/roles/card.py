@@ -18,7 +18,7 @@ from mha_core.heads.questions.base import KIND_OF
 from mha_core.heads.roles import description_of, roles_held
 from mha_core.heads.table import RoleTable
 from mha_core.heads.verdict_text import head_text, question_text
-from pages.parts.frame import state
+from pages.parts.frame import url_params
 from pages.parts.frame.charts import chart, is_dark
 from pages.parts.frame.links import link_to, with_params
 from pages.parts.frame.page_text import markup
@@ -66,7 +66,7 @@ def about_file(shown: Choice, head: Head | None = None) -> dict[str, str]:
         "corpus": corpora,
         "asked": answer.question.title if head or shown.question else shown.kind.word,
         **({"of_head": head_name(head)} if head else {}),
-        "link": with_params(st.context.url or "", state.params()),
+        "link": with_params(st.context.url or "", url_params.params()),
     }
 
 

@@ -13,6 +13,7 @@ from mha_core.heads.questions.base import BY_WRITING, KIND_OF, KINDS, RoleKind
 from mha_core.heads.roles import PART_OF, description_of, heads_with, role_by, role_of
 from mha_core.heads.table import RoleTable
 from mha_core.heads.verdict import WORDS
+from mha_core.heads.verdict_text import capital, comparison, score_text
 from pages.parts.frame.page_text import quoted
 from pages.parts.frame.selection import parse_head
 
@@ -81,22 +82,19 @@ def finding(shown: Choice) -> str:
     """Say which head has the role, or that none has and which comes closest, with the numbers."""
     answer, head = best(shown.table, shown.answers)
     role, name, word = role_by(shown.table, answer, head), head_name(head), str(answer.word[head])
-    numbers = f"{role.score:.0%} of {role.n:,}, the best baseline {role.baseline_score:.0%}."
-    if answer.kind in ("sink", "diffuse"):
-        numbers = role.evidence
+    numbers = f"{comparison(answer, head)}." if word == "tracks" else f"{score_text(answer, head)}."
     if word == "role":
         return f"Head {name} {role.does}: {numbers}"
-    if word == "weak":
+    if word in ("slight", "weak"):
         return f"No head has this role; {name} comes closest."
     beaten = any((one.score > one.baselines[0].score).any() for one in shown.answers)
     none = f"No head {'clearly ' if beaten else ''}beats every baseline"
     if beaten and answer.kind in BY_WRITING:
         none = "No head that beats every baseline gives half of its attention to names"
     if len(shown.answers) == 1:
-        return f"{none} for “{answer.question.title}”. {name} comes closest: {numbers}"
-    return (
-        f"{none} in {len(shown.answers)} questions. {name} comes closest, {answer.question.title}: {numbers}"
-    )
+        return f"{none} for “{answer.question.title}”. {name} comes closest. {capital(numbers)}"
+    many = f"{none} in {len(shown.answers)} questions. {name} comes closest, {answer.question.title}."
+    return f"{many} {capital(numbers)}"
 
 
 def _first_kind(table: RoleTable, head: Head | None) -> str:

@@ -15,7 +15,7 @@ from mha_core.display_names import Head, head_name
 from mha_core.draw.figures import charts
 from mha_core.heads.conclude import QuestionResult
 from mha_core.heads.questions.base import KIND_OF
-from pages.parts.frame import state
+from pages.parts.frame import url_params
 from pages.parts.frame.charts import chart, is_dark, selected_heads
 from pages.parts.frame.links import with_params
 from pages.parts.frame.page_text import say
@@ -26,7 +26,8 @@ MAP, ROWS = "role-map", "role-rows"
 # Verdict: the mark in a cell, and its words. What is not here has no mark.
 MARKS = {
     "role": ("●", "passes the test"),
-    "weak": ("◐", "beats every baseline, but by too little"),
+    "slight": ("◐", "beats every baseline, but seldom differs"),
+    "weak": ("◔", "beats every baseline, but too rarely right"),
     "tracks": ("○", "looks like it, but is weaker than a baseline"),
     "rule": ("○", "looks like it, but is weaker than a baseline"),
     "unclear": ("?", "cannot tell"),
@@ -144,4 +145,4 @@ def _listed(key: str, role: str) -> None:
 
 
 def _choose(name: str, role: str) -> None:
-    state.change({"head": name, **({"role": role} if role else {})})
+    url_params.change({"head": name, **({"role": role} if role else {})})

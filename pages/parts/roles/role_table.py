@@ -8,7 +8,7 @@ import streamlit as st
 from mha_core.display_names import Head, count_noun, head_name
 from mha_core.heads.table import Corpus, RoleTable
 from mha_core.record import export
-from pages.parts.frame import state
+from pages.parts.frame import url_params
 from pages.parts.frame.links import link_to, with_params
 from pages.parts.frame.page_text import heading, say
 from pages.parts.roles.choice import Choice
@@ -30,7 +30,8 @@ COLUMNS = (
 )
 
 VERDICTS = (
-    "role: beats every baseline. weak: by too little for the role. tracks: right where a stronger baseline is wrong. "
+    "role: repairs a third of the best baseline's errors. slight: better, but seldom differs. weak: too rarely right. "
+    "tracks: right where a stronger baseline is wrong. "
     "rule: follows a baseline. unclear: cannot tell."
 )
 
@@ -117,7 +118,7 @@ def _head_column(label: str) -> Any:
 def _files(table: RoleTable) -> None:
     """CSV and JSON of all rows, made when they are asked for."""
     name = f"headscope-roles-{table.model.rsplit('/', 1)[-1]}{'' if table.trained else '-untrained'}"
-    address = with_params(st.context.url or "", state.params())
+    address = with_params(st.context.url or "", url_params.params())
     files = {
         "csv": lambda: export.csv_of(_described(table, address)),
         "json": lambda: export.json_of(_described(table, address)),

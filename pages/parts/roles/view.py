@@ -4,15 +4,17 @@ import streamlit as st
 
 from mha_core import InputError
 from mha_core.display_names import Head, count_noun, head_name
-from mha_core.heads.questions.base import BY_WRITING
 from mha_core.heads.questions.copying import names_of
+from mha_core.heads.questions.retrieval import needle_pairs
+from mha_core.heads.questions.successor import series_of
 from mha_core.heads.roles import PART_OF
 from mha_core.heads.table import RoleTable
 from mha_core.models.model_list import CLASSROOM_FOLDERS
-from pages.parts.frame import head_facts, loading, presets, state
+from pages.parts.frame import head_facts, loading, presets, url_params
 from pages.parts.frame.charts import selected_heads
 from pages.parts.frame.page_text import markup, say
 from pages.parts.frame.request import Request
+from pages.parts.frame.selection import opening_head
 from pages.parts.frame.shell import CSS, or_show_error
 from pages.parts.roles.atlas import example_line
 from pages.parts.roles.card import about_file, draw_card
@@ -23,6 +25,12 @@ from pages.parts.roles.role_table import draw_table
 QUESTION = "role-question"
 EXAMPLES = 2
 SMALL = 30_000_000  # parameters; MiniLM has 23 million
+# Of decoders alone: the kind of role, what it is called, and what a model has to know for it.
+OF_DECODERS = {
+    "mover": ("name copiers", names_of),
+    "retrieval": ("retrieval heads", needle_pairs),
+    "successor": ("successor heads", series_of),
+}
 ASKED = {"head", "role", "question"}
 TOY = (
     "The toy model knows some 700 words, and most of these sentences use others. Its own 400 pairs are on the page "
@@ -36,14 +44,14 @@ def roles(request: Request) -> None:
     table = or_show_error(_table, request)
     if table is None:
         return
-    query = state.params()
+    query = url_params.params()
     shown, refused = choice(table, query if query.keys() & ASKED else {**query, **opening(request)})
     for sentence in refused:
         say(sentence, "notice")
     if request.model in CLASSROOM_FOLDERS:
         say(TOY, "notice")
     if reason := unasked(request, table):
-        say(f"No name movers are looked for. {reason}", "notice")
+        say(reason, "notice")
     markup(kinds(shown, query))
     _questions(shown)
     say(finding(shown), "role-finding")
@@ -62,30 +70,32 @@ def roles(request: Request) -> None:
             about=about_file(shown),
         )
     with right, st.container(key="role-card"):
-        draw_card(shown, query, state.carried())
+        draw_card(shown, query, url_params.carried())
         if examples := atlas_examples(request, shown.head):
             markup(examples)
-    draw_table(shown, selected_heads(MAP), state.carried())
+    draw_table(shown, selected_heads(MAP), url_params.carried())
 
 
 def opening(request: Request) -> dict[str, str]:
     """Return the head that Explore opens this sentence with, where the model is known to have one."""
     if request.model not in presets.OPENING or not request.trained:
         return {}
-    return {"head": head_name(presets.opening_head(request.text, request.pair or "", request.model))}
+    return {"head": head_name(opening_head(request.text, request.pair, request.model))}
 
 
 def unasked(request: Request, table: RoleTable) -> str:
-    """Say why a decoder's heads are not asked about names; empty where they are, and of an encoder."""
-    if set(BY_WRITING) <= counts(table).keys():
+    """Say why a decoder's heads are not asked some questions; empty where they are, and of an encoder."""
+    missing = [OF_DECODERS[kind] for kind in OF_DECODERS if kind not in counts(table)]
+    model = loading.model(request) if missing else None
+    text = list[str]()
+    if model is None or not model.info.is_causal:
         return ""
-    used = loading.model(request)
-    try:
-        if used.info.is_causal:
-            names_of(used)
-    except InputError as flaw:
-        return str(flaw)
-    return ""
+    for heads, check in missing:
+        try:
+            check(model)
+        except InputError as flaw:
+            text.append(f"No {heads} are looked for. {flaw}")
+    return " ".join(text)
 
 
 def atlas_examples(request: Request, head: Head) -> str:
@@ -131,7 +141,7 @@ def _questions(shown: Choice) -> None:
         key=QUESTION,
         label_visibility="collapsed",
         width=360,
-        on_change=lambda: state.change(
+        on_change=lambda: url_params.change(
             {"role": shown.kind.key, "question": st.session_state[QUESTION], "head": None}
         ),
     )

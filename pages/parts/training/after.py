@@ -1,4 +1,4 @@
-"""After a training: ablate heads, find the same ones in a real model, and export.
+"""After a training: ablate heads, and export.
 
 In: the choice and its reports. Out: the lower half of the page.
 """
@@ -10,22 +10,19 @@ import streamlit as st
 
 from mha_core.display_names import Head, head_name, percent
 from mha_core.heads.questions.base import KIND_OF
-from mha_core.models.model_list import DECODER
 from mha_core.training.report import ablation_report
-from pages.parts.frame import state
-from pages.parts.frame.links import link_to
-from pages.parts.frame.page_text import heading, markup, say
-from pages.parts.frame.progress import reader
+from pages.parts.frame import url_params
+from pages.parts.frame.page_text import heading, say
+from pages.parts.frame.progress import tab_id
 from pages.parts.frame.selection import parse_head
 from pages.parts.serve.jobs import MODEL
 from pages.parts.serve.store import STORE
 from pages.parts.training import boards, export
-from pages.parts.training.live import TRAININGS, course_of, name_of
-from pages.parts.training.parts import Choice, Report, free_said, lost_most, points
+from pages.parts.training.parts import Choice, Report, free_text, lost_most, points
+from pages.parts.training.training_jobs import TRAININGS, TrainingProgress, name_of, progress_of
 
 PERCENT = st.column_config.NumberColumn(format="percent")
 SEEN = 0.0005  # of a share: less is 0.0 %
-AGAIN = "tower lemon river candle horse silver garden winter "  # said twice: the same kind of text
 
 
 def take_away(choice: Choice, reports: Sequence[Report]) -> None:
@@ -34,20 +31,20 @@ def take_away(choice: Choice, reports: Sequence[Report]) -> None:
     name, report, setup = choice.names()[1], reports[1], choice.setups[1]
     heads = [head["head"] for head in report["heads"]]
     per_task = " per task" if choice.task == "jobs" else ""
-    asked = [head for head in state.params().get("without", "").split(",") if head in heads]
     key = f"training-away-{choice.task}-{setup.layers}-{setup.heads}"
-    st.session_state[key] = asked  # also after Back
+    names = url_params.params().get("without", "").split(",")
+    st.session_state[key] = [name for name in names if name in heads]  # also after Back
     picked = st.pills(
         f"Ablate heads of the model with {name}",
         heads,
         selection_mode="multi",
         key=key,
-        on_change=lambda: state.change({"without": ",".join(st.session_state[key]) or None}),
+        on_change=lambda: url_params.change({"without": ",".join(st.session_state[key]) or None}),
     )
-    gone = [found for found in map(parse_head, picked or ()) if found]
+    gone = [head for head in map(parse_head, picked or ()) if head]
     if gone:
         _gone(choice, report, gone)
-    boards.show_text("training-away-board", free_said(report))
+    boards.show_text("training-away-board", free_text(report))
     table = boards.scores(choice, report)
     st.dataframe(
         table,
@@ -106,42 +103,36 @@ def without(report: Report, left: Report, gone: Sequence[Head]) -> pd.DataFrame:
     return table.assign(points=100 * (table["without"] - table["all heads"]))
 
 
-def _left(choice: Choice, gone: Sequence[Head]) -> Report:
-    """The right model without these heads; made once for all readers."""
-    parameters = course_of(TRAININGS.begun("small", choice.settings, reader())).now["runs"][1]["parameters"]
+def _progress(choice: Choice) -> TrainingProgress:
+    return progress_of(TRAININGS.begun("small", choice.settings, tab_id()))
 
-    def make() -> Report:
+
+def _left(choice: Choice, gone: Sequence[Head]) -> Report:
+    """Return the report of model B without these heads, computed once for all users."""
+    parameters = _progress(choice).state["runs"][1]["parameters"]
+
+    def compute() -> Report:
         with MODEL:
             return ablation_report(choice.setups[1], parameters, gone)
 
-    return STORE.get(("taken away", name_of("small", choice.settings), tuple(gone)), make)
-
-
-def in_a_real_model() -> None:
-    heading("Induction in SmolLM2")
-    text = (AGAIN * 2).strip()
-    links = " and ".join(
-        f'<a href="{link_to("Explore", {"text": text, "model": DECODER, "head": head})}" target="_self">{head}</a>'
-        for head in ("19-7", "18-4")
-    )
-    markup(f"<p>SmolLM2 has induction heads too: see {links} on repeated words.</p>")
+    return STORE.get(("ablated", name_of("small", choice.settings), tuple(gone)), compute)
 
 
 def downloads(choice: Choice, reports: Sequence[Report]) -> None:
+    """Draw the files, the link and the Python of a training."""
     box = st.expander("Export", key="training-take", on_change="rerun")
     if not box.open:
         return
-    course = course_of(TRAININGS.begun("small", choice.settings, reader()))
     stem = f"headscope-{choice.task}-seed-{choice.setups[0].seed}"
     with box:
         with st.container(horizontal=True, key="training-files"):
             for label, text, ending, mime in (
-                ("Curves (CSV)", export.as_csv(choice, course.rows), "csv", "text/csv"),
+                ("Curves (CSV)", export.as_csv(choice, _progress(choice).rows), "csv", "text/csv"),
                 ("Everything (JSON)", export.as_json(reports), "json", "application/json"),
             ):
                 st.download_button(label, text, f"{stem}.{ending}", mime, on_click="ignore")
         say("Link")
-        said = {key: state.params().get(key, "") for key in ("guess", "expect", "without")}
-        st.code(export.link_of(st.context.url or "", choice, said), language=None, wrap_lines=True)
+        guesses = {key: url_params.params().get(key, "") for key in ("guess", "expect", "without")}
+        st.code(export.link_of(st.context.url or "", choice, guesses), language=None, wrap_lines=True)
         say("Python")
         st.code(export.python_of(choice), language="python", wrap_lines=True)

@@ -15,8 +15,8 @@ from mha_core.display_names import head_name
 from mha_core.training.tasks import JOBS, TEXT
 from pages.parts.picture.course import course
 from pages.parts.picture.tiles import Block, Board, column, paragraph
-from pages.parts.training.live import Course
 from pages.parts.training.parts import Choice, Report, curve_of
+from pages.parts.training.training_jobs import TrainingProgress
 
 SIDE = {1: 128, 2: 112, 4: 104, 8: 54}
 
@@ -36,14 +36,14 @@ def head_sheets(board: Board, weights: FloatArray, labels: Sequence[str], line: 
     )
 
 
-def live(choice: Choice, training: Course) -> None:
+def live(choice: Choice, progress: TrainingProgress) -> None:
     """Draw everything that changes during training."""
     names = choice.names()
-    rows = {name: curve_of(training.rows, run) for run, name in enumerate(names)}
+    rows = {name: curve_of(progress.rows, run) for run, name in enumerate(names)}
     for run, place in enumerate(st.columns(2, gap="large")):
         with place:
             board = Board()
-            board.add(pictures(board, choice, run, training.now["runs"][run]))
+            board.add(pictures(board, choice, run, progress.state["runs"][run]))
             board.show(f"training-live-{run}")
             if choice.task == "jobs":
                 lines = {job: [(r["step"], r["jobs"][job]) for r in rows[names[run]]] for job in JOBS}

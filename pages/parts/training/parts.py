@@ -45,12 +45,12 @@ class Choice:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """As the trainer takes it."""
+        """Settings for the trainer."""
         return {"runs": [asdict(setup) for setup in self.setups]}
 
     @property
     def params(self) -> dict[str, str]:
-        """As a link has it."""
+        """URL parameters."""
         left, right = self.setups
         if self.task == "jobs":
             sizes = {"left": left.heads, "right": right.heads, "limit": left.steps}
@@ -69,18 +69,19 @@ class Choice:
 
 
 def jobs_choice(left: int, right: int, seed: int, limit: int) -> Choice:
-    """Return two models of one layer, with so many heads left and right."""
-    return _choice("jobs", (1, left), (1, right), seed, limit)
+    """Return two models of one layer, with so many heads left and right. Raises InputError for impossible sizes."""
+    return Choice(
+        "jobs", (TrainingSetup("jobs", 1, left, seed, limit), TrainingSetup("jobs", 1, right, seed, limit))
+    )
 
 
 def induction_choice(shallow: int, deep: int, heads: int, seed: int, limit: int) -> Choice:
-    """Return two models of so many layers left and right, with the same number of heads each."""
-    return _choice("induction", (shallow, heads), (deep, heads), seed, limit)
+    """Return two models of so many layers left and right, with the same number of heads each.
 
-
-def _choice(task: str, left: tuple[int, int], right: tuple[int, int], seed: int, limit: int) -> Choice:
-    """Return the choice of two models by their layers and heads. Raises InputError for sizes that cannot be."""
-    return Choice(task, (TrainingSetup(task, *left, seed, limit), TrainingSetup(task, *right, seed, limit)))
+    Raises InputError for impossible sizes.
+    """
+    left, right = (TrainingSetup("induction", layers, heads, seed, limit) for layers in (shallow, deep))
+    return Choice("induction", (left, right))
 
 
 def curve_of(rows: Sequence[Mapping[str, Any]], run: int) -> list[Mapping[str, Any]]:
@@ -88,7 +89,7 @@ def curve_of(rows: Sequence[Mapping[str, Any]], run: int) -> list[Mapping[str, A
     return [row for row in rows if row["run"] == run]
 
 
-def jobs_said(name: str, report: Report) -> str:
+def jobs_text(name: str, report: Report) -> str:
     """Say where one model ended in the three jobs."""
     last = report["curve"][-1]
     shares = ", ".join(f"{percent(last['jobs'][job])} ({job})" for job in JOBS)
@@ -98,7 +99,7 @@ def jobs_said(name: str, report: Report) -> str:
     )
 
 
-def jobs_guess_said(guess: str | None, name: str, report: Report) -> str:
+def jobs_guess_text(guess: str | None, name: str, report: Report) -> str:
     """Say whether the guess about the left model was right; "" without a guess."""
     if guess not in GUESSES:
         return ""
@@ -147,7 +148,7 @@ def induction_why(choice: Choice, reports: Sequence[Report]) -> str:
     )
 
 
-def induction_said(name: str, report: Report) -> str:
+def induction_text(name: str, report: Report) -> str:
     """Say where one model ended, and at which step it passed 50 %."""
     last = report["curve"][-1]
     passed = next((row["step"] for row in report["curve"] if row["accuracy"] >= CLIFF), None)
@@ -166,7 +167,7 @@ def expected_words(names: Sequence[str]) -> dict[str, str]:
     return {"first": f"only {names[0]}", "second": f"only {names[1]}", "both": "both", "neither": "neither"}
 
 
-def induction_guess_said(guess: str | None, names: Sequence[str], reports: Sequence[Report]) -> str:
+def induction_guess_text(guess: str | None, names: Sequence[str], reports: Sequence[Report]) -> str:
     """Say whether the guess about who learns it was right; "" without a guess."""
     if guess not in EXPECTED:
         return ""
@@ -176,7 +177,7 @@ def induction_guess_said(guess: str | None, names: Sequence[str], reports: Seque
     return f"You guessed that “{words[guess]}” would reach {percent(LEARNT)}. {answer}: {words[result]}."
 
 
-def roles_said(name: str, report: Report) -> str:
+def roles_text(name: str, report: Report) -> str:
     """Name the heads with a role, by the thresholds for real models."""
     mass = {KIND_OF[kind].name: kind for kind in NAMED_BY}
     named = [
@@ -189,7 +190,7 @@ def roles_said(name: str, report: Report) -> str:
     return f"**{name}**: {'; '.join(named)}."
 
 
-def free_said(report: Report) -> str:
+def free_text(report: Report) -> str:
     """Say which heads can be ablated, one at a time, at a cost of at most one point."""
     lost = {line["head"]: lost_most(report, line)[1] for line in report["without"]}
     free = [head for head, cost in lost.items() if round(cost, 9) <= FREE]

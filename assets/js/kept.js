@@ -1,3 +1,0 @@
-// Under which names this browser keeps what a reader did in the lesson.
-export const ANSWERS = "headscope-lesson";
-export const BUDGET = "headscope-budget"; // how 100 % were spread, by the name of the sentence

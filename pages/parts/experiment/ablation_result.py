@@ -1,0 +1,133 @@
+"""Effect of an intervention on one text, computed once for all users.
+
+In: a request and interventions. Out: a frozen `AblationResult`. No Streamlit here.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from mha_core import AttentionRecord, Model, NextToken
+from mha_core.arrays import FloatArray
+from mha_core.causal import (
+    EmbeddingCosine,
+    Intervention,
+    attention_shift,
+    measure,
+    next_words,
+    state_cosines,
+    trace_with_interventions,
+)
+from mha_core.display_names import Head
+from pages.parts.frame.request import Request
+from pages.parts.serve import cache
+from pages.parts.serve.jobs import MODEL
+
+T = TypeVar("T")
+
+N_SHOWN = 5  # likeliest tokens without the intervention, and as many with it
+N_KNOWN = 2_000  # likeliest tokens whose probability is computed
+MIN_SHIFT = 0.05  # share of its attention that a later head has to move
+
+
+class NextWord(NamedTuple):
+    """A token that may come next, and its probability without and with the intervention."""
+
+    id: int
+    text: str
+    before: float
+    after: float
+
+
+class MovedHead(NamedTuple):
+    """A later head: the mean share of attention that moved, and the query where most did."""
+
+    head: Head
+    share: float
+    query: int
+
+
+@dataclass(frozen=True)
+class AblationResult:
+    """Next words, likeliest before first; where the model predicts none `cosines` (token + 1,) of each last state with
+    itself before, and last of the whole text's embedding. `moved`: later heads whose attention shifts, most first."""
+
+    words: tuple[NextWord, ...]
+    cosines: FloatArray
+    moved: tuple[MovedHead, ...]
+
+
+def ablation_result(
+    request: Request,
+    record: AttentionRecord,
+    model: Model,
+    changes: tuple[Intervention, ...],
+    word: str | None = None,
+) -> AblationResult:
+    """Measure interventions on the text of a record; `word` is among the next words however unlikely it is."""
+
+    def cached(kind: str, changes: tuple[Intervention, ...], compute: Callable[[], T]) -> T:
+        def compute_alone() -> T:
+            with MODEL:
+                return compute()
+
+        return cache.of_run(replace(request.run, interventions=changes), model, kind, compute_alone)
+
+    def predicted(changes: tuple[Intervention, ...]) -> tuple[NextToken, ...]:
+        n_known = min(N_KNOWN, model.tokenizer.vocab_size)
+        return cached("next words", changes, lambda: next_words(record.tokens, model, changes, k=n_known))
+
+    moved: tuple[MovedHead, ...] = ()
+    if changes:
+        after = cached("changed", changes, lambda: trace_with_interventions(record.tokens, model, changes))
+        moved = moved_heads(record, after)
+    if predicts_words(record, model):
+        return AblationResult(
+            paired_words(predicted(()), predicted(changes), word), np.ones(0, np.float32), moved
+        )
+    return AblationResult((), cached("cosines", changes, lambda: cosines(record, model, changes)), moved)
+
+
+def predicts_words(record: AttentionRecord, model: Model) -> bool:
+    """Return whether the model predicts a word of this text: the next one, or a masked one."""
+    masked = any(token.id == model.tokenizer.mask_id for token in record.tokens.pieces)
+    return model.next_head is not None or (model.masked_head is not None and masked)
+
+
+def paired_words(
+    before: Sequence[NextToken], after: Sequence[NextToken], word: str | None
+) -> tuple[NextWord, ...]:
+    """Return the likeliest tokens of both sides and `word`, likeliest before first; an unknown probability is at most
+    the least known one.
+
+    A `word` that is none of the likeliest as typed is the one with a space before it, where that is known.
+    """
+    sides = [{token.id: token.probability for token in side} for side in (before, after)]
+    text_of = {token.id: token.text for token in (*after, *before)}
+    shown = dict.fromkeys(token.id for token in (*before[:N_SHOWN], *after[:N_SHOWN]))
+    if word and word not in map(text_of.get, shown) and f" {word}" in text_of.values():
+        word = f" {word}"
+    shown |= dict.fromkeys(i for i, text in text_of.items() if text == word)
+    least = [side[-1].probability for side in (before, after)]
+    words = [
+        NextWord(i, text_of[i], *(side.get(i, low) for side, low in zip(sides, least, strict=True)))
+        for i in shown
+    ]
+    return tuple(sorted(words, key=lambda each: -each.before))
+
+
+def moved_heads(before: AttentionRecord, after: AttentionRecord) -> tuple[MovedHead, ...]:
+    """Return the heads that shift at least MIN_SHIFT of their attention, most first."""
+    shares = np.asarray(attention_shift(before, after))  # (layer, head, query)
+    mean = shares.mean(-1)
+    order = np.argsort(-mean, axis=None, kind="stable")[: (mean >= MIN_SHIFT).sum()]
+    heads = [divmod(int(i), mean.shape[1]) for i in order]
+    return tuple(MovedHead(head, float(mean[head]), int(shares[head].argmax())) for head in heads)
+
+
+def cosines(record: AttentionRecord, model: Model, changes: tuple[Intervention, ...]) -> FloatArray:
+    """Return the cosines (token + 1,) of `AblationResult`."""
+    whole = measure(record.tokens, model, EmbeddingCosine(), changes)[0] if changes else 1.0
+    return np.append(state_cosines(record.tokens, model, changes)[-1], whole).astype(np.float32)

@@ -1,0 +1,117 @@
+"""Shared by the parts of Experiment: examples, roles, links, files, and the sentence cut before its last word."""
+
+import html
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+import streamlit as st
+
+from mha_core import Model
+from mha_core.display_names import Head, head_name
+from mha_core.heads.questions.base import KIND_OF
+from mha_core.heads.roles import Role
+from mha_core.models.model_list import DECODER, EMBEDDED
+from pages.parts.frame import head_facts, presets, url_params
+from pages.parts.frame.links import link_to, with_params
+from pages.parts.frame.page_text import markup, say, visible
+from pages.parts.frame.pages import page_called
+from pages.parts.frame.request import Request, title_of
+
+ABLATE, SWEEP, PATCH = page_called("Experiment").tabs
+REPEATED = "tower, lemon, river, candle, horse, silver, garden, winter, tower, lemon, river, candle,"
+EXAMPLES: Mapping[str, Mapping[str, str]] = {
+    "Mary or John": {"text": presets.MARY, "word": "Mary", "rival": "John"},
+    "is or are": {"text": presets.KEY, "word": "is", "rival": "are"},
+    "words said twice": {"text": REPEATED, "word": "horse"},
+    "MiniLM's embedding": {"text": presets.TIRED, "model": EMBEDDED},
+}
+# Name, source sentence, sentence to patch.
+PAIRS = (
+    ("tired / wide", presets.TIRED, presets.WIDE),
+    ("Mary / John", presets.MARY, presets.JOHN),
+    ("key / keys", presets.KEY, presets.KEYS),
+)
+LAST_WORD = re.compile(r"\s+(\S*\w\S*?)[.!?…]+[\"'”’)]*\s*$")
+
+
+def offered_examples(part: str) -> dict[str, Mapping[str, str]]:
+    """Return the examples of a part of the page with their parameters."""
+    offered = (
+        {name: {"text": into, "from": source} for name, source, into in PAIRS} if part == PATCH else EXAMPLES
+    )
+    model = page_called("Experiment").first["model"]()
+    return {name: {"model": model, **params} for name, params in offered.items()}
+
+
+def say_without_decoder(request: Request) -> None:
+    """Say that another model takes the place of the decoder, where this server has none."""
+    if request.model == page_called("Experiment").first["model"]() != DECODER:
+        say(
+            f"SmolLM2 is not on this server (`make decoder` fetches it). {title_of(request.model)} predicts no next "
+            "word: watch its embedding.",
+            "notice",
+        )
+
+
+def last_word(text: str) -> re.Match[str] | None:
+    """Find the last word of a finished sentence, with the space before it; None where the sentence goes on."""
+    match = LAST_WORD.search(text)
+    return match if match and match.start() else None
+
+
+def cut_for_decoder(request: Request, model: Model) -> Request:
+    """Return the request with a finished sentence cut before its last word, for a decoder to predict; links keep the
+    whole sentence."""
+    match = last_word(request.text)
+    if model.next_head is None or match is None or request.pair:
+        return request
+    is_whole = url_params.page_param("whole", "") == "1"
+    word = html.escape(visible(match[1]))
+    text, label, whole = (
+        ("The sentence is finished.", f"Cut it before “{word}”", "")
+        if is_whole
+        else (f"Cut before “{word}”, so that the model predicts it.", "Keep the whole sentence", "1")
+    )
+    address = html.escape(with_params("", {**url_params.params(), "whole": whole}) or "?")
+    markup(f'<nav class="hs-examples"><span>{text}</span> <a href="{address}">{label}</a></nav>')
+    return request if is_whole else replace(request, text=request.text[: match.start()])
+
+
+def about(request: Request, **more: str) -> dict[str, str]:
+    """Return a file's description: model, sentence, `more`, and the link back."""
+    link = {"text": request.text, "model": request.model, **url_params.params()}
+    return {
+        "model": request.model + ("" if request.trained else " (random weights)"),
+        "sentence": request.text,
+        **more,
+        "link": with_params(st.context.url or "", link),
+    }
+
+
+def explore_link(request: Request, head: Head, pin: str = "") -> str:
+    """Return the address that opens a head in Explore, with this sentence and model."""
+    weights = "" if request.trained else "untrained"
+    params = {
+        "text": request.text,
+        "pair": request.pair or "",
+        "model": request.model,
+        "weights": weights,
+        "pin": pin,
+    }
+    return link_to("Explore", {**params, "head": head_name(head)})
+
+
+def roles_of(request: Request) -> Mapping[Head, Role]:
+    """Return the roles of the heads, as far as they are known."""
+    return head_facts.roles_of(request.model, request.trained)
+
+
+def heads_by_role(roles: Mapping[Head, Role]) -> list[tuple[str, tuple[Head, ...]]]:
+    """Return the name and heads of every kind of role, most heads first."""
+    kinds = dict[str, list[Head]]()
+    for head, role in sorted(roles.items()):
+        for kind in role.kinds or (role.kind,):
+            kinds.setdefault(kind, []).append(head)
+    ordered = sorted(kinds.items(), key=lambda pair: -len(pair[1]))
+    return [(KIND_OF[key].word, tuple(heads)) for key, heads in ordered]
