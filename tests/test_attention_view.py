@@ -43,14 +43,14 @@ def tokens_of(text: str, pair: str | None = None) -> Tokens:
     return Tokens(text, pair, (), ())
 
 
-def record_from_weights(text: str, **options: object) -> tuple[Grid, dict]:
+def grid_and_payload(text: str, **options: object) -> tuple[Grid, dict]:
     grid = grid_of(text, **options)
     packed = explore_payload(grid, tokens_of(text), model_title="M", selection=Selection((0, 0)))
     return grid, packed["records"][0]
 
 
 def test_every_weight_arrives_within_the_step_of_sixteen_bits():
-    grid, record = record_from_weights("the cat sat on the mat")
+    grid, record = grid_and_payload("the cat sat on the mat")
     back = record["weights"].astype(np.float64).reshape(grid.weights.shape) / 65535
     assert record["packing"] == "full"
     assert np.abs(back - grid.weights).max() <= WITHIN
@@ -58,7 +58,7 @@ def test_every_weight_arrives_within_the_step_of_sixteen_bits():
 
 def test_the_reader_s_spelling_and_spacing_come_back_whole():
     text = "  Two  spaces,\na line;  the end "
-    _, record = record_from_weights(text)
+    _, record = grid_and_payload(text)
     whole = "".join(
         b + n for b, n, s in zip(record["before"], record["names"], record["specials"], strict=True) if not s
     )

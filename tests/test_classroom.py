@@ -9,7 +9,8 @@ import torch
 from plain_classroom import Plain
 
 from mha_core import InputError, load_model, predict_masked, trace
-from mha_core.models.toy_checkpoints import CHECKPOINT_STEPS, at_step, home
+from mha_core.models.model_list import classroom_folder
+from mha_core.models.toy_checkpoints import CHECKPOINT_STEPS, at_step
 from mha_core.record.grid import head_from_name
 from mha_core.training.toy.evaluation import MAX_WRONG, MIN_RIGHT, evaluate, masses, over_seeds
 from mha_core.training.toy.grammar import first_texts
@@ -105,7 +106,7 @@ def plain_answers(plain, pair, without=()):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["classroom"])
 def test_what_evaluate_says_is_what_plain_torch_finds(name):
-    n, plain = 24, Plain(home() / {"classroom": "seed-1", "classroom-twin": "twin"}[name])
+    n, plain = 24, Plain(classroom_folder(name))
     card = evaluate(load_model(name, device="cpu").encoder, n)
     best = head_from_name(card["head"], 2, 4)
     held = pairs(1, n)

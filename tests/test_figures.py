@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.io
 import pytest
 import streamlit as st
-from causal_runs import record_from_weights as decoder_run
+from causal_runs import causal_record as decoder_run
 
 from mha_core import InputError, grid_of, record_from_weights, trace
 from mha_core.draw.figures import charts, figure

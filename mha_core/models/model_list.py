@@ -1,7 +1,7 @@
-"""The models that come with the project, and the list of those that a reader can choose by name.
+"""Models that come with the project, and the list of those that a user can choose by name.
 
 MiniLM and SmolLM2 lie in installed packages, which are found and never imported; the classroom's lie in assets. Each
-file is compared with the digest that it must have before anything reads it.
+file is compared with its known digest before anything reads it.
 """
 
 from dataclasses import dataclass

@@ -12,7 +12,7 @@ import streamlit as st
 
 from mha_core.display_names import count_noun
 from mha_core.models.model_list import CLASSROOM, DECODER, TWIN
-from mha_core.seeds import LAST
+from mha_core.seeds import MAX_SEED
 from mha_core.training.tasks import TEXT
 from pages.parts.frame import url_params
 from pages.parts.frame.links import link_to
@@ -158,11 +158,13 @@ def _show_links(
 def seed_of(first: int) -> int:
     """Return the URL's seed, also after Back and from another part; else the first one of this part."""
     text = url_params.params().get("seed", "")
-    known = re.fullmatch(r"[0-9]{1,10}", text) and int(text) <= LAST
+    known = re.fullmatch(r"[0-9]{1,10}", text) and int(text) <= MAX_SEED
     if text and not known:
         say(f"Unknown seed {quoted(text)} in the link. Showing “{first}”.", "notice")
     st.session_state["seed"] = int(text) if known else first
-    return int(st.number_input("Seed", 0, LAST, key="seed", on_change=_keep_seed, args=(first,), width=130))
+    return int(
+        st.number_input("Seed", 0, MAX_SEED, key="seed", on_change=_keep_seed, args=(first,), width=130)
+    )
 
 
 def _keep_seed(first: int) -> None:
