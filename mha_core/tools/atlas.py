@@ -32,37 +32,38 @@ WITH_EFFECTS = 6  # top examples of each head
 
 def make(model: Model, seed: int = 0) -> Shipped:
     """Return everything that is shipped of a model."""
-    kept = collect(own_passages(), model)
+    collection = collect(own_passages(), model)
     untrained = load_model(model.name, trained=False, device=str(model.device))
     controls = {
         "untrained": control(atlas(collect(own_passages(), untrained))),
-        "shuffled": control(atlas(shuffled(kept, seed))),
+        "shuffled": control(atlas(shuffled(collection, seed))),
     }
-    found = atlas(kept)
-    return Shipped(found if model.next_head is None else with_effects(found, model), model.digest, controls)
+    result = atlas(collection)
+    return Shipped(result if model.next_head is None else with_effects(result, model), model.digest, controls)
 
 
 def collect(lines: Iterable[str], model: Model) -> Collection:
-    """Return what is kept of the lines."""
-    kept = Collection(model.n_layers, model.n_heads, model.info.visibility)
+    """Return the examples of the lines' passages."""
+    collection = Collection(model.n_layers, model.n_heads, model.info.visibility)
     for batch in read_passages(lines, model):
         for passage in batch:
-            kept.add(*passage)
-        _say(f"{model.title}{'' if model.trained else ', random weights'}: {kept.n_passages} passages")
-    return kept
+            collection.add(*passage)
+        weights = "" if model.trained else ", random weights"
+        sys.stderr.write(f"{model.title}{weights}: {collection.n_passages} passages\n")
+    return collection
 
 
-def control(found: Atlas) -> Control:
-    """Return how many of its heads have a description."""
-    return Control(found.n_described, found.n_by_content, len(found.heads))
+def control(result: Atlas) -> Control:
+    """Count the heads with a description."""
+    return Control(result.n_described, result.n_by_content, len(result.heads))
 
 
-def shuffled(kept: Collection, seed: int = 0) -> Collection:
+def shuffled(collection: Collection, seed: int = 0) -> Collection:
     """Return the same examples at the same places, every passage's tokens in a random order, special ones apart:
     descriptions by place must stay, descriptions by token must vanish."""
     rng = np.random.default_rng(seed)
-    mixed = copy(kept)
-    mixed.passages = {number: _shuffled(tokens, rng) for number, tokens in kept.passages.items()}
+    mixed = copy(collection)
+    mixed.passages = {number: _shuffled(tokens, rng) for number, tokens in collection.passages.items()}
     return mixed
 
 
@@ -74,51 +75,50 @@ def _shuffled(tokens: Tokens, rng: np.random.Generator) -> Tokens:
     return replace(tokens, pieces=tuple(pieces))
 
 
-def with_effects(found: Atlas, model: Model) -> Atlas:
+def with_effects(result: Atlas, model: Model) -> Atlas:
     """Return the atlas with what each head raises and lowers at its first top examples, each passage read once."""
-    wanted = defaultdict(list)
-    for entry in found.heads:
-        for one in entry.top[:WITH_EFFECTS]:
-            wanted[one.passage].append((*entry.head, one.query))
-    told: dict[tuple[int, int, int, int], Effect] = {}
-    for number, places in wanted.items():
-        tokens = model.tokenizer.encode(found.passages[number].text)
-        for place, effect in zip(places, effects(tokens, model, places), strict=True):
-            told[number, *place] = effect
-    entries = [
-        replace(
-            entry,
-            effects=tuple(told[one.passage, *entry.head, one.query] for one in entry.top[:WITH_EFFECTS]),
-        )
-        for entry in found.heads
-    ]
-    return replace(found, heads=tuple(entries))
+    places = defaultdict(list)
+    for entry in result.heads:
+        for example in entry.top[:WITH_EFFECTS]:
+            places[example.passage].append((*entry.head, example.query))
+    by_place: dict[tuple[int, int, int, int], Effect] = {}
+    for number, of_passage in places.items():
+        tokens = model.tokenizer.encode(result.passages[number].text)
+        for place, effect in zip(of_passage, effects(tokens, model, of_passage), strict=True):
+            by_place[number, *place] = effect
+
+    def effects_of(entry: HeadEntry) -> tuple[Effect, ...]:
+        top = entry.top[:WITH_EFFECTS]
+        return tuple(by_place[example.passage, *entry.head, example.query] for example in top)
+
+    return replace(result, heads=tuple(replace(entry, effects=effects_of(entry)) for entry in result.heads))
 
 
-def write(found: Shipped, model: str, path: Path) -> None:
+def write(shipped: Shipped, model: str, path: Path) -> None:
     """Write the file; the same numbers give the same bytes."""
-    text = json.dumps(packed(found, model), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(packed(shipped, model), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(gzip.compress(text.encode(), compresslevel=9, mtime=0))
 
 
-def packed(found: Shipped, model: str) -> dict[str, Any]:
-    """Return what the file holds: the numbers, what they belong to, and the command that makes them."""
+def packed(shipped: Shipped, model: str) -> dict[str, Any]:
+    """Return the content of the file: the numbers, what they belong to, and the command that makes them."""
+    result = shipped.atlas
     return {
         "model": model,
-        "digest": found.digest,
+        "digest": shipped.digest,
         "text": own_digest(),
         "command": f"python -m mha_core.tools.atlas {model}",
-        "n_passages": found.atlas.n_passages,
-        "n_tokens": found.atlas.n_tokens,
-        "controls": found.controls,
-        "passages": {str(number): passage for number, passage in found.atlas.passages.items()},
-        "heads": [_packed(entry) for entry in found.atlas.heads],
+        "n_passages": result.n_passages,
+        "n_tokens": result.n_tokens,
+        "controls": shipped.controls,
+        "passages": {str(number): passage for number, passage in result.passages.items()},
+        "heads": [_packed(entry) for entry in result.heads],
     }
 
 
 def _packed(entry: HeadEntry) -> dict[str, Any]:
-    findings = [(one.feature.key, one.share, one.baseline, one.n) for one in entry.description.findings]
+    findings = [(each.feature.key, each.share, each.baseline, each.n) for each in entry.description.findings]
     content = {
         "head": entry.head,
         "two": entry.description.two,
@@ -135,20 +135,15 @@ def _packed(entry: HeadEntry) -> dict[str, Any]:
 def _rounded(value: Any) -> Any:
     if isinstance(value, float):
         return float(f"{value:.{DIGITS}g}")
-    return [_rounded(one) for one in value] if isinstance(value, tuple | list) else value
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
+    return [_rounded(each) for each in value] if isinstance(value, tuple | list) else value
 
 
 def main() -> None:
-    """Write the file of the model that is named."""
+    """Write the file of a named model."""
     parser = argparse.ArgumentParser(prog="python -m mha_core.tools.atlas", description=__doc__)
     parser.add_argument("model", choices=("minilm", "smollm2"))
     name = parser.parse_args().model
-    found = make(load_model(name))
-    write(found, name, shipped_file(name))
+    write(make(load_model(name)), name, shipped_file(name))
 
 
 if __name__ == "__main__":

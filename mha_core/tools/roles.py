@@ -1,8 +1,8 @@
 """Make the shipped table of a model's heads: `python -m mha_core.tools.roles MODEL FILE ...`.
 
-FILES are the treebank and the parts of GAP, which are not part of the program. Trained and untrained weights are asked
-the same; the result is written to `assets/roles`. Without files only the questions about names are asked again, which
-takes minutes, and put into the shipped table.
+FILES are the treebank and the parts of GAP, which are not part of the program. Trained and untrained weights answer the
+same questions; the result is written to `assets/roles`. Without files only the questions about names are answered
+again, which takes minutes, and put into the shipped table.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from mha_core.models.load import load_model
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Ask, and write."""
+    """Find the roles of trained and untrained weights, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("model", help="a name of the model list")
     parser.add_argument("files", type=Path, nargs="*", metavar="FILE")
@@ -26,7 +26,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _table(name: str, files: list[Path], is_trained: bool) -> RoleTable:
-    """All questions, or the shipped table with those about names."""
+    """Return all questions, or the shipped table with those about names answered again."""
     model, shipped = load_model(name, trained=is_trained), read_roles(name)
     if files:
         return find_roles(model, files, say=_say)
