@@ -1,6 +1,7 @@
 """The model in which "it" moves: its texts, its training, what is shipped, and the numbers that are said of it."""
 
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from mha_core.models.model_list import classroom_folder
 from mha_core.models.toy_checkpoints import CHECKPOINT_STEPS, at_step
 from mha_core.record.grid import head_from_name
 from mha_core.training.toy.evaluation import MAX_WRONG, MIN_RIGHT, evaluate, masses, over_seeds
-from mha_core.training.toy.grammar import first_texts
+from mha_core.training.toy.grammar import Grammar
 from mha_core.training.toy.lexicon import lexicon
 from mha_core.training.toy.pairs import pairs
 from mha_core.training.toy.recipe import CLASSROOM, toy_trainer
@@ -25,7 +26,7 @@ TINY = replace(CLASSROOM, steps=6, batch=8, warm_up=2, d_model=32, d_ff=32)
 
 @pytest.fixture(scope="module")
 def texts():
-    return first_texts(1, 40_000)
+    return list(islice(Grammar(1).texts(), 40_000))
 
 
 # ---- the texts

@@ -173,12 +173,15 @@ def test_every_number_of_a_rotated_layer_is_the_sum_of_the_products_behind_it(tr
         assert found.total == pytest.approx(found.value, abs=1e-5)
 
 
-def test_one_token_of_a_decoder_alone_is_its_row(case):
+def test_the_steps_of_one_query_add_up(case):
     _, model = case
     run = layer_details(model.tokenizer.encode(TEXT), model, 1)
     for head in range(model.n_heads):
         row = query_steps(run, head, 2)
-        assert row.difference < 1e-4
+        powers = np.exp(row.scores - row.scores.max())
+        np.testing.assert_allclose(row.weights, powers / powers.sum(), atol=1e-5)
+        np.testing.assert_allclose(row.products.sum(axis=1), row.raw, atol=1e-4)
+        np.testing.assert_allclose(row.weighted.sum(axis=0), run.context[head, 2], atol=1e-5)
         assert len(row.weights) == len(row.scores) == len(row.products) == 3
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mha_core.draw.about import about, title_of
-from mha_core.draw.payload import Payload, digest_of, missing_weights
+from mha_core.draw.payload import Payload, digest_of, grid_facts
 from mha_core.draw.selection import Selection
 from mha_core.draw.text import indexed, marks, spelled
 from mha_core.errors import SizeError
@@ -44,18 +44,12 @@ def cross_record(record: AttentionRecord, grid: Grid) -> Payload:
     keys = record.key_tokens
     source, target = _side(grid, keys, keys=True), _side(grid, record.tokens, keys=False)
     content = {
+        **grid_facts(grid, title_of(record), f"{keys.text} → {record.tokens.text}"),
+        "causal": False,
+        "sharing": 1,
         "packing": "full",
         "weights": quantise(grid.weights).ravel(),
         "keys": len(grid.key_labels),
-        "layers": grid.weights.shape[0],
-        "heads": grid.weights.shape[1],
-        "model": title_of(record),
-        "title": f"{keys.text} → {record.tokens.text}",
-        "words": grid.words,
-        "causal": False,
-        "sharing": 1,
-        **missing_weights(grid),
-        "specialsShown": grid.specials,
         "roles": [],
         **about(record, grid),
         **{name: source[name] + target[name] for name in source if name != "cut"},

@@ -83,16 +83,10 @@ def record_payload(
     numbers, see `mha_core.draw.about`.
     """
     named = spelled(grid, tokens)
-    record = keep(PACKED, lambda: _pack(grid, full_bytes)) | {
-        "layers": grid.weights.shape[0],
-        "heads": grid.weights.shape[1],
-        "model": model_title,
-        "title": tokens.text if tokens.pair is None else f"{tokens.text} {tokens.pair}",
-        "words": grid.words,
-        "causal": grid.is_causal,
-        **missing_weights(grid),
-        "sharing": grid.sharing,
-        "specialsShown": grid.specials,
+    title = tokens.text if tokens.pair is None else f"{tokens.text} {tokens.pair}"
+    record = {
+        **keep(PACKED, lambda: _pack(grid, full_bytes)),
+        **grid_facts(grid, model_title, title),
         "labels": list(grid.labels),
         **named,
         "indexed": indexed(named["names"]),
@@ -106,9 +100,19 @@ def record_payload(
     return record
 
 
-def missing_weights(grid: Grid) -> Payload:
-    """Return the heads without weights, the keys that each layer's window reaches, and the shares of a learned sink."""
-    facts: Payload = {}
+def grid_facts(grid: Grid, model_title: str, title: str) -> Payload:
+    """Return the sizes and kind of a grid, the heads without weights, the keys that each layer's window reaches, and
+    the shares of a learned sink."""
+    facts: Payload = {
+        "layers": grid.weights.shape[0],
+        "heads": grid.weights.shape[1],
+        "model": model_title,
+        "title": title,
+        "words": grid.words,
+        "causal": grid.is_causal,
+        "sharing": grid.sharing,
+        "specialsShown": grid.specials,
+    }
     if grid.reach is not None:
         kinds = [layer.tolist() for layer in np.unique(grid.reach, axis=0)]
         facts["reach"] = {"of": [kinds.index(layer.tolist()) for layer in grid.reach], "kinds": kinds}

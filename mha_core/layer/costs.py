@@ -1,4 +1,4 @@
-"""What attention costs: parameters (counted from modules), operations, bytes of weights and of the KV cache.
+"""Costs of attention: parameters (counted from modules), operations, bytes of weights and of the KV cache.
 
 An operation is one multiplication or one addition (a multiply-add counts two), as torch's own counter counts.
 """

@@ -1,4 +1,4 @@
-"""The same layer as torch computes it, and how far the two are apart on these very numbers."""
+"""A layer computed by torch, and its largest differences from ours on the same numbers."""
 
 from dataclasses import dataclass, replace
 

@@ -1,4 +1,4 @@
-"""The same weights as multi-head, grouped-query and multi-query attention, causal, and across two sentences.
+"""One layer's weights as multi-head, grouped-query and multi-query attention, causal, and across two sentences.
 
 Fewer key and value heads are made from the trained ones by averaging those of a group (Ainslie et al. 2023); nothing
 is trained afterwards, so their weights show the sharing, not a trained model. More are made by repeating them, which

@@ -1,4 +1,4 @@
-"""What the heads of an attention-only model do, by the measures and thresholds that name the heads of real models.
+"""Scores of the heads of an attention-only model, by the measures and thresholds that name the heads of real models.
 
 In: a trained model. Out: every head's mass on the previous token, the first, an earlier copy and the token after it,
 on repeated random tokens; its mass on the answers of each job; its role; and what ablating it costs.

@@ -1,4 +1,4 @@
-"""Where heads look, as a figure for paper, slides and pages.
+"""Attention of heads as a figure for paper, slides and pages.
 
 In: a grid (layer, head, query, key), and which of its heads and rows. Out: a Plotly figure, which writes itself as
 HTML, JSON or, with kaleido, as an image.
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 WIDTHS = (4.0, 40.0)  # centimetres
 SIDE = 32  # cells of a head's side where all heads are drawn
-PANELS = 24
+MAX_PANELS = 24
 LINE = 1.3  # from line to line of a text, of the size
 WIDTH, PHONE = 640, 360  # pixels, where no width is asked for: what is planned with, and the least
 CELLS = NO_LINES | {"showline": False, "ticks": ""}
@@ -65,8 +65,8 @@ def figure(
         raise InputError("Nothing of this text is left to draw.")
     if kind == "heads":
         heads = list(np.ndindex(*grid.weights.shape[:2]))
-    elif not 1 <= len(heads) <= PANELS:
-        raise InputError(f"A figure of this kind has 1 to {PANELS} heads, not {len(heads)}.")
+    elif not 1 <= len(heads) <= MAX_PANELS:
+        raise InputError(f"A figure of this kind has 1 to {MAX_PANELS} heads, not {len(heads)}.")
     else:
         _ = [grid[head_name(head)] for head in heads]  # raises for one that is not there
     if not all(0 <= query < len(grid) for query in queries):

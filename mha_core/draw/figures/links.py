@@ -14,11 +14,11 @@ from mha_core.draw.figures.sheet import INCH, Sheet, text_width
 from mha_core.errors import InputError
 from mha_core.record.links import between_words
 
-LEAST, WORTH_SAYING = 0.01, 0.02  # links below are not drawn; shares below not written
-LINKS, STRONGEST = 12, 5  # links drawn at most: of a word that is looked from, and where none is
-SMALLEST = 4 / 72 * INCH  # smaller type is not read
-SPACE, WIDEST = 0.35, 1.2  # between words at least and at most, of the size
-BROADEST = 1200  # pixels, where no width is asked for
+MIN_DRAWN, MIN_WRITTEN = 0.01, 0.02  # links below are not drawn; shares below not written
+MAX_LINKS, MAX_STRONGEST = 12, 5  # links drawn at most: of a word that is looked from, and where none is
+MIN_TYPE = 4 / 72 * INCH  # smaller type is not read
+MIN_SPACE, MAX_SPACE = 0.35, 1.2  # between words at least and at most, of the size
+MAX_WIDTH = 1200  # pixels, where no width is asked for
 BETWEEN, LEADING = 7.0, 1.5  # of the size: from a source's line to its target's; from row to row
 Link = tuple[int, int, float]
 Point = tuple[float, float]
@@ -28,15 +28,15 @@ def strongest_links(sheet: Sheet, weights: FloatArray) -> list[Link]:
     """Return the links to draw, weakest first: of the rows that are looked from, else the strongest between words."""
     known = np.nan_to_num(weights)
     if sheet.queries:
-        rows = [(q, np.argsort(-np.abs(known[q]), kind="stable")[:LINKS]) for q in sheet.queries]
+        rows = [(q, np.argsort(-np.abs(known[q]), kind="stable")[:MAX_LINKS]) for q in sheet.queries]
         links = [(q, int(k), float(known[q, k])) for q, keys in rows for k in keys]
     else:
         among = between_words(sheet.grid)
         known = np.where(among, known[:, : among.shape[1]], 0)  # a learned sink is no word
         best = np.abs(known).argmax(axis=1)
         links = [(q, int(k), float(known[q, k])) for q, k in enumerate(best)]
-        links = sorted(links, key=lambda link: -abs(link[2]))[:STRONGEST]
-    return sorted((link for link in links if abs(link[2]) >= LEAST), key=lambda link: abs(link[2]))
+        links = sorted(links, key=lambda link: -abs(link[2]))[:MAX_STRONGEST]
+    return sorted((link for link in links if abs(link[2]) >= MIN_DRAWN), key=lambda link: abs(link[2]))
 
 
 def arcs(sheet: Sheet) -> go.Figure:
@@ -112,9 +112,11 @@ def _fitted(sheet: Sheet, lines: Sequence[Sequence[str]]) -> tuple[float, float]
     """Return the width of a figure of these lines of words, and the size of their type, both in pixels."""
     ems = [sum(text_width(name, 1) for name in line) for line in lines]
     needed = max(em + 0.8 * len(line) for em, line in zip(ems, lines, strict=True))
-    wide = (sheet.width or min(BROADEST, max(400, needed * sheet.size))) - 20
-    size = min(sheet.size, *(wide / (em + SPACE * len(line)) for em, line in zip(ems, lines, strict=True)))
-    if size < SMALLEST:
+    wide = (sheet.width or min(MAX_WIDTH, max(400, needed * sheet.size))) - 20
+    size = min(
+        sheet.size, *(wide / (em + MIN_SPACE * len(line)) for em, line in zip(ems, lines, strict=True))
+    )
+    if size < MIN_TYPE:
         raise InputError("The text is too long for one line of arcs; take a wider figure, or a matrix.")
     return wide, size
 
@@ -122,7 +124,7 @@ def _fitted(sheet: Sheet, lines: Sequence[Sequence[str]]) -> tuple[float, float]
 def _middles(names: Sequence[str], size: float, wide: float, *, leftward: bool) -> list[float]:
     """Return the place of the middle of every word of a line."""
     widths = np.array([text_width(name, size) for name in names])
-    space = min(WIDEST * size, (wide - widths.sum()) / max(1, len(names) - 1))
+    space = min(MAX_SPACE * size, (wide - widths.sum()) / max(1, len(names) - 1))
     middles = np.cumsum(widths + space) - space - widths / 2
     if leftward:
         middles = widths.sum() + space * (len(names) - 1) - middles
@@ -207,6 +209,6 @@ def _shares(
         shares = {k: float(np.nanmean(sheet.weights[panel, list(sheet.queries), k])) for k in shares}
     written = dict[float, str]()
     for k, share in sorted(shares.items(), key=lambda item: -abs(item[1])):
-        if abs(share) >= WORTH_SAYING and all(abs(middles[k] - x) > 2.4 * size for x in written):
+        if abs(share) >= MIN_WRITTEN and all(abs(middles[k] - x) > 2.4 * size for x in written):
             written[middles[k]] = sheet.share(share, 0)
     _write(figure, list(written), [y] * len(written), list(written.values()), size)

@@ -1,4 +1,4 @@
-"""Explore and Compare as a folder for any static host: the models are computed in the reader's browser.
+"""Explore and Compare as a folder for any static host: the models are computed in the user's browser.
 
 In: the model to offer beside the toy model, and sentences to open with. Out: a folder with the page, models.json (what
 there is to load, with sizes and SHA-256 of every file), models/NAME/ (model.json, packed weights, the graph) and ONNX
@@ -63,7 +63,7 @@ Files = dict[str, bytes]
 def static_site(
     folder: str | os.PathLike[str], model: str | Model | None = EMBEDDED, texts: Sequence[str] = ()
 ) -> Path:
-    """Write Explore and Compare as a page that computes in the reader's browser, for any static host.
+    """Write Explore and Compare as a page that computes in the user's browser, for any static host.
 
     Args:
         folder: a new or empty folder, or one that holds only what this has written before; or a name that ends in

@@ -1,4 +1,4 @@
-"""The page that computes in the reader's browser: what it knows of its models, and the texts that it opens with.
+"""The page that computes in the user's browser: what it knows of its models, and the texts that it opens with.
 
 In: models and texts. Out: index.html and the service worker, as text.
 """
@@ -44,7 +44,7 @@ TEXTS = (
     "The keys to the old wooden cabinet are on the table.",
     "Zbigniew called and said that Zbigniew would be late.",
 )
-LETTERS = "\u0100"  # a reader may type any of the letters that the typeface has
+LETTERS = "\u0100"  # a user may type any of the letters that the typeface has
 # Nothing from another host, and no script but the page's own; the picture sets styles and draws from blobs.
 DRAWS = "style-src 'unsafe-inline'; img-src data: blob:; font-src data:"
 POLICY = f"default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'; {DRAWS}"

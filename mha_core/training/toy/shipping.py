@@ -52,11 +52,11 @@ def save_model(stack: Stack, folder: Path) -> None:
 
 
 def train_toy(
-    seed: int, recipe: Recipe, tell: Tell, stops_at: Callable[[int, Stack], bool] = lambda *_: False
+    seed: int, recipe: Recipe, tell: Tell, stops_at: Callable[[int, Stack], bool] | None = None
 ) -> Stack:
     """Train a model to its end, or to the multiple of EVERY, from 0, where `stops_at(step, model)` is true."""
     trainer = toy_trainer(seed, recipe)
-    while not stops_at(trainer.n_steps, trainer.model) and not trainer.is_over:
+    while not (stops_at and stops_at(trainer.n_steps, trainer.model)) and not trainer.is_over:
         loss = trainer.run(EVERY)[-1]
         tell(f"seed {seed}, step {trainer.n_steps:,} of {recipe.steps:,}, loss {loss:.2f}")
     return trainer.model
