@@ -213,7 +213,7 @@ def _load(
     digest = "+".join(digest for file, digest in files.items() if file.endswith(WEIGHT_FILES))
     title = next((entry.title for entry in LIST if entry.name == name), source.title)
     if step is not None:
-        digest, title = f"{digest}@{step}", f"Classroom after {step:,} steps"
+        digest, title = f"{digest}@{step}", f"Toy model after {step:,} steps"
     title = f"{title}, {UNMERGED}" if adapter else title
     if not trained:
         encoder, head = _untrained(config, seed, title)
