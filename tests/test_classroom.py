@@ -18,7 +18,7 @@ from mha_core.training.toy.grammar import Grammar
 from mha_core.training.toy.lexicon import lexicon
 from mha_core.training.toy.pairs import pairs
 from mha_core.training.toy.recipe import CLASSROOM, toy_trainer
-from mha_core.training.toy.shipping import save_model
+from mha_core.training.toy.shipping import CHECKED_EVERY, EVERY, save_model, train_toy
 
 TIRED = "The animal didn't cross the street because it was too tired."
 TINY = replace(CLASSROOM, steps=6, batch=8, warm_up=2, d_model=32, d_ff=32)
@@ -57,6 +57,19 @@ def test_the_same_seed_trains_to_the_same_weights():
         runs.append((losses, trainer.model.state_dict()))
     assert runs[0][0] == runs[1][0] != runs[2][0]
     assert all(torch.equal(tensor, runs[1][1][name]) for name, tensor in runs[0][1].items())
+
+
+def test_a_shipped_training_sees_every_checkpoint_and_stops_where_its_head_points():
+    assert not any(step % EVERY for step in (*CHECKPOINT_STEPS, CHECKED_EVERY)), "steps that are looked at"
+    recipe, steps, lines = replace(TINY, steps=2 * EVERY + 7), [], []
+    model = train_toy(4, recipe, lines.append, lambda step, _: steps.append(step) or step == 2 * EVERY)
+    assert steps == [0, EVERY, 2 * EVERY]
+    assert len(lines) == 2
+    longer = toy_trainer(4, recipe)
+    longer.run(2 * EVERY)
+    for name, tensor in longer.model.state_dict().items():
+        assert torch.equal(tensor, model.state_dict()[name])
+    assert len(train_toy(4, TINY, lines.append).state_dict()) == len(longer.model.state_dict())
 
 
 def test_a_small_random_model_is_what_plain_torch_makes_of_its_file(tmp_path):
