@@ -188,6 +188,9 @@ def _of_smollm2(table: RoleTable) -> Iterator[str]:
     ]
     yield "\n".join(["| head | question | names | attention to names |", "|---|---|--:|--:|", *rows])
     yield answers[0].question.asks if answers else ""
+    for answer in (table.by_key[key] for key in ("retrieval", "successor", "dormant") if key in table.by_key):
+        title, text = answer.question.title, question_text(answer, answer.best)
+        yield f"{title.capitalize()}, {head_name(answer.best)}. {answer.question.asks} {text}"
 
 
 def _closest(table: RoleTable, kind: str) -> tuple[QuestionResult, Head]:
