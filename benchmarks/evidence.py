@@ -143,7 +143,10 @@ def _of_minilm(table: RoleTable) -> Iterator[str]:
     yield f"The famous pronoun head 4-2 has no role. It is {comparison(table.by_key['antecedent'], (3, 1))}."
     few = json.loads(asset("lesson", "gap.json").read_text(encoding="utf-8"))
     score, rule = percent(few["score"]), percent(few["baseline_score"])
-    yield f"On the {few['n']} pronouns of GAP's validation part alone, it scores {score} and the best rule {rule}: too few to tell."
+    yield (
+        f"On the {few['n']} pronouns of GAP's validation part alone, it scores {score} and the best rule {rule}: "
+        "too few to tell."
+    )
     tracks = [
         f"{head_name(head)} on {answer.question.title}, {percent(float(answer.right_where_all_wrong[head]))} of "
         f"{answer.n_all_wrong:,} (chance {percent(answer.chance)})"
