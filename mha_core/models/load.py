@@ -207,7 +207,7 @@ def _load(
     digest = "+".join(digest for file, digest in files.items() if file.endswith(WEIGHT_FILES))
     title = next((entry.title for entry in LIST if entry.name == name), source.title)
     if step is not None:
-        digest, title = f"{digest}@{step}", f"Classroom after {step:,} steps"
+        digest, title = f"{digest}@{step}", f"Toy model after {step:,} steps"
     if adapter:
         title = f"{title}, {UNMERGED}"
     if not trained:

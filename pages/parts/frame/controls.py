@@ -17,7 +17,7 @@ from mha_core.record.grid import Specials
 from mha_core.text.tokens import Tokenizer
 from pages.parts.frame import download_consent, examples, loading, presets, url_params
 from pages.parts.frame.links import NEW_LINE
-from pages.parts.frame.option_row import is_loose, loose, option_row
+from pages.parts.frame.option_row import option_row
 from pages.parts.frame.page_text import say
 from pages.parts.frame.pages import Page, first_of
 from pages.parts.frame.request import (
@@ -30,6 +30,7 @@ from pages.parts.frame.request import (
     Request,
     allowed,
     model_allowed,
+    model_label,
     models,
     other_model,
     refusal,
@@ -252,33 +253,30 @@ def _examples(shown: Shown) -> None:
 
 
 def _model(label: str, key: str, first: str) -> str:
-    """Draw the choice of a model; return the chosen one, or the one that is shown until it is downloaded."""
-    in_url = url_params.page_param(key, first)
+    """Draw the list of models; return the chosen one, or the one that is shown until it is fetched."""
+    name = url_params.page_param(key, first)
     # A link may name one that is not on the list.
-    offered = tuple(dict.fromkeys((*models(), *([in_url] if model_allowed(in_url) else []))))
-    if is_loose(key, offered):
-        missing = f"{in_url} (not offered)"
-        return download_consent.model_or_fallback(
-            loose(st.selectbox, label, offered, key, first, index=None, placeholder=missing)
-        )
-    chosen = st.selectbox(
+    offered = tuple(dict.fromkeys((*models(), *([name] if model_allowed(name) else []))))
+    st.session_state[f"{key}-chosen"] = name if name in offered else None
+    st.selectbox(
         label,
         offered,
-        index=offered.index(first),
-        key=key,
-        bind="query-params",
+        index=None,
+        required=True,
+        placeholder=f"{name} (not offered)",
+        key=f"{key}-chosen",
+        format_func=model_label,
         accept_new_options=allowed("ANY_MODEL") or allowed("FOLDERS"),
-        on_change=_own_head if key == "model" else None,
+        on_change=_choose_model,
+        args=(key, first),
     )
-    # A browser can send a value that its control does not offer.
-    is_offered = isinstance(chosen, str) and refusal(key, chosen) is None
-    return download_consent.model_or_fallback(str(chosen) if is_offered else first)
+    return download_consent.model_or_fallback(name if refusal(key, name) is None else first)
 
 
-def _own_head() -> None:
-    """Let another model open on its own head."""
-    if "head" in st.query_params:
-        url_params.change({"head": None})
+def _choose_model(key: str, first: str) -> None:
+    """Another model opens on its own head."""
+    name = st.session_state[f"{key}-chosen"] or first
+    url_params.change({key: name if name != first else None, **({"head": None} if key == "model" else {})})
 
 
 def _switch(

@@ -28,7 +28,7 @@ def model_or_fallback(name: str) -> str:
 def ask(*keys: str) -> None:
     """Ask whether to download each chosen model that is not on this machine."""
     for key in keys:
-        name = st.session_state.get(key) or url_params.page_param(key, "")
+        name = url_params.page_param(key, "")
         if name and _is_missing(name):
             with st.container(key=f"fetch-{key}", horizontal=True, vertical_alignment="center", gap="small"):
                 say(_missing(name), "notice")

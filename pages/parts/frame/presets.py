@@ -76,7 +76,7 @@ IN_VIEW = 3  # of these; the others stand behind "More"
 
 PAIRS = (
     MinimalPair(
-        "tired / wide, where it moves",
+        "tired / wide, toy model",
         TIRED,
         WIDE,
         candidates=("animal", "street"),

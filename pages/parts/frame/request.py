@@ -14,7 +14,7 @@ from mha_core import listed_models
 from mha_core.display_names import Per
 from mha_core.heads import measures
 from mha_core.models.hf_layers import Part
-from mha_core.models.load import is_local
+from mha_core.models.load import is_local, must_be_fetched
 from mha_core.models.model_list import DECODER, DECODER_PACKAGE, EMBEDDED, step_of
 from mha_core.record.grid import Specials
 from mha_core.record.run import RunSpec
@@ -97,6 +97,14 @@ def other_model(model: str) -> str:
 @lru_cache(256)
 def title_of(model: str) -> str:
     return next((entry.title for entry in listed_models() if entry.name == model), model)
+
+
+def model_label(name: str) -> str:
+    """Return a model's name in a list, with its size and whether it has to be downloaded."""
+    megabytes = next((entry.megabytes for entry in listed_models() if entry.name == name), 0)
+    size = f"{megabytes:,} MB" * bool(megabytes)
+    download = "download" * must_be_fetched(name, local=allowed("FOLDERS"))
+    return ", ".join(filter(None, (title_of(name), size, download)))
 
 
 def allowed(what: str, default: str = "0") -> bool:

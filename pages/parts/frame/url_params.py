@@ -12,9 +12,7 @@ from pages.parts.frame.links import NEW_LINE
 from pages.parts.frame.pages import CARRIED
 
 # Parameters that a control of the frame owns.
-BOUND = frozenset(
-    {"text", "pair", "text2", "model", "model2", "weights", "unit", "specials", "against", "attention"}
-)
+BOUND = frozenset({"text", "pair", "text2", "weights", "unit", "specials", "against", "attention"})
 WHOLE = "whole-page"
 
 # Ends the name under which a session keeps that a control is not bound: see option_row.

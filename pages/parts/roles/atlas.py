@@ -74,7 +74,7 @@ def atlas(request: Request) -> None:
         "json": lambda: export.json_of({**about, **shipped.atlas.to_data()}),
     }
     with st.container(key="below", horizontal=True, vertical_alignment="center", gap="small"):
-        say("All heads and examples:", "label")
+        say("All examples:", "label")
         for kind, write in files.items():
             st.download_button(
                 kind.upper(), write, f"headscope-atlas-{request.model}.{kind}", on_click="ignore"

@@ -61,7 +61,7 @@ def score_bar(score: float, baseline: float) -> str:
     return (
         f'<figure class="role-bar" role="img" aria-label="Score {percent(score)}, best baseline {percent(baseline)}">'
         f'<i style="width:{score:.1%}"></i><b style="inset-inline-start:{baseline:.1%}"></b>'
-        f'<span class="{side}" style="--at:{baseline:.1%}">best baseline {percent(baseline)}</span></figure>'
+        f'<span class="{side}" style="--at:{baseline:.1%}">baseline {percent(baseline)}</span></figure>'
     )
 
 
@@ -133,8 +133,8 @@ def evidence(answer: QuestionResult, head: Head) -> pd.DataFrame:
 def _other_pages(head: Head, carried: Mapping[str, str]) -> str:
     name = head_name(head)
     links = {
-        "See it in Explore": link_to("Explore", {**carried, "head": name}),
-        "Ablate it": link_to("Experiment", {**carried, "head": name, "off": name}),
+        "Explore": link_to("Explore", {**carried, "head": name}),
+        "Ablate": link_to("Experiment", {**carried, "head": name, "off": name}),
         "Examples": link_to("Roles", {**carried, "part": "atlas", "head": name}),
     }
     return " · ".join(f'<a href="{html.escape(address)}">{words}</a>' for words, address in links.items())

@@ -26,10 +26,10 @@ LEAD = "points over the best baseline"
 # Verdict: the mark in a cell, and its words; heads with the role are outlined.
 MARKS = {
     "role": ("", "passes the test"),
-    "slight": ("◐", "beats every baseline, but seldom differs"),
-    "weak": ("◔", "beats every baseline, but too rarely right"),
-    "tracks": ("○", "looks like it, but is weaker than a baseline"),
-    "rule": ("○", "looks like it, but is weaker than a baseline"),
+    "slight": ("◐", "leads, but seldom differs"),
+    "weak": ("◔", "leads, but too rarely right"),
+    "tracks": ("○", "below a baseline"),
+    "rule": ("○", "below a baseline"),
     "unclear": ("?", "cannot tell"),
 }
 
@@ -94,7 +94,7 @@ def legend(frame: pd.DataFrame) -> str:
     """Return the marks on the map in words, each with its number of heads."""
     n_heads = Counter(MARKS[verdict] for verdict in frame["verdict"] if verdict in MARKS)
     texts = [
-        f"{mark or '▢ outlined:'} {words} ({n_heads[mark, words]})"
+        f"{mark or '▢'} {words} ({n_heads[mark, words]})"
         for mark, words in dict.fromkeys(MARKS.values())
         if (mark, words) in n_heads
     ]
