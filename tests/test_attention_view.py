@@ -260,7 +260,7 @@ def test_a_long_text_sends_the_strongest_links_of_the_pinned_words_whatever_is_l
         shares = view["link_weight"].reshape(2, 2, k)[place] / 65535 * links["scale"]
         assert np.abs(shares - row[place][sent]).max() <= len(pins) * WITHIN
         for those in among.values():
-            first = next(int(at) for at in sent if those[at])
+            first = next(int(cut) for cut in sent if those[cut])
             assert first == np.where(those, row[place], -1).argmax()
     loud = np.array(packed["records"][0]["loudest"]).reshape(2, 2, 3)
     for place in np.ndindex(2, 2):
@@ -287,7 +287,7 @@ def test_a_record_says_its_mask_and_how_many_heads_share_their_keys():
     seen = np.tril(np.ones((2, 5, 5), bool))
     plain = record_payload(grid, tokens_of("a b c"), "M")
     causal = record_payload(replace(grid, visible=seen, sharing=3), tokens_of("a b c"), "M")
-    assert [(one["causal"], one["sharing"]) for one in (plain, causal)] == [(False, 1), (True, 3)]
+    assert [(each["causal"], each["sharing"]) for each in (plain, causal)] == [(False, 1), (True, 3)]
 
 
 def standalone(text: str, **options: object) -> str:

@@ -32,9 +32,9 @@ def counting(n: int, seconds: float = 0.005):
 
 @pytest.fixture
 def line():
-    made = JobQueue(nullcontext(), seconds=0.05)
-    yield made
-    for job in list(made._all.values()):
+    parts_made = JobQueue(nullcontext(), seconds=0.05)
+    yield parts_made
+    for job in list(parts_made._all.values()):
         job.last_seen.clear()  # nobody looks any more: its thread ends
 
 
@@ -119,10 +119,10 @@ def test_what_is_begun_behind_the_pages_goes_on_to_its_end(line, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "notes"),
     [(InputError("The file is empty."), "The file is empty."), (ZeroDivisionError("text"), BROKEN)],
 )
-def test_what_went_wrong_is_one_sentence_and_the_others_go_on(line, error, told):
+def test_what_went_wrong_is_one_sentence_and_the_others_go_on(line, error, notes):
     def parts():
         yield PartialResult(0.5, 1, "half")
         raise error
@@ -131,7 +131,7 @@ def test_what_went_wrong_is_one_sentence_and_the_others_go_on(line, error, told)
     line.start(wrong, "anna")
     line.start(right, "ben")
     until(lambda: wrong.finished and right.finished, "both end")
-    assert (wrong.problem, right.problem) == (told, "")
+    assert (wrong.problem, right.problem) == (notes, "")
     assert wrong.step.result == "half", "what there was before stays"
     line.start(wrong, "anna")
     until(lambda: wrong.finished, "it is tried again")

@@ -112,11 +112,11 @@ def test_a_report_counts_what_the_model_has_and_takes_each_head_away_by_its_own_
     state = training.model.state_dict()
     assert results["parameters"] == sum(np.prod(tensor.shape) for tensor in state.values())
     heads = ["1-1", "1-2", "2-1", "2-2"]
-    assert [one["head"] for one in results["heads"]] == [one["head"] for one in results["without"]] == heads
+    assert [row["head"] for row in results["heads"]] == [row["head"] for row in results["without"]] == heads
     parameters = {name: tensor.numpy() for name, tensor in state.items()}
-    for one, head in zip(results["without"], np.ndindex(2, 2), strict=True):
+    for row, head in zip(results["without"], np.ndindex(2, 2), strict=True):
         alone = ablation_report(training.setup, parameters, [head])
-        assert (one["accuracy"], one["jobs"]) == (
+        assert (row["accuracy"], row["jobs"]) == (
             pytest.approx(alone["accuracy"]),
             pytest.approx(alone["jobs"]),
         )

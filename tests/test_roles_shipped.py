@@ -10,6 +10,7 @@ import pytest
 
 from mha_core import load_model, trace_many, trace_tokens
 from mha_core.cli import main
+from mha_core.display_names import percent
 from mha_core.heads.build_role_table import find_roles
 from mha_core.heads.builtin import builtin_path, read_builtin, tree_of
 from mha_core.heads.conclude import score_question
@@ -22,6 +23,7 @@ from mha_core.heads.roles import description_of, heads_with, roles
 from mha_core.heads.similarity import SimilarityCollector, js_divergence
 from mha_core.heads.survey import Options, TextItem, stream_corpus
 from mha_core.heads.table import packed, read_roles, unpacked
+from mha_core.heads.verdict import SHARE, THRESHOLDS, missing
 from mha_core.heads.verdict_text import comparison, head_text, question_text
 from mha_core.models.model_list import DECODER_DIGEST, EMBEDDED_DIGESTS
 from tests.heads_by_hand import looking, random_attention
@@ -68,6 +70,24 @@ def test_a_role_is_one_that_its_own_evidence_bears(name):
     for head in found.heads:
         told = description_of(found, head)
         assert told is None or not told.has
+
+
+@pytest.mark.parametrize("name", DIGESTS)
+def test_the_reason_has_the_numbers_of_the_condition_that_failed(name):
+    found = read_roles(name)
+    for answer, head in product(found.answers, found.heads):
+        evidence, asks = answer.evidence(head), THRESHOLDS[answer.kind]
+        lacks, text = missing(evidence), question_text(answer, head)
+        if answer.word[head] not in ("slight", "weak"):
+            continue
+        reasons = {
+            "score": [evidence.score, asks.score],
+            "mass": [evidence.mass, asks.mass],
+            "repair": [evidence.repaired, SHARE],
+        }
+        assert not {"cases", "errors", "control", "chance"} & set(lacks)
+        assert all(percent(share) in text for share in reasons[lacks[0]]), (answer.key, head, text)
+        assert (answer.word[head] == "slight") == (lacks == ("repair",))
 
 
 @pytest.mark.parametrize("name", DIGESTS)
@@ -312,6 +332,7 @@ def test_the_built_in_sentences_alone_find_the_known_heads():
         "diffuse",
         "semantic",
         "rare",
+        "dormant",
     }
     untrained = find_roles(load_model(trained=False), options=Options(limit=300))
     assert {role.kind for role in roles(untrained).values()} <= {"diffuse"}

@@ -50,7 +50,10 @@ def question_text(answer: "QuestionResult", head: Head) -> str:
     if "score" in lacks or answer.kind == "sink":
         return f"{text}; a role needs {percent(asks.score or asks.mass)}."
     if "mass" in lacks:
-        mass, subject = percent(evidence.mass), "Names get" if answer.kind in BY_WRITING else "It has"
+        mass, subject = (
+            percent(evidence.mass),
+            "Names get" if answer.kind in BY_WRITING else "The target gets",
+        )
         return f"{text}. {subject} {mass} of its attention; a role needs {percent(asks.mass)}."
     return f"{text}. {_repair(evidence)}"
 

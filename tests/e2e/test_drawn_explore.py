@@ -57,14 +57,14 @@ SPECIAL = (0, -1)  # [CLS] and [SEP]
 
 def links_of(weights, rows: Sequence[int], most: int, least: float = 0.01, allowed=None) -> dict:
     """The strongest links of some rows: {(query, key): weight}, at most `most` a row."""
-    found = {}
+    links = {}
     for q in rows:
         keys = [
             k for k in range(len(weights)) if weights[q, k] >= least and (allowed is None or allowed[q, k])
         ]
         keys.sort(key=lambda k: -weights[q, k])
-        found |= {(q, k): float(weights[q, k]) for k in keys[:most]}
-    return found
+        links |= {(q, k): float(weights[q, k]) for k in keys[:most]}
+    return links
 
 
 def assert_share(text: str, weight: float) -> None:
@@ -131,9 +131,9 @@ def test_what_lies_below_the_threshold_is_paper_in_the_matrix_and_the_arcs(draw,
     weights = grid.weights[3, 1]
     picture = draw(grid, record.tokens, (3, 1), (IT, 4))
     picture.hide_below(5)
-    kept = np.where(weights >= 0.05, weights, 0)
+    shown = np.where(weights >= 0.05, weights, 0)
     assert ((weights > 0.01) & (weights < 0.05)).sum() > 20, "there must be something to hide"
-    assert np.abs(picture.weights(len(grid)) - kept).max() < SHADE
+    assert np.abs(picture.weights(len(grid)) - shown).max() < SHADE
     check_arcs(picture, links_of(weights, (4, IT), 12, 0.05))
 
 
@@ -176,12 +176,12 @@ def test_the_pointer_reads_the_cell_it_is_on_and_a_click_asks_for_its_link(draw,
 def check_small(picture: Picture, weights) -> None:
     """Every small picture shows its own head, cell by cell."""
     drawn = picture.small()
-    for (layer, head), matrix in ((at, weights[at]) for at in np.ndindex(weights.shape[:2])):
+    for (layer, head), matrix in ((place, weights[place]) for place in np.ndindex(weights.shape[:2])):
         pixels = drawn[f"{layer + 1}-{head + 1}"]
         n, side = len(matrix), len(pixels)
         assert side > 2 * n
-        at = np.floor((np.arange(n) + 0.5) * side / n).astype(int)
-        assert np.abs(pixels[np.ix_(at, at)] - np.clip(matrix, 0, 1)).max() < SHADE, (layer, head)
+        place = np.floor((np.arange(n) + 0.5) * side / n).astype(int)
+        assert np.abs(pixels[np.ix_(place, place)] - np.clip(matrix, 0, 1)).max() < SHADE, (layer, head)
 
 
 @pytest.mark.parametrize("scheme", ["light"])
@@ -256,9 +256,11 @@ def test_three_pinned_words_have_their_own_arcs_and_mean_percentages(draw, recor
     assert best in labels
     picture.view("Rank heads").check()
     check_ranking(picture, grid.weights, pins, None, SPECIAL)
-    said = picture.said()
-    assert said.startswith("Head 4-2 looks from “animal”, “cross” and “it” to ")
-    assert f"“{grid.labels[best]}” ({percent(weights[list(pins), best].mean())} of their attention)" in said
+    finding = picture.said()
+    assert finding.startswith("Head 4-2 looks from “animal”, “cross” and “it” to ")
+    assert (
+        f"“{grid.labels[best]}” ({percent(weights[list(pins), best].mean())} of their attention)" in finding
+    )
 
 
 # ---- the lines

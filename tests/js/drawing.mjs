@@ -5,6 +5,7 @@ import { openRecord } from "../../assets/js/record.js";
 export * as colour from "../../assets/js/colour.js";
 export * as format from "../../assets/js/format.js";
 export * as geometry from "../../assets/js/geometry.js";
+export * as heatmap from "../../assets/js/heatmap.js";
 export * as matrix from "../../assets/js/matrix.js";
 export * as numbers from "../../assets/js/numbers.js";
 export * as record from "../../assets/js/record.js";

@@ -192,12 +192,13 @@ def _generate(request: Request, model: Model, generation: Generation) -> None:
             0.0,
             0.1,
             key="temperature",
+            bind="query-params",
             width=180,
             help="0: always the likeliest",
         )
         seed = 0
         if temperature:
-            seed = int(st.number_input("Seed", 0, 9999, 0, key="seed", width=120))
+            seed = int(st.number_input("Seed", 0, 9999, 0, key="sample-seed", bind="query-params", width=120))
     if generation.running:
         generation.drawn = False
         st.fragment(_advance, run_every=PACE)(request, model, temperature, seed)

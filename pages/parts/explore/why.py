@@ -212,7 +212,9 @@ def _side(
     mlp, shown = question.step.mlp, rows[:SHOWN]
     title = f"{side.capitalize()} “{question.names[question.token(side)]}”"
     return {
-        "title": f"{title}: 100%" if mlp is None else f"{title}: what MLP {mlp} loses without a head",
+        "title": f"{title}: what MLP {mlp} loses without a head"
+        if mlp
+        else f"{title}: {why_text.whole(shown[0])}",
         "note": why_text.sign_text([row["share"] for row in shown]),
         "parts": [_part(question, row, steps, without) for row in shown],
     }

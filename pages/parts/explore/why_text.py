@@ -61,6 +61,11 @@ def needed(mlp: int, heads: Sequence[tuple[str, str, float]]) -> str:
     return f"MLP {mlp} needs {listed(alike)} most: they look at “{word}”."
 
 
+def whole(row: Mapping[str, Any]) -> str:
+    """Return the sum of a side's parts, of which `row` is one: all shares, or without shares a score below the mean."""
+    return "100%" if math.isfinite(row["share"]) else "not above the mean"
+
+
 def sign_text(shares: Sequence[float]) -> str:
     """Explain the negative shares among those shown on one side, and those of more than 100%; empty where none is."""
     if any(abs(share) > 1 for share in shares):

@@ -45,8 +45,8 @@ OPERATIONS = {
 
 def _rows(scene: WalkState) -> np.ndarray:
     """Return the followed token's weights as one wide head and in each head, (1 + head, key)."""
-    n = len(scene.there)
-    wide = scene.kept("one head", lambda: as_one_head(scene.plain))
+    n = len(scene.visible_labels)
+    wide = scene.cached("one head", lambda: as_one_head(scene.plain))
     return np.concatenate([wide[scene.query, :n][None], scene.plain.weights[:, scene.query, :n]])
 
 
@@ -81,11 +81,11 @@ def _row_words(scene: WalkState) -> list[Block]:
 def rows_picture(board: Board, scene: WalkState, high: float = 18) -> list[Block]:
     """Draw the weights of the followed token: as one wide head, then head by head, `high` pixels each."""
     block = board.matrix(
-        "attention weights", _rows(scene), id="one-or-many", note="row: head; column: key", cols=scene.there,
-        rows=["one head", *scene.heads], ramp="weight", high=high, wide=min(40.0, 640 / len(scene.there)),
+        "attention weights", _rows(scene), id="one-or-many", note="row: head; column: key", cols=scene.visible_labels,
+        rows=["one head", *scene.heads], ramp="weight", high=high, wide=min(40.0, 640 / len(scene.visible_labels)),
     )  # fmt: skip
     block = heads_of(scene, block, f"{LABELS}:not(:first-child)")
-    return [tokens_of(scene, block, ".top span", list(range(len(scene.there))))]
+    return [tokens_of(scene, block, ".top span", list(range(len(scene.visible_labels))))]
 
 
 def _cost_words(scene: WalkState) -> list[Block]:
@@ -184,7 +184,7 @@ def hulls(scene: WalkState, height: int = 380) -> None:
     near = plain.allowed[i]
     values = plain.v[scene.kv, near]
     mapped, total = sum_of_heads(plain, i)
-    outside = scene.kept(("outside", i), lambda: [distance_to_hull(total, points) for points in mapped])
+    outside = scene.cached(("outside", i), lambda: [distance_to_hull(total, points) for points in mapped])
     proven = sum(distance.gap > 0 for distance in outside)
     error = float(np.abs(plain.weights[h, i, near] @ values - plain.context[h, i]).max())
     inside_text = f"**One head**: inside (equal within {format_error(error)})."

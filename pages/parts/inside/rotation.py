@@ -152,7 +152,7 @@ def distances(scene: WalkState) -> pd.DataFrame:
     """Return the same query and key at other positions: where the distance is the same, so is the product."""
     rotary, q, k = _rotation_of(scene)
     i = scene.query
-    j = int(scene.run.weights[scene.h, i, : len(scene.there)].argmax())
+    j = int(scene.run.weights[scene.h, i, : len(scene.visible_labels)].argmax())
     places = [(i + moved, j + moved) for moved in MOVED] + [(i + 1, j), (i + 20, j)]
     rows = [(query, key, query - key, product_at(rotary, q[i], k[j], query, key)) for query, key in places]
     return pd.DataFrame(rows, columns=["query", "key", "distance", "q · k"])

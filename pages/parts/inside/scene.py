@@ -94,14 +94,14 @@ class WalkState:
         return self.request.trained and step_of(self.request.model) != 0
 
     @property
-    def there(self) -> tuple[str, ...]:
+    def visible_labels(self) -> tuple[str, ...]:
         """Tokens visible to the followed one: all, or under a causal model those up to itself."""
         return self.labels[: self.run.seen(self.query)]
 
     @property
     def weights(self) -> np.ndarray:
-        """Attention weights of the followed token, one for each of `there`."""
-        return self.run.weights[self.h, self.query, : len(self.there)]
+        """Attention weights of the followed token, one for each visible one."""
+        return self.run.weights[self.h, self.query, : len(self.visible_labels)]
 
     @property
     def ablated(self) -> list[int]:
@@ -114,7 +114,7 @@ class WalkState:
         """True where the user changed something."""
         return self.run is not self.plain
 
-    def kept(self, part: Hashable, make: Callable[[], T]) -> T:
+    def cached(self, part: Hashable, make: Callable[[], T]) -> T:
         """Return a result computed of the layer as the model ran it, cached."""
         if self.small:
             return make()
@@ -137,12 +137,12 @@ def run_of(scene: WalkState, edits: Edits) -> LayerActivations:
     """Run the layer with these changes; without any, return the model's own run."""
     if not edits.any:
         return scene.plain
-    return scene.kept(("edited", edits), lambda: edited(scene.plain, edits))
+    return scene.cached(("edited", edits), lambda: edited(scene.plain, edits))
 
 
 def parity_of(scene: WalkState) -> Parity:
     """Return the difference between torch and this run."""
-    return scene.kept(("parity", scene.run.edits), lambda: equal_to_torch(scene.run))
+    return scene.cached(("parity", scene.run.edits), lambda: equal_to_torch(scene.run))
 
 
 def read_scene(request: Request, record: AttentionRecord, first: int = 0) -> WalkState | None:

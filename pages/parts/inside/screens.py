@@ -137,7 +137,9 @@ def _draw_words(name: str, scene: WalkState, screen: Screen, index: int, control
         if screen.formula:
             st.latex(screen.formula if isinstance(screen.formula, str) else screen.formula(scene))
         if controls or lines:
-            with st.container(key="inside-more", horizontal=True, gap="medium", vertical_alignment="center"):
+            with st.container(
+                key="inside-more", horizontal=bool(lines), gap="medium", vertical_alignment="center"
+            ):
                 if controls:
                     controls(scene)
                 if lines:

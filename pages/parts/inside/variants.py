@@ -56,7 +56,7 @@ def variant_screens(scene: WalkState) -> list[Screen]:
             picture=partial(_picture, each, second if each.name == "Cross" else scene.labels),
             controls=drawings.get(each.name),
         )
-        for each in scene.kept(("variants", tokens.text, groups), compute)
+        for each in scene.cached(("variants", tokens.text, groups), compute)
     ]
 
 

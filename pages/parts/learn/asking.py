@@ -111,7 +111,11 @@ def _judge_token(guess: int, scene: WalkState) -> Verdict:
         return Verdict(None, "")
     if guess == best:
         return Verdict(True, f"Yes: {{best}}, **{weights[best]:.0%}**.")
-    gets = f"gets {weights[guess]:.0%}" if guess < len(scene.there) else "comes later and is not there yet"
+    gets = (
+        f"gets {weights[guess]:.0%}"
+        if guess < len(scene.visible_labels)
+        else "comes later and is not there yet"
+    )
     return Verdict(False, f"{{guess}} {gets}. Most goes to {{best}}: **{weights[best]:.0%}**.")
 
 

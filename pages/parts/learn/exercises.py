@@ -93,7 +93,7 @@ def steps() -> tuple[Step, ...]:
     return tuple(Step(**entry) for entry in _read("lesson.toml")["step"])
 
 
-def asked_in(step: Step) -> tuple[str, ...]:
+def questions_of(step: Step) -> tuple[str, ...]:
     """Return the keys of a step's questions."""
     return (*((step.predict,) if step.predict else ()), *step.exercises)
 

@@ -26,7 +26,7 @@ from pages.parts.inside.selectable import on_choice, token_chosen
 from pages.parts.learn import asking, claim_views, views
 from pages.parts.learn.asking import ExerciseContext, ask, ask_head, ask_token, head_names
 from pages.parts.learn.circuit import TEXT, circuit
-from pages.parts.learn.exercises import GUESSES, Step, Verdict, asked_in, exercises, steps
+from pages.parts.learn.exercises import GUESSES, Step, Verdict, exercises, questions_of, steps
 from pages.parts.learn.progress import BUDGET, Lesson, go, here, remember, solve, step_called
 from pages.parts.picture.tiles import Block, Board, column, paragraph, show_text, token_row
 from pages.parts.serve import cache
@@ -82,7 +82,7 @@ def lesson_view(request: Request) -> None:
     if st.session_state.get(_board(step, "budget", scene), {}).get("met") is True:
         solve(BUDGET)
     context = ExerciseContext(scene, record)
-    verdicts = asking.judge(asked_in(step), context)
+    verdicts = asking.judge(questions_of(step), context)
     say_unknown("step", [key for each in steps() for key in (each.key, *each.former_keys)], step.title)
     _draw_bar(here())
     with st.container(key="lesson-step"):
@@ -98,7 +98,7 @@ def _draw_bar(place: Lesson) -> None:
     """Draw the ways to other steps, with a tick where all that a step asks is solved."""
     items = []
     for step in steps():
-        keys = asked_in(step)
+        keys = questions_of(step)
         is_done = keys and all(key in place.done for key in keys)
         items.append({"key": step.key, "title": f"{step.title}{' ✓' if is_done else ''}"})
     with st.container(key="lesson-bar"):
@@ -125,7 +125,7 @@ def _draw_text(step: Step, scene: WalkState, context: ExerciseContext, verdicts:
     words = {"token": scene.token, "head": head_name(scene.head)}
     paragraphs = (paragraph(text, **words) for text in step.text)
     show_text(f"lesson-text-{step.key}", column(*paragraphs, size="prose"))
-    for key in asked_in(step):
+    for key in questions_of(step):
         if exercises()[key].kind == "token":
             ask_token(key, context, verdicts.get(key))
         elif exercises()[key].kind != "head":

@@ -148,10 +148,10 @@ def caches(scene: WalkState) -> None:
 
 def norms(scene: WalkState) -> None:
     """Draw where a token looks, and the share of what arrives: weight times the length of V W_o."""
-    run, n = scene.plain, len(scene.there)
+    run, n = scene.plain, len(scene.visible_labels)
     arrived = scene.weights * np.linalg.norm(run.v[scene.kv, :n] @ scene.sizes.W_o[scene.h], axis=-1)
     values = {"looks at": scene.weights, "arrives": arrived / (arrived.sum() or 1.0)}
-    frame = pd.DataFrame({"token": list(map(visible, scene.there)), **values})
+    frame = pd.DataFrame({"token": list(map(visible, scene.visible_labels)), **values})
     shown = frame.loc[frame[[*values]].sum(axis=1).nlargest(SHOWN_BARS).index.sort_values()]
     which = f", {len(shown)} of {n} tokens" if len(shown) < n else ""
     title = f"From {visible(scene.token)}, head {head_name(scene.head)}{which}"
