@@ -41,9 +41,9 @@ function lineOf(record, segment) {
   return make("p", { dir: "auto" }, record.keys ? make("span", { class: "whose", text: segment ? "target" : "source" }) : null);
 }
 
-// The word, no special token, whose share has moved most.
-function movedMost(wanted, was, specials) {
-  const moved = ([unit, weight]) => (specials[unit] ? 0 : Math.abs(weight - (was.get(unit) ?? 0)));
+// The word, no special token and not the changed one, whose share has moved most.
+function movedMost(wanted, { shares, isNew }, specials) {
+  const moved = ([unit, weight]) => (specials[unit] || isNew(unit) ? 0 : Math.abs(weight - (shares.get(unit) ?? 0)));
   const [most] = [...wanted].sort((a, b) => moved(b) - moved(a));
   return most && moved(most) > 0.01 ? most[0] : null;
 }
@@ -310,7 +310,7 @@ export class Sentence {
     const wanted = [...sums].filter(([unit, weight]) => weight >= NUMBERED || unit === shown.to || was?.get(unit) >= NUMBERED);
     const { specials } = this.record;
     const loud = Math.max(0.2, ...wanted.map(([unit, weight]) => (specials[unit] ? 0 : weight)));
-    const most = was && this.roomy ? movedMost(wanted, was, specials) : null;
+    const most = was && this.roomy ? movedMost(wanted, shown.ghost, specials) : null;
     this.placed = placeLabels(
       wanted.map(([unit, weight]) => {
         const strong = (weight >= loud * 0.5 && !specials[unit]) || shown.to === unit;
