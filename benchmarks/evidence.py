@@ -54,7 +54,7 @@ KNOWS = np.arange(0.05, 1.001, 0.05)
 BETTER_RULE = (
     0.28  # of the best baseline's errors, the most that a simple rule which was missing has repaired
 )
-DRAWS, COMPARISONS = 20, 4680
+DRAWS, COMPARISONS = 20, 5040
 
 
 def planted(kind: str, n: int, documents: int, rule: float, knows: np.ndarray, seed: int) -> ScoredCases:

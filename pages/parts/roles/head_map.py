@@ -28,8 +28,8 @@ MARKS = {
     "role": ("", "passes the test"),
     "slight": ("◐", "leads, but seldom differs"),
     "weak": ("◔", "leads, but too rarely right"),
-    "tracks": ("○", "below a baseline"),
-    "rule": ("○", "below a baseline"),
+    "tracks": ("○", "no better than a baseline"),
+    "rule": ("○", "no better than a baseline"),
     "unclear": ("?", "cannot tell"),
 }
 
