@@ -221,7 +221,7 @@ def test_a_role_that_is_pressed_frames_exactly_its_heads(draw, record):
     assert words.all_inner_texts() == ["coreference", "sink"]
     assert framed() == []
     words.nth(1).click()
-    assert framed() == ["Head 1-4, sink", "Head 3-3, sink"]
+    assert framed() == ["Head 1-4, sink head", "Head 3-3, sink head"]
     picture.word(ANIMAL).click()
     assert len(framed()) == 2, "another word changes nothing of it"
     picture.page.keyboard.press("Escape")
