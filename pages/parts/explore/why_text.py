@@ -32,7 +32,7 @@ def made_of(head: str, key: str, largest: Sequence[LargestPart]) -> str:
 
 
 def _side_text(part: LargestPart) -> str:
-    which = {"embedding": "the word itself", "bias": "a bias"}.get(part.name, part.name)
+    which = {"embedding": "the word's embedding", "bias": "a bias"}.get(part.name, part.name)
     if part.source is not None:
         which += f", which looks at “{part.source}”"
     if part.share < PARTLY:
