@@ -177,6 +177,14 @@ def _bar(heard: list[int]) -> type[Any]:
         def __init__(self, *args: Any, **options: Any) -> None:
             super().__init__(*args, **{**options, "file": io.StringIO(), "disable": False})
 
+        def refresh(self, *args: Any, **options: Any) -> bool | None:
+            if (
+                heard and self.unit == "B"
+            ):  # another file has begun: until it sends, nothing else tells its size
+                heard[1] = max(heard[1], int(self.total or 0))
+            shown: bool | None = super().refresh(*args, **options)
+            return shown
+
         def update(self, n: float | None = 1) -> bool | None:
             if not heard:
                 raise InterruptedError("nobody waits for this model any more")
