@@ -246,9 +246,12 @@ def test_the_command_sweeps_a_file_of_prompts_by_three_methods(decoder, tmp_path
         effects = [row["effect"] for row in data["rows"] if row["method"] == method]
         np.testing.assert_allclose(effects, found.mean.ravel(), atol=1e-4)
         by_method[method] = found.mean
-        answers = [(row["target"], row["against"]) for row in data["rows"] if row["method"] == method]
-        changes = (found.after - found.before[:, None, None]).mean(0)
-        np.testing.assert_allclose(answers, changes.reshape(-1, 2), atol=1e-4)
+        after = found.after.mean(0).reshape(-1, 2)
+        expected = np.c_[after @ (1, -1), after - found.before.mean(0)]
+        rows = [row for row in data["rows"] if row["method"] == method]
+        numbers = [[row["before"] + row["effect"], row["target"], row["against"]] for row in rows]
+        np.testing.assert_allclose(numbers, expected, atol=1e-4)
+        np.testing.assert_allclose([row["after"] for row in rows], expected[:, 0], atol=1e-4)
     outcomes = [
         measure(model.tokenizer.encode(text), model, LogitDifference(" the", " it"))[0] for text in TEXTS
     ]
