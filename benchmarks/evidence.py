@@ -143,7 +143,10 @@ def _of_minilm(table: RoleTable) -> Iterator[str]:
     yield f"The famous pronoun head 4-2 has no role. It is {comparison(table.by_key['antecedent'], (3, 1))}."
     few = json.loads(asset("lesson", "gap.json").read_text(encoding="utf-8"))
     score, rule = percent(few["score"]), percent(few["baseline_score"])
-    yield f"On the {few['n']} pronouns of GAP's validation part alone, it scores {score} and the trees {rule}."
+    yield (
+        f"On the {few['n']} pronouns of GAP's validation part alone, it scores {score} and the best rule {rule}: "
+        "too few to tell."
+    )
     tracks = [
         f"{head_name(head)} on {answer.question.title}, {percent(float(answer.right_where_all_wrong[head]))} of "
         f"{answer.n_all_wrong:,} (chance {percent(answer.chance)})"
@@ -188,6 +191,9 @@ def _of_smollm2(table: RoleTable) -> Iterator[str]:
     ]
     yield "\n".join(["| head | question | names | attention to names |", "|---|---|--:|--:|", *rows])
     yield answers[0].question.asks if answers else ""
+    for answer in (table.by_key[key] for key in ("retrieval", "successor", "dormant") if key in table.by_key):
+        title, text = answer.question.title, question_text(answer, answer.best)
+        yield f"{title.capitalize()}, {head_name(answer.best)}. {answer.question.asks} {text}"
 
 
 def _closest(table: RoleTable, kind: str) -> tuple[QuestionResult, Head]:

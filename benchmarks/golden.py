@@ -1,4 +1,4 @@
-"""Fill in golden.json: what the program must say, found without it.
+"""Fill in golden.json: the numbers that the program must give, computed without it.
 
 Attention and probabilities are transformers', the classroom's those of plain torch (tests/plain_classroom.py), shares
 of corpora are counted in loops. Nothing of mha_core is imported; only the files of the models are the same.
@@ -79,43 +79,43 @@ def relations(names, treebank):
 
     dep->head: the largest of the dependent's row. head->dep: the largest of its column, which says who looks at it.
     """
-    found = {name: [0, 0] for name in names}
+    counts = {name: [0, 0] for name in names}
     blocks = treebank.read_text(encoding="utf-8").split("\n\n")
     for number, block in enumerate(blocks[: max(int(name.split()[0]) for name in names)]):
         lines = [line.split("\t") for line in block.splitlines() if not line.startswith("#")]
         rows = [line for line in lines if line[0].isdigit()]  # neither 3-4 nor 5.1 is a word
         _, weights = see([row[1] for row in rows])
-        for name, count in found.items():
+        for name, count in counts.items():
             limit, wanted, direction, head = name.split()
             own = weights[head_of(head)] if direction == "dep->head" else weights[head_of(head)].T
             for i, row in enumerate(rows):
-                asked = row[7] == wanted or (wanted == "all" and row[7] not in ("root", "punct"))
-                if asked and number < int(limit):
+                is_case = row[7] == wanted or (wanted == "all" and row[7] not in ("root", "punct"))
+                if is_case and number < int(limit):
                     others = [j for j in range(len(rows)) if j != i]
                     count[0] += max(others, key=own[i].tolist().__getitem__) == int(row[6]) - 1
                     count[1] += 1
-    return found
+    return counts
 
 
 def coreference(names, gap):
     """GAP, where exactly one of A and B is right: which of them gets more from the pronoun; a tie is a half."""
-    found = {name: [0, 0] for name in names}
+    counts = {name: [0, 0] for name in names}
     lines = gap.read_text(encoding="utf-8").split("\n")
     rows = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
     for number, row in enumerate(row for row in rows if row["A-coref"] != row["B-coref"]):
         batch, output = run_bert(row["Text"])
         starts = {name: int(row[f"{name}-offset"]) for name in ("Pronoun", "A", "B")}
         characters = [range(start, start + len(row[name])) for name, start in starts.items()]
-        pronoun, *both = ({batch.char_to_token(i) for i in one} - {None} for one in characters)
+        pronoun, *both = ({batch.char_to_token(i) for i in span} - {None} for span in characters)
         from_pronoun = torch.stack(output.attentions)[:, 0, :, list(pronoun)].mean(2)
-        a, b = (from_pronoun[..., list(one)].sum(-1) for one in both)
+        a, b = (from_pronoun[..., list(tokens)].sum(-1) for tokens in both)
         right, wrong = (a, b) if row["A-coref"] == "TRUE" else (b, a)
-        for name, count in found.items():
+        for name, count in counts.items():
             limit, head = name.split()
             if number < int(limit):
                 count[0] += (right > wrong)[head_of(head)].item() + (a == b)[head_of(head)].item() / 2
                 count[1] += 1
-    return found
+    return counts
 
 
 def flow(names):
@@ -177,11 +177,11 @@ def difference(layer=0, head=None):
 def ablation(names):
     before = difference()
     effect = {(layer, head): difference(layer, head) - before for layer in range(30) for head in range(9)}
-    found = {"before": before} | {name: effect[head_of(name)] for name in names if "-" in name}
+    effects = {"before": before} | {name: effect[head_of(name)] for name in names if "-" in name}
     for name in (name for name in names if name.startswith("sum from layer")):
         lowest = head_of(name.split()[-1])  # the layer alone, before all of its heads
-        found[name] = sum(change for head, change in effect.items() if head >= lowest)
-    return found
+        effects[name] = sum(change for head, change in effect.items() if head >= lowest)
+    return effects
 
 
 def see_toy(text):
@@ -191,19 +191,19 @@ def see_toy(text):
 
 def by_hand():
     """q1 = k1 = v1 = [2, 0] and q2 = k2 = v2 = [0, 4]: scores over sqrt(2), softmax, weights times values."""
-    q, found = [[2.0, 0.0], [0.0, 4.0]], {}
+    q, numbers = [[2.0, 0.0], [0.0, 4.0]], {}
     for i in (0, 1):
         powers = [math.exp((q[i][0] * k[0] + q[i][1] * k[1]) / math.sqrt(2)) for k in q]
         weights = [power / sum(powers) for power in powers]
         for j in (0, 1):
-            found[f"weight {i + 1}>{j + 1}"] = weights[j]
-            found[f"context {i + 1},{j + 1}"] = weights[0] * q[0][j] + weights[1] * q[1][j]
-    return found
+            numbers[f"weight {i + 1}>{j + 1}"] = weights[j]
+            numbers[f"context {i + 1},{j + 1}"] = weights[0] * q[0][j] + weights[1] * q[1][j]
+    return numbers
 
 
 @torch.no_grad()
 def main(data):
-    ways = {
+    answers = {
         "encoder": lambda names: cells(names, see),
         "words": lambda names: cells(names, lambda text: see(text.replace(".", " .").split())),
         "decoder": lambda names: cells(names, see_llama),
@@ -215,8 +215,8 @@ def main(data):
         "relations": lambda names: relations(names, data / "en_ewt-ud-dev.conllu"),
         "coreference": lambda names: coreference(names, data / "gap-validation.tsv"),
     }
-    for group, way in ways.items():
-        PLAN[group]["numbers"] = way(list(PLAN[group]["numbers"]))
+    for group, answer in answers.items():
+        PLAN[group]["numbers"] = answer(list(PLAN[group]["numbers"]))
     GOLDEN.write_text(json.dumps(PLAN, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

@@ -21,19 +21,18 @@ from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
-from engine import compared, cpu_name, synchronise  # puts the checkout on the path too
+from engine import CLOSE, apart, compared, cpu_name, synchronise  # puts the checkout on the path too
 from torch import Tensor, nn
 
 import mha_core
 from mha_core.models.weights import assemble, config_of
 
-CLOSE = 1e-4  # what the same numbers may differ by in float32
 WIDTH, HEADS = 768, 12
 Numbers = tuple[Tensor, ...] | list[Tensor]
 
 
 class Sizes(NamedTuple):
-    """What is measured: (batch, length) of the layer and of each model, and how large the models are."""
+    """Sizes to measure: (batch, length) of the layer and of each model, and how large the models are."""
 
     layer: tuple[tuple[int, int], ...]
     bert: tuple[tuple[int, int], ...]
@@ -68,15 +67,15 @@ SMALL = Sizes(
 
 
 class Card(NamedTuple):
-    """What the device does at best, measured: bytes a second of a copy, operations a second of a product by type."""
+    """The device at its best, measured: bytes a second of a copy, operations a second of a product by type."""
 
     name: str
     bandwidth: float
     rates: dict[torch.dtype, float]
 
 
-class Row(NamedTuple):
-    """One timed call: against what, ours / theirs, our seconds, and the least bytes and operations it needs."""
+class TimedCall(NamedTuple):
+    """A timed call: against what, ours / theirs, our seconds, and the least bytes and operations it needs."""
 
     what: str
     against: str
@@ -112,7 +111,7 @@ def main() -> int:
     return 0 if agree else 1
 
 
-# What the card can do
+# The card's rates
 
 
 def measured_card(device: str, rows: int) -> Card:
@@ -129,19 +128,19 @@ def measured_card(device: str, rows: int) -> Card:
     return Card(name, bandwidth, rates)
 
 
-def fastest(call: Callable[[], object], device: str, repeats: int = 10) -> float:
-    """The least seconds a call takes, after one that warms up."""
-    found = []
-    for _ in range(repeats + 1):
+def fastest(call: Callable[[], object], device: str) -> float:
+    """Return the least seconds of ten calls, after one that warms up."""
+    seconds = []
+    for _ in range(11):
         synchronise(device)
         start = time.perf_counter()
         call()
         synchronise(device)
-        found.append(time.perf_counter() - start)
-    return min(found[1:])
+        seconds.append(time.perf_counter() - start)
+    return min(seconds[1:])
 
 
-# Whether the numbers are the same
+# Comparison of the numbers
 
 
 def print_parity(device: str, sizes: Sizes) -> bool:
@@ -160,7 +159,7 @@ def print_parity(device: str, sizes: Sizes) -> bool:
 
 
 def compared_numbers(device: str, sizes: Sizes) -> Iterator[tuple[str, str, Numbers, Numbers, Numbers]]:
-    """What is compared, with what, and the numbers: ours, theirs, and the same by float64."""
+    """Yield names of ours and theirs, and the numbers: ours, theirs, and those of float64."""
     theirs = nn.MultiheadAttention(WIDTH, HEADS, batch_first=True, device=device).eval()
     layer = mha_core.MultiHeadAttention.from_torch(theirs)
     x = torch.randn(2, 100, WIDTH, device=device)
@@ -169,10 +168,10 @@ def compared_numbers(device: str, sizes: Sizes) -> Iterator[tuple[str, str, Numb
     yield "layer: output, weights", "nn.MultiheadAttention", layer(x), own, exact
     yield "layer: output, weights", "the textbook's formula", layer(x), textbook(layer, x), exact
     q, k, v = core_inputs(2, 300, device, torch.float32, shared=3)
-    found = mha_core.scaled_dot_product_attention(q, k, v, is_causal=True)[0]
+    context = mha_core.scaled_dot_product_attention(q, k, v, is_causal=True)[0]
     fused = partial(F.scaled_dot_product_attention, is_causal=True, enable_gqa=True)
     exact = fused(q.double(), k.double(), v.double())
-    yield "core: grouped queries, causal", "torch's SDPA", [found], [fused(q, k, v)], [exact]
+    yield "core: grouped queries, causal", "torch's SDPA", [context], [fused(q, k, v)], [exact]
     for name, pair in (("BERT", bert_pair), ("Llama", llama_pair)):
         ours, other, ids = *pair(device, sizes), torch.randint(900, (2, 128), device=device)
         peers = other(ids, output_attentions=True)
@@ -182,17 +181,12 @@ def compared_numbers(device: str, sizes: Sizes) -> Iterator[tuple[str, str, Numb
         yield what, "transformers", mine, [peers[0], *peers.attentions], exact
 
 
-def apart(ours: Numbers, theirs: Numbers) -> float:
-    """The largest difference."""
-    return float(torch.stack([(a - b).abs().max() for a, b in zip(ours, theirs, strict=True)]).max())
+# Times
 
 
-# What is timed
-
-
-def every_row(device: str, sizes: Sizes, seconds: float) -> Iterator[Row]:
-    """All rows; one that the card's memory cannot hold is left out."""
-    calls: list[Callable[[], Row]] = []
+def every_row(device: str, sizes: Sizes, seconds: float) -> Iterator[TimedCall]:
+    """Yield all rows; one that the card's memory cannot hold is left out."""
+    calls: list[Callable[[], TimedCall]] = []
     for dtype in (torch.float32, torch.bfloat16):
         for row in (layer_row, core_row):
             calls += [partial(row, *size, device, dtype, seconds) for size in sizes.layer]
@@ -208,8 +202,8 @@ def every_row(device: str, sizes: Sizes, seconds: float) -> Iterator[Row]:
         del ours, theirs
 
 
-def run_rows(calls: list[Callable[[], Row]]) -> Iterator[Row]:
-    """The rows of calls, but for those that find no room."""
+def run_rows(calls: list[Callable[[], TimedCall]]) -> Iterator[TimedCall]:
+    """Yield the rows of calls, but for those that find no room."""
     for call in calls:
         try:
             yield call()
@@ -217,19 +211,19 @@ def run_rows(calls: list[Callable[[], Row]]) -> Iterator[Row]:
             print(f"A row is left out: {str(problem).splitlines()[0][:200]}", file=sys.stderr)
 
 
-def layer_row(batch: int, n: int, device: str, dtype: torch.dtype, seconds: float) -> Row:
-    """The layer with every head's weights, against the textbook's compiled."""
+def layer_row(batch: int, n: int, device: str, dtype: torch.dtype, seconds: float) -> TimedCall:
+    """Time the layer with every head's weights, against the textbook's compiled."""
     layer = mha_core.MultiHeadAttention(WIDTH, HEADS).eval().to(device, dtype)
     x = torch.randn(batch, n, WIDTH, device=device, dtype=dtype)
     peer, called = compiled(layer, x)
     ratio, took = compared(lambda: layer(x), lambda: peer(layer, x), seconds, device)
     moved = sum(p.nbytes for p in layer.parameters()) + 2 * x.nbytes + batch * HEADS * n * n * x.itemsize
     operations = 8 * batch * n * WIDTH**2 + 4 * batch * n * n * WIDTH
-    return Row(f"layer with weights ({batch}, {n})", called, ratio, took, moved, operations, dtype)
+    return TimedCall(f"layer with weights ({batch}, {n})", called, ratio, took, moved, operations, dtype)
 
 
 def textbook(layer: mha_core.MultiHeadAttention, x: Tensor) -> tuple[Tensor, Tensor]:
-    """The formula as every tutorial writes it."""
+    """Return the formula as every tutorial writes it."""
     batch, n, _ = x.shape
     q, k, v = (
         w(x).view(batch, n, layer.n_heads, -1).transpose(1, 2) for w in (layer.W_q, layer.W_k, layer.W_v)
@@ -239,21 +233,21 @@ def textbook(layer: mha_core.MultiHeadAttention, x: Tensor) -> tuple[Tensor, Ten
 
 
 def compiled(layer: nn.Module, x: Tensor) -> tuple[Callable[[nn.Module, Tensor], object], str]:
-    """The textbook's layer by torch.compile; as it stands where nothing here can compile it."""
+    """Return the textbook's layer by torch.compile; as it stands where nothing here can compile it."""
     torch.compiler.reset()
-    made = torch.compile(textbook, dynamic=False)
+    compiled_textbook = torch.compile(textbook, dynamic=False)
     try:
-        made(layer, x)
+        compiled_textbook(layer, x)
     except torch.OutOfMemoryError:
         raise
     except Exception as problem:  # noqa: BLE001 - without a compiler every version of torch raises another error
         print(f"torch.compile falls back: {str(problem).splitlines()[0][:200]}", file=sys.stderr)
         return textbook, "textbook, not compiled: no compiler here"
-    return made, "textbook, torch.compile"
+    return compiled_textbook, "textbook, torch.compile"
 
 
-def core_row(batch: int, n: int, device: str, dtype: torch.dtype, seconds: float) -> Row:
-    """The core without weights, against the kernel of torch that it calls."""
+def core_row(batch: int, n: int, device: str, dtype: torch.dtype, seconds: float) -> TimedCall:
+    """Time the core without weights, against the kernel of torch that it calls."""
     q, k, v = core_inputs(batch, n, device, dtype)
     ratio, took = compared(
         lambda: mha_core.scaled_dot_product_attention(q, k, v, need_weights=False),
@@ -262,20 +256,22 @@ def core_row(batch: int, n: int, device: str, dtype: torch.dtype, seconds: float
         device,
     )
     what = f"core without weights ({batch}, {n})"
-    return Row(what, "torch's SDPA", ratio, took, 4 * q.nbytes, 4 * batch * n * n * WIDTH, dtype)
+    return TimedCall(what, "torch's SDPA", ratio, took, 4 * q.nbytes, 4 * batch * n * n * WIDTH, dtype)
 
 
 def core_inputs(
     batch: int, n: int, device: str, dtype: torch.dtype, shared: int = 1
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Random queries, keys and values; `shared` query heads read one key head."""
+    """Return random queries, keys and values; `shared` query heads read one key head."""
     q = torch.randn(batch, HEADS, n, WIDTH // HEADS, device=device, dtype=dtype)
     k, v = torch.randn(2, batch, HEADS // shared, n, WIDTH // HEADS, device=device, dtype=dtype)
     return q, k, v
 
 
-def model_row(name: str, ours: mha_core.Stack, theirs: nn.Module, batch: int, n: int, seconds: float) -> Row:
-    """A model that gives every head's weights, against transformers in eager mode."""
+def model_row(
+    name: str, ours: mha_core.Stack, theirs: nn.Module, batch: int, n: int, seconds: float
+) -> TimedCall:
+    """Time a model that gives every head's weights, against transformers in eager mode."""
     weight = next(ours.parameters())
     ids = torch.randint(900, (batch, n), device=weight.device)
     ratio, took = compared(
@@ -287,14 +283,14 @@ def model_row(name: str, ours: mha_core.Stack, theirs: nn.Module, batch: int, n:
     attention = 4 * sizes.n_layers * batch * n * n * sizes.n_heads * sizes.d_k
     operations = 2 * batch * n * sum(p.numel() for p in layers) + attention
     what = f"{name} with every head's weights ({batch}, {n})"
-    return Row(what, "transformers, eager", ratio, took, moved, operations, weight.dtype)
+    return TimedCall(what, "transformers, eager", ratio, took, moved, operations, weight.dtype)
 
 
 # Models of the usual sizes, with random weights
 
 
 def bert_pair(device: str, sizes: Sizes) -> tuple[mha_core.Stack, nn.Module]:
-    """Our encoder and transformers' on the same weights, in float32."""
+    """Return our encoder and transformers' on the same weights, in float32."""
     from transformers import BertConfig, BertModel
 
     config = BertConfig(**sizes.bert_config, attn_implementation="eager")
@@ -303,7 +299,7 @@ def bert_pair(device: str, sizes: Sizes) -> tuple[mha_core.Stack, nn.Module]:
 
 
 def llama_pair(device: str, sizes: Sizes) -> tuple[mha_core.Stack, nn.Module]:
-    """Our decoder and transformers' on the same weights, in float32; nothing is kept for a next token."""
+    """Return our decoder and transformers' on the same weights, in float32; nothing is kept for a next token."""
     from transformers import LlamaConfig, LlamaModel
 
     config = LlamaConfig(**sizes.llama_config, attn_implementation="eager", use_cache=False)
@@ -312,7 +308,7 @@ def llama_pair(device: str, sizes: Sizes) -> tuple[mha_core.Stack, nn.Module]:
 
 
 def twin_of(theirs: nn.Module) -> tuple[mha_core.Stack, nn.Module]:
-    """Our stack of a model of transformers, whose heads are made to look at few tokens, as trained ones do."""
+    """Return our stack of a model of transformers, whose heads are made to look at few tokens, as trained ones do."""
     for name, parameter in theirs.named_parameters():
         if re.search(r"(query|key|q_proj|k_proj)\.weight$", name):
             # Of any width, scores spread alike: the wider they do, the more rounding grows from layer to layer.
@@ -322,7 +318,7 @@ def twin_of(theirs: nn.Module) -> tuple[mha_core.Stack, nn.Module]:
     return ours.eval(), theirs.eval()
 
 
-# What is printed
+# Output
 
 
 def print_rates(card: Card) -> None:
@@ -331,7 +327,7 @@ def print_rates(card: Card) -> None:
     print(f"At best: a copy moves {card.bandwidth / 1e9:.4g} GB/s; products, in TFLOP/s: {products}.\n")
 
 
-def print_rows(card: Card, rows: Iterator[Row]) -> None:
+def print_rows(card: Card, rows: Iterator[TimedCall]) -> None:
     """Print each row as soon as it is measured."""
     print("| what | type | against | ours / theirs | ours | moved | of a copy's rate | of a product's |")
     print("|---|---|---|---|---|---|---|---|")
@@ -343,7 +339,7 @@ def print_rows(card: Card, rows: Iterator[Row]) -> None:
 
 
 def kind(dtype: torch.dtype) -> str:
-    """A type's short name."""
+    """Return a type's short name."""
     return str(dtype).removeprefix("torch.")
 
 

@@ -5,20 +5,16 @@ browser.
 """
 
 import statistics
-import sys
 import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]  # as pytest does
+import torch
+from served import chromium  # puts the checkout and its tests on the path
 
-import torch  # noqa: E402
-from playwright.sync_api import sync_playwright  # noqa: E402
-
-import mha_core  # noqa: E402
-from tests.conftest import CHROMIUM_ARGS, HEADLESS_SHELL, find_chromium  # noqa: E402
-from tests.test_static_numbers import SENTENCES, ask, build, difference, opened  # noqa: E402
+import mha_core
+from tests.conftest import HEADLESS_SHELL
+from tests.test_static_numbers import SENTENCES, ask, build, difference, opened
 
 MODELS = {"minilm": "minilm", "toy": "classroom"}
 ROUNDS = 9
@@ -27,31 +23,27 @@ ROUNDS = 9
 def main() -> None:
     """Print a line for loading, one for exactness and one a length, for each model."""
     torch.set_num_threads(1)
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        site = build(Path(folder) / "site")
-        chromium = find_chromium(playwright.chromium.executable_path, HEADLESS_SHELL)
-        with opened(playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_ARGS), site) as (
-            page,
-            _,
-        ):
-            for name, known in MODELS.items():
-                model, start = mha_core.load_model(known, device="cpu"), time.perf_counter()
-                ask(page, load=name)
-                print(f"{name}: ready in {time.perf_counter() - start:.1f} s")
-                worst = max(difference(ask(page, text=text, model=name), text, model) for text in SENTENCES)
-                print(f"  {len(SENTENCES)} sentences: {worst:.1e} from the engine at most")
-                for n in (16, 64, 128):
-                    text, ours, theirs = "street " * (n - len(model.tokenizer.special_names)), [], []
-                    for _ in range(ROUNDS):
-                        start = time.perf_counter()
-                        mha_core.trace(text, model)
-                        ours.append(1000 * (time.perf_counter() - start))
-                        theirs.append(ask(page, text=text, model=name)["took"]["run"])
-                    ratio = statistics.median(b / a for a, b in zip(ours, theirs, strict=True))
-                    medians = [statistics.median(times) for times in (theirs, ours)]
-                    print(
-                        f"  {n} tokens: {medians[0]:.0f} ms, the engine {medians[1]:.0f} ms, ratio {ratio:.1f}"
-                    )
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        chromium(HEADLESS_SHELL) as browser,
+        opened(browser, build(Path(folder) / "site")) as (page, _),
+    ):
+        for name, known in MODELS.items():
+            model, start = mha_core.load_model(known, device="cpu"), time.perf_counter()
+            ask(page, load=name)
+            print(f"{name}: ready in {time.perf_counter() - start:.1f} s")
+            worst = max(difference(ask(page, text=text, model=name), text, model) for text in SENTENCES)
+            print(f"  {len(SENTENCES)} sentences: {worst:.1e} from the engine at most")
+            for n in (16, 64, 128):
+                text, ours, theirs = "street " * (n - len(model.tokenizer.special_names)), [], []
+                for _ in range(ROUNDS):
+                    start = time.perf_counter()
+                    mha_core.trace(text, model)
+                    ours.append(1000 * (time.perf_counter() - start))
+                    theirs.append(ask(page, text=text, model=name)["took"]["run"])
+                ratio = statistics.median(b / a for a, b in zip(ours, theirs, strict=True))
+                took = " ms, the engine ".join(f"{statistics.median(times):.0f}" for times in (theirs, ours))
+                print(f"  {n} tokens: {took} ms, ratio {ratio:.1f}")
 
 
 if __name__ == "__main__":

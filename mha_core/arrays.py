@@ -30,6 +30,6 @@ class ReadOnlyArrays:
 
 
 def freeze(array: T) -> T:
-    """The array itself, made read-only."""
+    """Make an array read-only; return it."""
     array.setflags(write=False)
     return array

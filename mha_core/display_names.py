@@ -1,4 +1,4 @@
-"""How heads and shares are written for people, once for all screens, files and command lines."""
+"""Names of heads, shares and characters as people read them, for all screens, files and command lines."""
 
 import math
 import re
@@ -8,50 +8,49 @@ from typing import Literal
 # (layer, head), both from 0.
 Head = tuple[int, int]
 HEAD_NAME = re.compile(r"([1-9][0-9]{0,3})-([1-9][0-9]{0,3})")
-# What a picture belongs to: one head, a layer (its heads mixed), or all layers together.
+# Granularity of a picture: one head, a layer (its heads mixed), or all layers together.
 Per = Literal["head", "layer", "model"]
 _MARKS = {"\n": "↵", "\r": "↵", "\t": "⇥", "\x7f": "␡", "\u00ad": "‐", "\u200b": "\u25cc", "\ufeff": "\u25cc"}
 _NUMBERS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
 
 
 def head_name(head: Head) -> str:
-    """A head as people read it: layer and head, numbered from 1 ("4-2")."""
+    """Return a head as people read it: layer and head, numbered from 1 ("4-2")."""
     return f"{head[0] + 1}-{head[1] + 1}"
 
 
 def parse_head(name: object) -> Head | None:
-    """The head of a name such as "4-2", from 0; None for what is no name."""
+    """Return the head of a name such as "4-2", from 0; None for anything else."""
     match = HEAD_NAME.fullmatch(name) if isinstance(name, str) else None
     return (int(match[1]) - 1, int(match[2]) - 1) if match else None
 
 
 def place_name(head: Head, per: Per = "head") -> str:
-    """What a picture is of: "head 4-2", "layer 4", or "all layers"."""
+    """Return the name of a picture: "head 4-2", "layer 4", or "all layers"."""
     return {"head": f"head {head_name(head)}", "layer": f"layer {head[0] + 1}", "model": "all layers"}[per]
 
 
 def short_name(head: Head, per: Per = "head") -> str:
-    """The same without the word "head": "4-2", "layer 4", or "all layers"."""
+    """Return the name without the word "head": "4-2", "layer 4", or "all layers"."""
     return head_name(head) if per == "head" else place_name(head, per)
 
 
 def always(offset: int) -> str:
-    """A rule that goes by place alone: "always two words ahead"."""
-    count = _NUMBERS.get(abs(offset), str(abs(offset)))
-    words = "word" if abs(offset) == 1 else "words"
-    return (
-        f"always {count} {words} {'ahead' if offset > 0 else 'back'}" if offset else "always the word itself"
-    )
+    """Describe a fixed-offset rule: "always two words ahead"."""
+    if not offset:
+        return "always the word itself"
+    count, words = _NUMBERS.get(abs(offset), str(abs(offset))), "word" if abs(offset) == 1 else "words"
+    return f"always {count} {words} {'ahead' if offset > 0 else 'back'}"
 
 
 def count_noun(n: int, noun: str, verbs: tuple[str, str] | None = None) -> str:
-    """So many of something, "1 word", "1,200 words"; with `verbs`, of one and of many, also "1 word is"."""
-    said = f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
-    return f"{said} {verbs[n != 1]}" if verbs else said
+    """Return a number with its noun, "1 word", "1,200 words"; with `verbs`, of one and of many, also "1 word is"."""
+    counted = f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+    return f"{counted} {verbs[n != 1]}" if verbs else counted
 
 
 def size_in_words(n_layers: int, n_heads: int) -> str:
-    """How many heads there are: "6 layers of 12 heads"."""
+    """Return the size of a model: "6 layers of 12 heads"."""
     return f"{count_noun(n_layers, 'layer')} of {count_noun(n_heads, 'head')}"
 
 
@@ -66,17 +65,17 @@ def percent(share: float) -> str:
 
 
 def number(value: float) -> str:
-    """A number with two decimals and a real minus; what is rounded to nothing has no sign."""
+    """Write a number with two decimals and a real minus; one rounded to zero has no sign."""
     return f"{value:.2f}".replace("-0.00", "0.00").replace("-", "−")
 
 
 def signed(value: float) -> str:
-    """A change with its sign."""
+    """Write a change with its sign."""
     return number(value) if value < 0 or number(value) == "0.00" else f"+{number(value)}"
 
 
 def visible(text: str, spaces: bool = False) -> str:
-    """Control and zero-width characters as marks one can see; joiners inside a grapheme stay what they are."""
+    """Show control and zero-width characters as visible marks; joiners inside a grapheme stay."""
     out = []
     for i, character in enumerate(text):
         if spaces and character in " \n\t\u00a0":

@@ -1,7 +1,7 @@
-"""Every error of the engine: one sentence for the person at the screen.
+"""Errors of the engine: one sentence each for the person at the screen.
 
-The message says what was given and what is taken, with both numbers. The engine raises, the command line and
-the pages show it as it is.
+The message names the input and what would be valid, with both numbers. The engine raises, the command line and the
+pages show it unchanged.
 """
 
 
@@ -10,7 +10,7 @@ class HeadScopeError(ValueError):
 
 
 class InputError(HeadScopeError):
-    """What the reader gave (a text, a corpus, an option) cannot be used."""
+    """Invalid input of the user: a text, a corpus, an option."""
 
 
 class SizeError(HeadScopeError):

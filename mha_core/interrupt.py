@@ -14,7 +14,7 @@ Check = Callable[[], object]
 
 
 def _no_check() -> None:
-    """Let the work go on."""
+    """Do nothing: the work goes on."""
 
 
 _CHECK: ContextVar[Check] = ContextVar("check", default=_no_check)

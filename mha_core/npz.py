@@ -49,7 +49,7 @@ def _plain(value: Any, arrays: dict[str, np.ndarray]) -> Any:
 
 
 def _built(hint: Any, value: Any, arrays: Mapping[str, np.ndarray]) -> Any:
-    """Return a value of JSON as what the annotation says."""
+    """Return a value of JSON as its annotation's type."""
     if isinstance(value, dict):
         if ARRAY in value:
             return arrays[value[ARRAY]]

@@ -13,7 +13,7 @@ from pages.parts.explore import changes, save, shared_prefix, tables, why_change
 from pages.parts.explore.checkpoint_slider import at_checkpoint
 from pages.parts.explore.comparison import Comparison
 from pages.parts.explore.picture import compare_picture
-from pages.parts.frame import presets, shell, state
+from pages.parts.frame import presets, shell, url_params
 from pages.parts.frame.context import Context, contexts_of, realigned, remember_view, selected
 from pages.parts.frame.links import link_to, params_of_both
 from pages.parts.frame.page_text import heading, markup, say, visible
@@ -42,7 +42,7 @@ def draw() -> None:
 
 def picture(a: Context, b: Context) -> None:
     """Draw both runs, and what is below."""
-    against = state.own("against", "sentence")
+    against = url_params.page_param("against", "sentence")
     is_same_run = a.request.run == b.request.run
     if against == "model" and is_same_run:
         say(SAME_MODEL if len(models()) > 1 else ONE_MODEL, "notice")
@@ -101,7 +101,7 @@ def heads_of_word(runs: Comparison, query: tuple[int, int]) -> None:
     measure = "" if request.raw else f"{measures.BY_KEY[request.measure].label}: "
     say(measure + changes.result(heads, list(map(visible, labels)), request.per), "finding")
     if request.per == "head" and presets.minimal_pair(request.text, runs.sides[1].text):
-        tested = link_to("Roles", {**state.carried(), "head": head_name(heads[0].head)})
+        tested = link_to("Roles", {**url_params.carried(), "head": head_name(heads[0].head)})
         markup(
             f'<nav class="hs-examples"><span>With {count_noun(len(heads), "head")}, one will fit by chance.</span> '
             f'<a href="{html.escape(tested)}">See the test of {head_name(heads[0].head)}</a></nav>'

@@ -13,7 +13,7 @@ from pages.parts.explore import next_word, save, tables, why
 from pages.parts.explore.checkpoint_slider import at_checkpoint
 from pages.parts.explore.comparison import Comparison
 from pages.parts.explore.picture import explore_picture
-from pages.parts.frame import head_facts, presets, shell, state
+from pages.parts.frame import head_facts, presets, shell, url_params
 from pages.parts.frame.context import (
     Context,
     contexts_of,
@@ -32,7 +32,7 @@ SHOWN = shell.Shown(examples=True)
 
 def draw() -> None:
     """Draw the title, the question and the menu, then the part that runs alone for another sentence."""
-    state.whole_page()
+    url_params.whole_page()
     next_word.put_generated()
     shell.top("Explore", "Where does each attention head look?", "", SHOWN)
     with st.container(key="page"):
@@ -42,7 +42,7 @@ def draw() -> None:
 @st.fragment
 def sentence(request: Request) -> None:
     """Draw the sentence and its picture; `request` is the menu's."""
-    if state.whole_page():
+    if url_params.whole_page():
         st.rerun()
     if contexts := contexts_of(at_checkpoint(shell.with_text("Explore", request))):
         picture(contexts[0])
@@ -55,7 +55,7 @@ def picture(context: Context) -> None:
     context = selected(context, params, partial(strongest_link, context.grid))
     request, record, grid, selection = context.request, context.record, context.grid, context.selection
     answer = why.of_choice(request, record, grid, selection, steps, params.get("without", ""))
-    is_first_visit = not state.params() and request.text == presets.TIRED
+    is_first_visit = not url_params.params() and request.text == presets.TIRED
     changed = contexts_of(replace(request, text=presets.WIDE)) if is_first_visit else []
     records, view = explore_picture(context, view_before(request), changed)
     attention_view.draw(records, view | {"why": answer}, selection, "explore", moved)

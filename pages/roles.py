@@ -11,12 +11,12 @@ PARTS = {
     "roles": (
         roles,
         "Which head has which role?",
-        "A head has a role only if it clearly beats every baseline.",
+        "A role beats every baseline.",
     ),
     "atlas": (
         atlas,
         "Top examples of every head",
-        "Where each head looks hardest in ordinary text.",
+        "Its strongest links in ordinary text.",
     ),
 }
 

@@ -26,7 +26,7 @@ def tokens_of(words: list[str], split: int | None = SPLIT) -> Tokens:
     return Tokens(" ".join(words), None, tuple(pieces), tuple(found))
 
 
-def record_from_weights(
+def causal_record(
     words: list[str] = WORDS, seed: int = 5, split: int | None = SPLIT, same_up_to: int = 0
 ) -> AttentionRecord:
     """Random rows that look back only. Up to `same_up_to` pieces they are those of every run that shares its seed."""

@@ -120,7 +120,7 @@ def called(found: Sequence[ScoredCases], n_heads: int = 6) -> list[tuple[str, in
         for one in answers
         if one is not None
         for head in range(n_heads)
-        if one.word[0, head] in ("role", "weak", "tracks")
+        if one.word[0, head] in ("role", "slight", "weak", "tracks")
     ]
 
 

@@ -189,9 +189,8 @@ def test_a_learned_sink_has_its_share_in_record_frame_and_print(tokenizer):
     assert "sink" in repr(record)
     data = weights_data(record, record.grid(), slice(1, 2), slice(2, 3))
     np.testing.assert_array_equal(data["sink"], record.sink[1:2, 2:3])
-    again = record_from_weights(
-        theirs(model, tokenizer).attentions, tokenizer.tokenize(TEXT, add_special_tokens=True), sinks=True
-    )
+    names = tokenizer.tokenize(TEXT, add_special_tokens=True)
+    again = record_from_weights(theirs(model, tokenizer).attentions, names, model=model, sinks=True)
     np.testing.assert_allclose(again.sink, record.sink, atol=1e-6)
 
 

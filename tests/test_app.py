@@ -193,9 +193,9 @@ def test_a_hub_model_is_fetched_only_after_its_reader_has_agreed(monkeypatch):
     at.button(key="fetch-it-model").click().run()
     assert "bert-base-uncased" in asked
     assert not said(at, "notice")
-    at.selectbox(key="model").set_value("bert-large-uncased")
+    at.selectbox(key="model-chosen").set_value("bert-large-uncased")
     run(at).button(key="fetch-it-model").click()
-    run(at).selectbox(key="model").set_value("bert-base-uncased")
+    run(at).selectbox(key="model-chosen").set_value("bert-base-uncased")
     assert not said(run(at), "notice"), "what was agreed to once is not asked again"
 
 
@@ -205,7 +205,8 @@ def test_a_download_that_is_declined_leaves_the_other_model_as_it_was():
     at.button(key="fetch-not-model2").click()
     run(at)
     assert not [button for button in at.button if str(button.key).startswith("fetch")]
-    assert [at.selectbox(key=key).value for key in ("model", "model2")] == ["classroom", "minilm"]
+    values = [at.selectbox(key=f"{key}-chosen").value for key in ("model", "model2")]
+    assert values == ["classroom", "minilm"]
 
 
 TOYS = "The dog chased the cat because it was tired ."

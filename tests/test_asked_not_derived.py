@@ -105,13 +105,14 @@ def test_padding_is_what_the_mask_says_and_causality_what_the_model_says(kind, s
     names, mask = own.convert_ids_to_tokens(batch["input_ids"][1]), batch["attention_mask"][1]
     real = mask.bool().numpy()
     alone = torch.cat(layers).numpy()[:, :, real][..., real]
-    for options in ({"mask": mask}, {"mask": mask.tolist(), "model": model}, {}):
+    causal = {"causal": kind == "Qwen3"}
+    for options in ({"mask": mask, **causal}, {"mask": mask.tolist(), "model": model}, causal):
         record = record_from_weights(layers, names, **options)
         np.testing.assert_allclose(record.weights, alone, atol=1e-5)
         assert record.model.is_causal == (kind == "Qwen3")
         assert [piece.text for piece in record.tokens.pieces] == ["[CLS]", "it", "sat", ".", "[SEP]"]
     if side == "left":  # padded with a token of another name, as GPT-2 is with its end of text
-        record = record_from_weights(layers, [name.replace("PAD", "SEP") for name in names])
+        record = record_from_weights(layers, [name.replace("PAD", "SEP") for name in names], model=model)
         np.testing.assert_allclose(record.weights, alone, atol=1e-5)
         assert record.model.is_causal == (kind == "Qwen3")
     padded = trace(TEXT, from_transformers(model, tokenizer("padding", padding_side=side)))
@@ -267,7 +268,8 @@ def test_a_whole_output_is_taken_and_a_batch_is_named():
         with pytest.raises(HeadScopeError, match=r"2 texts.*\[layer\[:1\] for layer in output\.attentions\]"):
             record_from_weights(output, names)
     one = outputs(model, own(TEXT, return_tensors="pt"))
-    np.testing.assert_array_equal(record_from_weights(one, names).weights, torch.cat(one.attentions).numpy())
+    given = record_from_weights(one, names, model=model).weights
+    np.testing.assert_array_equal(given, torch.cat(one.attentions).numpy())
     with pytest.raises(InputError, match="output_attentions=True"):
         record_from_weights(model(**own(TEXT, return_tensors="pt")), names)
     bart = random_model("Bart", BART, sequence=True)

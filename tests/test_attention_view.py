@@ -43,14 +43,14 @@ def tokens_of(text: str, pair: str | None = None) -> Tokens:
     return Tokens(text, pair, (), ())
 
 
-def record_from_weights(text: str, **options: object) -> tuple[Grid, dict]:
+def grid_and_payload(text: str, **options: object) -> tuple[Grid, dict]:
     grid = grid_of(text, **options)
     packed = explore_payload(grid, tokens_of(text), model_title="M", selection=Selection((0, 0)))
     return grid, packed["records"][0]
 
 
 def test_every_weight_arrives_within_the_step_of_sixteen_bits():
-    grid, record = record_from_weights("the cat sat on the mat")
+    grid, record = grid_and_payload("the cat sat on the mat")
     back = record["weights"].astype(np.float64).reshape(grid.weights.shape) / 65535
     assert record["packing"] == "full"
     assert np.abs(back - grid.weights).max() <= WITHIN
@@ -58,7 +58,7 @@ def test_every_weight_arrives_within_the_step_of_sixteen_bits():
 
 def test_the_reader_s_spelling_and_spacing_come_back_whole():
     text = "  Two  spaces,\na line;  the end "
-    _, record = record_from_weights(text)
+    _, record = grid_and_payload(text)
     whole = "".join(
         b + n for b, n, s in zip(record["before"], record["names"], record["specials"], strict=True) if not s
     )
@@ -260,7 +260,7 @@ def test_a_long_text_sends_the_strongest_links_of_the_pinned_words_whatever_is_l
         shares = view["link_weight"].reshape(2, 2, k)[place] / 65535 * links["scale"]
         assert np.abs(shares - row[place][sent]).max() <= len(pins) * WITHIN
         for those in among.values():
-            first = next(int(at) for at in sent if those[at])
+            first = next(int(cut) for cut in sent if those[cut])
             assert first == np.where(those, row[place], -1).argmax()
     loud = np.array(packed["records"][0]["loudest"]).reshape(2, 2, 3)
     for place in np.ndindex(2, 2):
@@ -287,7 +287,7 @@ def test_a_record_says_its_mask_and_how_many_heads_share_their_keys():
     seen = np.tril(np.ones((2, 5, 5), bool))
     plain = record_payload(grid, tokens_of("a b c"), "M")
     causal = record_payload(replace(grid, visible=seen, sharing=3), tokens_of("a b c"), "M")
-    assert [(one["causal"], one["sharing"]) for one in (plain, causal)] == [(False, 1), (True, 3)]
+    assert [(each["causal"], each["sharing"]) for each in (plain, causal)] == [(False, 1), (True, 3)]
 
 
 def standalone(text: str, **options: object) -> str:
@@ -317,7 +317,7 @@ def test_markup_in_a_text_stays_text_in_the_file():
 
 
 SAY = """
-  import { betweenWords } from "SCRIPTS/seen.js";
+  import { betweenWords } from "SCRIPTS/visibility.js";
   import { rowInWords, headInWords } from "SCRIPTS/words.js";
   import { meanRow } from "SCRIPTS/numbers.js";
   const { cases, names, specials, pins } = JSON.parse(process.argv[1]);

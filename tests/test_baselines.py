@@ -1,5 +1,7 @@
 """Heads that only imitate a simple rule, planted beside one that knows the answer."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -109,6 +111,20 @@ def test_who_reads_the_surface_of_names_has_no_role():
     assert knows == "role"
     assert reads not in LIKES
     assert not LIKES & set(imitators), dict(zip(names, imitators, strict=True))
+
+
+def test_flipped_answers_and_heads_of_other_texts_give_nothing():
+    """Heads that know the answer, read against a coin, and heads that know the answer of another text."""
+    questions, rng = ChoiceQuestions(), np.random.default_rng(3)
+    texts = pronouns()
+    columns = [{"looks": np.zeros((1, 2, 1), int), "others": np.zeros((1, 2, 1))} for _ in texts]
+    flipped = [replace(each, answer=int(rng.integers(2))) for each in texts]
+    true = np.array([each.answer for each in texts])
+    for known in (flipped, texts):
+        heads = [rng.permutation(true) for _ in range(4)] + ([true] if known is flipped else [])
+        empty = frame_of([(each.source, each.text) for each in known], known, columns)
+        frame, _ = frame_with(questions, "antecedent", empty, heads)
+        assert not LIKES & set(words(questions, "antecedent", frame)[1 : 1 + len(heads)])
 
 
 def test_who_looks_at_the_first_or_longest_word_is_no_rare_word_head(model):

@@ -18,15 +18,15 @@ needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="needs node
 def test_a_bundle_has_no_imports_and_every_module_once_after_those_it_needs(entry):
     source = bundle(entry)
     assert not re.search(r"^(import|export (?!default module_))", source, re.MULTILINE)
-    made = re.findall(r"^const (module_\w+) = ", source, re.MULTILINE)
-    assert len(made) == len(set(made)) == len(modules_of(SCRIPTS / f"{entry}.js"))
+    modules = re.findall(r"^const (module_\w+) = ", source, re.MULTILINE)
+    assert len(modules) == len(set(modules)) == len(modules_of(SCRIPTS / f"{entry}.js"))
     first_seen = dict.fromkeys(re.findall(r"\bmodule_\w+", source))
-    assert list(first_seen) == made, "a module is used before it is made"
+    assert list(first_seen) == modules, "a module is used before it is made"
 
 
 def test_every_script_is_in_some_bundle():
-    used = {module for entry in ENTRIES for module in modules_of(SCRIPTS / f"{entry}.js")}
-    assert set(SCRIPTS.rglob("*.js")) == {module for module in used if module.suffix == ".js"}
+    needed = {module for entry in ENTRIES for module in modules_of(SCRIPTS / f"{entry}.js")}
+    assert set(SCRIPTS.rglob("*.js")) == {module for module in needed if module.suffix == ".js"}
 
 
 @needs_node

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from causal_runs import WORDS, record_from_weights
+from causal_runs import WORDS, causal_record
 
 from mha_core import AttentionRecord, HeadScopeError
 from mha_core.record.first_difference import first_change
@@ -11,7 +11,7 @@ from pages.parts.explore.shared_prefix import in_words
 
 @pytest.fixture(scope="module")
 def record() -> AttentionRecord:
-    return record_from_weights()
+    return causal_record()
 
 
 def test_a_word_sees_every_word_that_begins_no_later_than_it_ends(record):
@@ -38,22 +38,22 @@ def test_a_decoder_that_looks_ahead_is_refused(record):
 
 def test_later_words_are_ranked_by_how_much_their_rows_moved():
     words = ["a", "b", "c", "d", "e", "f"]
-    a = record_from_weights([*words[:2], "x", *words[3:]], seed=1, split=None, same_up_to=2)
-    b = record_from_weights([*words[:2], "y", *words[3:]], seed=2, split=None, same_up_to=2)
-    found = first_change(a.grid(), a.tokens, b.grid(), b.tokens)
+    a = causal_record([*words[:2], "x", *words[3:]], seed=1, split=None, same_up_to=2)
+    b = causal_record([*words[:2], "y", *words[3:]], seed=2, split=None, same_up_to=2)
+    change = first_change(a.grid(), a.tokens, b.grid(), b.tokens)
     moved = np.abs(a.weights - b.weights).sum(-1) / 2
-    assert sorted(mover.places[0] for mover in found.movers) == [2, 3, 4, 5]
-    assert [m.moved for m in found.movers] == sorted((m.moved for m in found.movers), reverse=True)
-    for mover in found.movers:
+    assert sorted(mover.places[0] for mover in change.movers) == [2, 3, 4, 5]
+    assert [m.moved for m in change.movers] == sorted((m.moved for m in change.movers), reverse=True)
+    for mover in change.movers:
         rows = moved[:, :, mover.places[0]]
         assert mover.moved == pytest.approx(rows.mean(), abs=1e-6)
         assert [share for _, share in mover.heads] == pytest.approx(sorted(rows.ravel())[:-5:-1], abs=1e-6)
         assert all(rows[head] == pytest.approx(share, abs=1e-6) for head, share in mover.heads)
-    assert in_words(found, a.grid()).startswith("Up to `b` both runs are identical")
+    assert in_words(change, a.grid()).startswith("Up to `b` both runs are identical")
 
 
 def test_a_text_that_goes_on_differs_nowhere():
-    a, b = record_from_weights(WORDS[:4], seed=7), record_from_weights(WORDS, seed=7)
-    found = first_change(a.grid(), a.tokens, b.grid(), b.tokens)
-    assert (found.place, found.movers) == (5, ())
-    assert "earlier word" in in_words(found, a.grid())
+    a, b = causal_record(WORDS[:4], seed=7), causal_record(WORDS, seed=7)
+    change = first_change(a.grid(), a.tokens, b.grid(), b.tokens)
+    assert (change.place, change.movers) == (5, ())
+    assert "earlier word" in in_words(change, a.grid())

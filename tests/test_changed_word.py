@@ -13,21 +13,21 @@ WIDE = "The animal didn't cross the street because it was too wide."
 def test_the_browser_is_told_where_the_word_of_each_unit_stands(model):
     record = trace(TIRED, model, pair="It slept.")
     texts, grid = (TIRED, "It slept."), record.grid()
-    found = [spot and (spot[2], texts[spot[2]][spot[0] : spot[1]]) for spot in spots(record.tokens, grid)]
-    assert [said is None for said in found] == [unit.special for unit in grid.units]
-    assert found[grid.labels.index("didn")] == found[grid.labels.index("t")] == (0, "didn't")
-    assert [word for side, word in filter(None, found) if side] == ["It", "slept", "."]
+    places = [spot and (spot[2], texts[spot[2]][spot[0] : spot[1]]) for spot in spots(record.tokens, grid)]
+    assert [spot_ is None for spot_ in places] == [unit.special for unit in grid.units]
+    assert places[grid.labels.index("didn")] == places[grid.labels.index("t")] == (0, "didn't")
+    assert [word for side, word in filter(None, places) if side] == ["It", "slept", "."]
 
 
 def test_one_stretch_that_differs_is_found_and_two_other_sentences_are_not(model):
-    one, other = (trace(text, model).grid().labels for text in (TIRED, WIDE))
-    change = change_between(one, other)
-    assert change == Change(one.index("tired"), 1, 1)
+    tired, other = (trace(text, model).grid().labels for text in (TIRED, WIDE))
+    change = change_between(tired, other)
+    assert change == Change(tired.index("tired"), 1, 1)
     assert change_between("abcdef", "abXYdef") == Change(2, 1, 2)
     assert change_between("aaa", "aa") == Change(2, 1, 0)
     assert change_between("abcdef", "abcXYZ") == Change(3, 3, 3), "half of it stays"
     assert change_between("abcdef", "abWXYZ") is None
-    assert change_between(one, trace("Birds sing.", model).grid().labels) is None
+    assert change_between(tired, trace("Birds sing.", model).grid().labels) is None
 
 
 def test_a_word_is_found_again_in_its_own_text():

@@ -1,6 +1,7 @@
 """The model in which "it" moves: its texts, its training, what is shipped, and the numbers that are said of it."""
 
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -9,14 +10,15 @@ import torch
 from plain_classroom import Plain
 
 from mha_core import InputError, load_model, predict_masked, trace
-from mha_core.models.toy_checkpoints import CHECKPOINT_STEPS, at_step, home
+from mha_core.models.model_list import classroom_folder
+from mha_core.models.toy_checkpoints import CHECKPOINT_STEPS, at_step
 from mha_core.record.grid import head_from_name
 from mha_core.training.toy.evaluation import MAX_WRONG, MIN_RIGHT, evaluate, masses, over_seeds
-from mha_core.training.toy.grammar import first_texts
+from mha_core.training.toy.grammar import Grammar
 from mha_core.training.toy.lexicon import lexicon
 from mha_core.training.toy.pairs import pairs
 from mha_core.training.toy.recipe import CLASSROOM, toy_trainer
-from mha_core.training.toy.shipping import save_model
+from mha_core.training.toy.shipping import CHECKED_EVERY, EVERY, save_model, train_toy
 
 TIRED = "The animal didn't cross the street because it was too tired."
 TINY = replace(CLASSROOM, steps=6, batch=8, warm_up=2, d_model=32, d_ff=32)
@@ -24,23 +26,23 @@ TINY = replace(CLASSROOM, steps=6, batch=8, warm_up=2, d_model=32, d_ff=32)
 
 @pytest.fixture(scope="module")
 def texts():
-    return first_texts(1, 40_000)
+    return list(islice(Grammar(1).texts(), 40_000))
 
 
 # ---- the texts
 
 
 def test_what_is_said_after_because_fits_the_right_noun_alone(texts):
-    plural = {many: one for one, many in lexicon().plural.items()}
+    plural = {many: singular for singular, many in lexicon().plural.items()}
     reasons = [text for text in texts if text.task == "because"]
     assert len(reasons) / len(texts) == pytest.approx(0.7, abs=0.02)
     for text in reasons:
         right, wrong = (plural.get(text.words[i], text.words[i]) for i in (text.right, text.wrong))
-        said = [word for word in text.words if lexicon().fits(right, word)]
-        assert len(said) == 1, text
-        assert not lexicon().fits(wrong, said[0])
+        fitting = [word for word in text.words if lexicon().fits(right, word)]
+        assert len(fitting) == 1, text
+        assert not lexicon().fits(wrong, fitting[0])
         if text.slot is not None:
-            assert 0 < text.words.index(said[0]) - text.slot <= 3
+            assert 0 < text.words.index(fitting[0]) - text.slot <= 3
 
 
 # ---- the model and its training
@@ -50,16 +52,29 @@ def test_the_same_seed_trains_to_the_same_weights():
     runs = []
     for seed in (1, 1, 2):
         trainer = toy_trainer(seed, TINY)
-        losses = [trainer.step() for _ in range(TINY.steps)]
+        losses = trainer.run(TINY.steps)
         assert trainer.is_over
         runs.append((losses, trainer.model.state_dict()))
     assert runs[0][0] == runs[1][0] != runs[2][0]
     assert all(torch.equal(tensor, runs[1][1][name]) for name, tensor in runs[0][1].items())
 
 
+def test_a_shipped_training_sees_every_checkpoint_and_stops_where_its_head_points():
+    assert not any(step % EVERY for step in (*CHECKPOINT_STEPS, CHECKED_EVERY)), "steps that are looked at"
+    recipe, steps, lines = replace(TINY, steps=2 * EVERY + 7), [], []
+    model = train_toy(4, recipe, lines.append, lambda step, _: steps.append(step) or step == 2 * EVERY)
+    assert steps == [0, EVERY, 2 * EVERY]
+    assert len(lines) == 2
+    longer = toy_trainer(4, recipe)
+    longer.run(2 * EVERY)
+    for name, tensor in longer.model.state_dict().items():
+        assert torch.equal(tensor, model.state_dict()[name])
+    assert len(train_toy(4, TINY, lines.append).state_dict()) == len(longer.model.state_dict())
+
+
 def test_a_small_random_model_is_what_plain_torch_makes_of_its_file(tmp_path):
     trainer = toy_trainer(4, TINY)
-    trainer.step()
+    trainer.run(1)
     save_model(trainer.model, tmp_path)
     model, plain = load_model(str(tmp_path), device="cpu"), Plain(tmp_path)
     assert model.pinned
@@ -75,9 +90,9 @@ def test_a_small_random_model_is_what_plain_torch_makes_of_its_file(tmp_path):
     place = words.index("it")
     _, scores = plain([*words[:place], "[MASK]", *words[place + 1 :]])
     best = scores[place].softmax(-1).topk(3)
-    said = predict_masked(hidden, model, 3)[0]
-    assert [word for word, _ in said] == [plain.words[i] for i in best.indices]
-    assert [share for _, share in said] == pytest.approx(best.values.tolist(), abs=1e-5)
+    predictions = predict_masked(hidden, model, 3)[0]
+    assert [word for word, _ in predictions] == [plain.words[i] for i in best.indices]
+    assert [share for _, share in predictions] == pytest.approx(best.values.tolist(), abs=1e-5)
 
 
 # ---- what is shipped
@@ -92,20 +107,20 @@ def plain_masses(plain, pair, head):
 
 
 def plain_answers(plain, pair, without=()):
-    """Which word the model names where "it" is hidden, and which of the two nouns it prefers, in both texts."""
-    said = []
+    """Return the word that the model names where "it" is hidden, and the noun that it prefers, in both texts."""
+    rows = []
     for words in pair.words:
         shown = [*words[: pair.slot], "[MASK]", *words[pair.slot + 1 :]]
         scores = plain(shown, without)[1][pair.slot]
         better = max(pair.nouns, key=lambda noun: float(scores[plain.words.index(noun)]))
-        said.append((plain.words[int(scores.argmax())], better))
-    return said
+        rows.append((plain.words[int(scores.argmax())], better))
+    return rows
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["classroom"])
 def test_what_evaluate_says_is_what_plain_torch_finds(name):
-    n, plain = 24, Plain(home() / {"classroom": "seed-1", "classroom-twin": "twin"}[name])
+    n, plain = 24, Plain(classroom_folder(name))
     card = evaluate(load_model(name, device="cpu").encoder, n)
     best = head_from_name(card["head"], 2, 4)
     held = pairs(1, n)
@@ -123,10 +138,10 @@ def test_what_evaluate_says_is_what_plain_torch_finds(name):
     for answers, without in (
         (card["answers"], ()), (card["without_head"], (best,)), (card["without_pointing"], pointing),
     ):  # fmt: skip
-        said = [plain_answers(plain, pair, without) for pair in held]
+        by_pair = [plain_answers(plain, pair, without) for pair in held]
         right = [
             (word == noun, better == noun)
-            for pair, both in zip(held, said, strict=True)
+            for pair, both in zip(held, by_pair, strict=True)
             for noun, (word, better) in zip(pair.nouns, both, strict=True)
         ]
         assert [answers["exact"], answers["better"]] == pytest.approx(np.mean(right, axis=0).tolist())

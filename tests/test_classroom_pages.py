@@ -26,8 +26,8 @@ def model():
 
 
 def test_what_it_does_not_know_is_said_and_what_it_knows_is_offered(model):
-    (said,) = unread(trace("The zebra didn't cross the street.", model))
-    assert said == "1 token is not in the model's vocabulary: the model sees only `[UNK]` there."
+    (text,) = unread(trace("The zebra didn't cross the street.", model))
+    assert text == "1 token is not in the model's vocabulary: the model sees only `[UNK]` there."
     known = model.tokenizer.known_words
     assert known is not None
     assert {"animal", "street", "wide"} <= set(known)
@@ -35,9 +35,9 @@ def test_what_it_does_not_know_is_said_and_what_it_knows_is_offered(model):
 
 
 def test_the_words_that_a_model_knows_are_counted_and_offered_once(model):
-    at = open_page("pages/compare.py", model="classroom", model2="classroom-twin", against="model")
+    app = open_page("pages/compare.py", model="classroom", model2="classroom-twin", against="model")
     offered = [
-        each.proto.popover.label for each in at.get("popover") if "it knows" in each.proto.popover.label
+        each.proto.popover.label for each in app.get("popover") if "it knows" in each.proto.popover.label
     ]
     assert offered == [f"The {len(model.tokenizer.known_words)} words it knows"]
 

@@ -145,8 +145,8 @@ def test_output_that_nobody_reads_any_more_is_no_mistake_and_a_full_disk_is(
             raise problem
 
     monkeypatch.setattr(sys, "stdout", Output())
-    found, _, err = run("models")
-    assert (found, err.count("\n")) == (code, lines)
+    exit_code, _, err = run("models")
+    assert (exit_code, err.count("\n")) == (code, lines)
 
 
 @pytest.mark.slow

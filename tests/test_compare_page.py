@@ -39,20 +39,20 @@ def head_of(address: str) -> str:
     return parse_qs(urlsplit(address).query)["head"][0]
 
 
-def table_with(at, column: str) -> pd.DataFrame:
-    (frame,) = [each.value for each in at.dataframe if column in each.value]
+def table_with(app, column: str) -> pd.DataFrame:
+    (frame,) = [each.value for each in app.dataframe if column in each.value]
     return frame
 
 
-def headings(at) -> list[str]:
-    return [plain(e.proto.body) for e in at.get("html") if e.proto.body.startswith("<h2>")]
+def headings(app) -> list[str]:
+    return [plain(e.proto.body) for e in app.get("html") if e.proto.body.startswith("<h2>")]
 
 
 def open_table(**query: str):
     """The page with the box of all heads open."""
-    at = open_page(COMPARE, **query)
-    at.session_state["changes-box"] = True
-    return run(at)
+    app = open_page(COMPARE, **query)
+    app.session_state["changes-box"] = True
+    return run(app)
 
 
 @pytest.fixture(scope="module")
@@ -62,10 +62,10 @@ def tired_and_wide():
 
 def went_over(before, after, keys=(ANIMAL, STREET)):
     """Whether a row clearly prefers one candidate in A and the other in B: 5 % at least, 5 points ahead at least."""
-    one, other = keys
+    each, other = keys
     clear = [
         (x[..., k] >= 0.05) & (x[..., k] - x[..., n] >= 0.05)
-        for x, k, n in ((before, one, other), (after, other, one))
+        for x, k, n in ((before, each, other), (after, other, each))
     ]
     return clear[0] & clear[1]
 
@@ -77,10 +77,10 @@ def test_the_heads_are_told_by_how_much_of_their_look_moved_and_whether_it_went_
     order = sorted(np.ndindex(moved.shape), key=lambda place: -abs(swing[place]))
     shown = table_with(tired_and_wide, "Moved")
     assert [*map(head_of, shown["Head"])] == [*map(named, order)]
-    at = tuple(zip(*order, strict=True))
-    wanted = {"Moved": moved[at], "Shift, points": 100 * swing[at]}
+    app = tuple(zip(*order, strict=True))
+    wanted = {"Moved": moved[app], "Shift, points": 100 * swing[app]}
     for word, key in (("animal", ANIMAL), ("street", STREET)):
-        wanted |= {f"{word}, A": a[at][:, key], f"{word}, B": b[at][:, key]}
+        wanted |= {f"{word}, A": a[app][:, key], f"{word}, B": b[app][:, key]}
     for name, column in wanted.items():
         np.testing.assert_allclose(shown[name], column, atol=1e-5, err_msg=name)
     over = [
@@ -95,26 +95,26 @@ def test_the_heads_are_told_by_how_much_of_their_look_moved_and_whether_it_went_
 
 
 def test_heads_that_switch_are_marked_in_the_table_and_counted():
-    at = open_table(model="classroom")
+    app = open_table(model="classroom")
     grids = [trace(text, load_model("classroom")).grid() for text in (TIRED, WIDE)]
     it, animal, street = (grids[0].labels.index(word) for word in ("it", "animal", "street"))
     a, b = (grid.weights[:, :, it].astype(float) for grid in grids)
-    there = went_over(a, b, keys=(animal, street))
+    matching = went_over(a, b, keys=(animal, street))
     back = went_over(a, b, keys=(street, animal))
-    assert there.any()
-    shown = table_with(at, "Moved")
+    assert matching.any()
+    shown = table_with(app, "Moved")
     switched = {head_of(row["Head"]) for row in shown.to_dict("records") if row["Switches"]}
-    assert switched == {named(place) for place in np.argwhere(there | back)}
-    (sentence,) = said(at, "finding")
-    n = int((there | back).sum())
-    assert sentence.startswith(f"{n} of {there.size} heads switch: {there.sum()} from animal to street")
+    assert switched == {named(place) for place in np.argwhere(matching | back)}
+    (sentence,) = said(app, "finding")
+    n = int((matching | back).sum())
+    assert sentence.startswith(f"{n} of {matching.size} heads switch: {matching.sum()} from animal to street")
 
 
 def test_a_head_of_a_table_leads_to_the_same_comparison_of_it(tired_and_wide):
     address = urlsplit(table_with(tired_and_wide, "Moved")["Head"][0])
-    asked = {name: value for name, (value,) in parse_qs(address.query).items()}
+    wanted = {name: value for name, (value,) in parse_qs(address.query).items()}
     assert address.path == "./compare"
-    assert (asked["text"], asked["text2"], asked["pin"]) == (TIRED, WIDE, str(IT))
+    assert (wanted["text"], wanted["text2"], wanted["pin"]) == (TIRED, WIDE, str(IT))
 
 
 def test_heads_that_switch_are_counted_in_both_directions_and_a_third_candidate_is_neither():
@@ -124,40 +124,40 @@ def test_heads_that_switch_are_counted_in_both_directions_and_a_third_candidate_
         ((0.1, 0.5, 0.1), (0.1, 0.1, 0.5)),  # from the second to the third
         ((0.5, 0.1, 0.1), (0.1, 0.1, 0.5)),  # from the first to the third
     ]
-    found = [HeadDifference((0, at), 0.5, *both) for at, both in enumerate(masses)]
-    assert all(change.flips for change in found)
+    result = [HeadDifference((0, app), 0.5, *both) for app, both in enumerate(masses)]
+    assert all(change.flips for change in result)
     labels = ("animal", "street", "The")
-    text = changes.result(found, labels, "head")
+    text = changes.result(result, labels, "head")
     assert text.startswith(
         "2 of 4 heads switch: 1 from `animal` to `street`, 1 from `street` to `animal`. Most: 1-1,"
     )
-    assert "1 of 1 head switches: 1 from" in changes.result(found[:1], labels, "head")
-    assert changes.result(found[2:], labels, "head").startswith("No head switches (n = 2 heads).")
-    assert changes.result(found[:1], labels, "model").startswith("All layers together switch: `animal`")
-    assert changes.result(found[:1], labels[:1], "head").startswith("1-1 changes most: ")
+    assert "1 of 1 head switches: 1 from" in changes.result(result[:1], labels, "head")
+    assert changes.result(result[2:], labels, "head").startswith("No head switches (n = 2 heads).")
+    assert changes.result(result[:1], labels, "model").startswith("All layers together switch: `animal`")
+    assert changes.result(result[:1], labels[:1], "head").startswith("1-1 changes most: ")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("model", "other", "pin"), [("minilm", "smollm2", "2"), ("smollm2", "minilm", "1")])
 def test_what_a_decoder_cannot_see_is_no_candidate_on_either_side(model, other, pin):
-    at = open_page(COMPARE, text="The cat sat.", model=model, model2=other, against="model", pin=pin)
-    assert [option.partition(" ")[0] for option in at.multiselect[0].options] == ["The"], (
+    app = open_page(COMPARE, text="The cat sat.", model=model, model2=other, against="model", pin=pin)
+    assert [option.partition(" ")[0] for option in app.multiselect[0].options] == ["The"], (
         "sat comes later in one"
     )
 
 
 @pytest.mark.parametrize(("pin", "word"), [("10,2", "it"), ("2,10", "animal")])
 def test_the_word_that_is_followed_is_the_one_pinned_first(pin, word):
-    at = open_table(pin=pin)
-    address = urlsplit(table_with(at, "Moved")["Head"][0])
+    app = open_table(pin=pin)
+    address = urlsplit(table_with(app, "Moved")["Head"][0])
     place = {"it": IT, "animal": ANIMAL}[word]
     assert parse_qs(address.query)["pin"] == [str(place)]
 
 
 def test_a_word_is_not_among_its_own_candidates():
-    at = open_table(pin=str(ANIMAL))
-    assert "animal (2)" not in at.multiselect[0].options
-    columns = [*table_with(at, "Moved")]
+    app = open_table(pin=str(ANIMAL))
+    assert "animal (2)" not in app.multiselect[0].options
+    columns = [*table_with(app, "Moved")]
     assert columns == ["Head", "Moved", "street, A", "street, B"], "one candidate alone cannot be preferred"
 
 
@@ -178,85 +178,85 @@ def test_in_a_decoder_the_candidates_are_the_words_that_each_sentence_shows_its_
 
 def test_words_that_only_one_side_has_count_in_full_and_are_no_candidates():
     longer = "He said it very twice."
-    at = open_table(text="He said it twice.", text2=longer, pin="1")
+    app = open_table(text="He said it twice.", text2=longer, pin="1")
     a, b = rows_of("He said it twice.", 1), rows_of(longer, 1)
     beside = [(0, 0), (1, 1), (2, 2), (3, 3), (4, 5), (5, 6), (6, 7)]  # "very" is alone
     moved = sum(np.abs(a[..., i] - b[..., j]) for i, j in beside) / 2 + b[..., 4] / 2
     order = sorted(np.ndindex(moved.shape), key=lambda place: -moved[place])
-    shown = table_with(at, "Moved")
+    shown = table_with(app, "Moved")
     assert [*map(head_of, shown["Head"])] == [*map(named, order)]
     np.testing.assert_allclose(shown["Moved"], [moved[place] for place in order], atol=1e-5)
-    assert [option.split()[0] for option in at.multiselect[0].options] == [
+    assert [option.split()[0] for option in app.multiselect[0].options] == [
         "[CLS]", "said", "it", "twice", ".", "[SEP]",
     ]  # fmt: skip
 
 
 def test_the_candidates_are_read_at_their_own_places_in_each_sentence():
     longer = "He said it very twice."
-    at = open_table(text="He said it twice.", text2=longer, pin="1")
-    at.multiselect[0].set_value([4])
-    run(at)
+    app = open_table(text="He said it twice.", text2=longer, pin="1")
+    app.multiselect[0].set_value([4])
+    run(app)
     a, b = rows_of("He said it twice.", 1)[..., 4], rows_of(longer, 1)[..., 5]
-    shown = table_with(at, "Moved")
+    shown = table_with(app, "Moved")
     heads = [tuple(int(part) - 1 for part in head_of(link).split("-")) for link in shown["Head"]]
     np.testing.assert_allclose(shown["twice, A"], [a[place] for place in heads], rtol=1e-5)
     np.testing.assert_allclose(shown["twice, B"], [b[place] for place in heads], rtol=1e-5)
 
 
 def test_the_same_sentence_twice_asks_for_a_change_and_has_no_tables():
-    at = open_page(COMPARE, text=TIRED, text2=TIRED)
-    assert picture(at)["ready"]
-    assert not headings(at)
-    assert not at.multiselect
-    assert not at.dataframe
+    app = open_page(COMPARE, text=TIRED, text2=TIRED)
+    assert picture(app)["ready"]
+    assert not headings(app)
+    assert not app.multiselect
+    assert not app.dataframe
 
 
 @pytest.mark.parametrize("weights", ["trained", "untrained"])
 def test_the_weights_that_the_reader_chose_are_a_and_the_others_b(weights):
-    at = open_table(against="weights", weights=weights)
+    app = open_table(against="weights", weights=weights)
     trained = weights == "trained"
     a, b = rows_of(TIRED, IT, trained), rows_of(TIRED, IT, not trained)
-    assert [drawn(at, i)[:, :, IT] for i in (0, 1)] == [
+    assert [drawn(app, i)[:, :, IT] for i in (0, 1)] == [
         pytest.approx(a, abs=2e-5),
         pytest.approx(b, abs=2e-5),
     ]
     moved = np.abs(a - b).sum(axis=-1) / 2
     swing = (a[..., ANIMAL] - a[..., STREET]) - (b[..., ANIMAL] - b[..., STREET])
     most = top(np.abs(swing))
-    row = table_with(at, "Moved").iloc[0]
+    row = table_with(app, "Moved").iloc[0]
     assert head_of(row["Head"]) == named(most)
     wanted = [moved[most], a[most][ANIMAL], b[most][ANIMAL]]
     np.testing.assert_allclose([row["Moved"], row["animal, A"], row["animal, B"]], wanted, atol=1e-5)
-    assert picture(at)["titles"] == ["MiniLM", "MiniLM, untrained"][:: 1 if trained else -1]
+    assert picture(app)["titles"] == ["MiniLM", "MiniLM, untrained"][:: 1 if trained else -1]
 
 
 @pytest.fixture
 def small(monkeypatch, tmp_path):
     """A model of 2 layers of 3 heads, which stands for every other on the list."""
     write(tmp_path, random_bert(num_hidden_layers=2, num_attention_heads=3))
-    found = load_model(str(tmp_path))
+    result = load_model(str(tmp_path))
     monkeypatch.setattr(
-        loading, "load_model", lambda name, trained=True, **_: load_model() if name == "minilm" else found
+        loading, "load_model", lambda name, trained=True, **_: load_model() if name == "minilm" else result
     )
     monkeypatch.setattr("mha_core.models.load.is_here", lambda _name: True)
-    return found
+    return result
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_heads_of_models_of_two_sizes_are_not_compared_one_by_one():
-    at = open_page(COMPARE, against="model", model2="bert-base-uncased")
-    assert said(at, "notice") == [
+    app = open_page(COMPARE, against="model", model2="bert-base-uncased")
+    assert said(app, "notice") == [
         "Heads cannot be compared one by one: A has 6 × 12 and B has 2 × 3, layers times heads."
     ]
-    assert not at.dataframe
+    assert not app.dataframe
 
 
 def test_both_sides_are_drawn_raw_where_one_lacks_the_measure():
-    at = open_page(COMPARE, measure="gradient")
-    assert len(said(at, "problem")) == 1
-    assert drawn(at, 0)[:, :, IT] == pytest.approx(rows_of(TIRED, IT), abs=2e-5)
-    assert drawn(at, 1)[:, :, IT] == pytest.approx(rows_of(WIDE, IT), abs=2e-5)
+    app = open_page(COMPARE, measure="gradient")
+    assert len(said(app, "problem")) == 1
+    assert drawn(app, 0)[:, :, IT] == pytest.approx(rows_of(TIRED, IT), abs=2e-5)
+    assert drawn(app, 1)[:, :, IT] == pytest.approx(rows_of(WIDE, IT), abs=2e-5)
 
 
 def test_a_measure_of_layers_is_told_by_layers():
@@ -265,21 +265,21 @@ def test_a_measure_of_layers_is_told_by_layers():
         measures.importance(trace(text, model).tokens, model, "rollout").weights[:, 0, IT].astype(np.float64)
         for text in (TIRED, WIDE)
     )
-    at = open_table(measure="rollout")
+    app = open_table(measure="rollout")
     swing = (a[:, ANIMAL] - a[:, STREET]) - (b[:, ANIMAL] - b[:, STREET])
-    assert table_with(at, "Moved")["Layer"].tolist() == [
-        f"layer {at + 1}" for at in np.argsort(-np.abs(swing))
+    assert table_with(app, "Moved")["Layer"].tolist() == [
+        f"layer {app + 1}" for app in np.argsort(-np.abs(swing))
     ]
-    assert headings(at) == ["Layers that switch from “animal” to “street”"]
+    assert headings(app) == ["Layers that switch from “animal” to “street”"]
     label = measures.BY_KEY["rollout"].label
-    assert said(at, "finding")[0].startswith(f"{label}: No layer switches (n = 6 layers). Layer ")
+    assert said(app, "finding")[0].startswith(f"{label}: No layer switches (n = 6 layers). Layer ")
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_layers_of_two_models_are_not_set_beside_each_other():
-    at = open_page(COMPARE, against="model", model2="bert-base-uncased", measure="rollout")
-    assert said(at, "notice") == ["Layers cannot be compared one by one: A has 6, B 2."]
+    app = open_page(COMPARE, against="model", model2="bert-base-uncased", measure="rollout")
+    assert said(app, "notice") == ["Layers cannot be compared one by one: A has 6, B 2."]
 
 
 # ---- why a link changed
@@ -287,9 +287,9 @@ def test_layers_of_two_models_are_not_set_beside_each_other():
 
 def opened_why(**query: str):
     """The page with the box "Why did it change?" open."""
-    at = open_page(COMPARE, **query)
-    at.session_state["why-changed"] = True
-    return run(at)
+    app = open_page(COMPARE, **query)
+    app.session_state["why-changed"] = True
+    return run(app)
 
 
 def parts_of(text: str, head: str, link: tuple[int, int], model: str = "minilm") -> pd.Series:
@@ -303,28 +303,28 @@ def parts_of(text: str, head: str, link: tuple[int, int], model: str = "minilm")
     return pd.Series(frame["score"].to_numpy(), called)
 
 
-def bars_of(at) -> dict[str, dict[str, float]]:
+def bars_of(app) -> dict[str, dict[str, float]]:
     """{A, B: {label: score}} of the drawn parts, in their order."""
-    (drawn,) = figures(at)
+    (drawn,) = figures(app)
     return {
-        one["name"]: dict(zip(one["customdata"], numbers(one["x"]), strict=True)) for one in drawn["data"]
+        each["name"]: dict(zip(each["customdata"], numbers(each["x"]), strict=True)) for each in drawn["data"]
     }
 
 
 def test_the_classic_example_changes_by_what_mlp_3_writes_at_it():
-    at = opened_why()
-    sentence = said(at, "finding")[-1]
+    app = opened_why()
+    sentence = said(app, "finding")[-1]
     assert sentence.startswith("The weight falls from 68% to 28%. MLP 3 at it changes most")
     assert "falls from +1.94 to +0.67" in sentence
     a, b = (parts_of(text, "4-2", (IT, ANIMAL)) for text in (TIRED, WIDE))
     most = (b - a).abs().sort_values(ascending=False).index[:8]
     labels = [f"{name} at {'it' if side == 'query' else 'animal'}" for name, side in most]
     for side, parts in (("A", a), ("B", b)):
-        shown = bars_of(at)[side]
+        shown = bars_of(app)[side]
         assert [*shown] == labels
         np.testing.assert_allclose([*shown.values()], parts[most], atol=0.0051)
-    at.session_state["why-changed-bars-numbers"] = True
-    table = table_with(run(at), "change")
+    app.session_state["why-changed-bars-numbers"] = True
+    table = table_with(run(app), "change")
     assert len(table) == len(a), "the numbers have every part"
     query = table["at"] == "it"
     for side, parts in (("A", a), ("B", b)):
@@ -337,15 +337,15 @@ def test_a_split_word_is_asked_by_its_strongest_token_and_its_counterpart_at_its
     grids = [trace(text, load_model()).grid("words") for text in (a, b)]
     words = [grid.labels.index("xylophone") for grid in grids]
     queries = [grid.labels.index("there") for grid in grids]
-    at = opened_why(text=a, text2=b, unit="words", head="2-3", pin=str(queries[0]), to=str(words[0]))
+    app = opened_why(text=a, text2=b, unit="words", head="2-3", pin=str(queries[0]), to=str(words[0]))
     expected = []
     for text, grid, word, query in zip((a, b), grids, words, queries, strict=True):
         (place,), pieces = grid.units[query].pieces, grid.units[word].pieces
         assert len(pieces) > 1
         row = trace(text, load_model()).weights[1, 2, place]
         expected.append(parts_of(text, "2-3", (place, max(pieces, key=lambda piece: row[piece]))))
-    at.session_state["why-changed-bars-numbers"] = True
-    table = table_with(run(at), "change")
+    app.session_state["why-changed-bars-numbers"] = True
+    table = table_with(run(app), "change")
     for side, parts in zip("AB", expected, strict=True):
         np.testing.assert_allclose(np.sort(table[side]), np.sort(parts), atol=1e-4)
 
@@ -361,16 +361,16 @@ def test_a_split_word_is_asked_by_its_strongest_token_and_its_counterpart_at_its
     ],
 )
 def test_where_no_link_can_be_asked_one_sentence_says_what_is_missing(query, reason):
-    at = opened_why(**query)
-    assert not figures(at)
-    assert reason in said(at, "look")[-1]
+    app = opened_why(**query)
+    assert not figures(app)
+    assert reason in said(app, "look")[-1]
 
 
 @pytest.mark.slow
 def test_what_a_decoder_read_before_the_first_difference_has_no_changed_part():
     texts = [f"The old cat sat on the mat and slept in the {place}" for place in ("sun", "rain")]
-    at = opened_why(model="smollm2", text=texts[0], text2=texts[1], pin="5", to="2")
-    sentence = said(at, "finding")[-1]
+    app = opened_why(model="smollm2", text=texts[0], text2=texts[1], pin="5", to="2")
+    sentence = said(app, "finding")[-1]
     assert "stays at" in sentence
     assert sentence.endswith("None of its parts changes.")
-    assert [*bars_of(at)["A"].values()] == [*bars_of(at)["B"].values()]
+    assert [*bars_of(app)["A"].values()] == [*bars_of(app)["B"].values()]

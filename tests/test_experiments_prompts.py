@@ -16,6 +16,7 @@ from mha_core.causal import (
     PatchHeads,
     Prompt,
     PromptEffects,
+    activation_cache,
     final_result,
     mean_steps,
     measure,
@@ -23,9 +24,8 @@ from mha_core.causal import (
     sweep_prompts,
     with_other_names,
 )
-from mha_core.causal import activation_cache as kept_module
 from mha_core.causal.activation_cache import run_with_cache
-from mha_core.causal.changes import intervention_hooks
+from mha_core.causal.intervention_hooks import intervention_hooks
 from mha_core.causal.prompt_sweep import resample_sources
 from mha_core.cli import main
 
@@ -212,8 +212,8 @@ def test_a_head_that_was_not_tried_yet_does_not_matter():
 
 def test_mean_ablation_keeps_the_first_token_of_a_decoder(decoder, monkeypatch):
     _, model, folder = decoder
-    few = kept_module.builtin_texts()[::40]
-    monkeypatch.setattr(kept_module, "builtin_texts", lambda: few)
+    few = activation_cache.builtin_texts()[::40]
+    monkeypatch.setattr(activation_cache, "builtin_texts", lambda: few)
     model = load_model(folder, device="cpu", dtype="float64")
     means = final_result(mean_steps(model))
     contexts = [run_with_cache([model.tokenizer.encode(text)], model).contexts[1][0, 3] for text in few]

@@ -41,9 +41,9 @@ def test_a_csv_row_is_a_weight_with_both_words(record):
     assert (rows[0]["layer"], rows[0]["head"], rows[-1]["layer"], rows[-1]["head"]) == ("4", "2", "1", "3")
     assert (rows[20]["query_text"], rows[20]["key_text"]) == ("The", grid.labels[4])
     assert (rows[20]["query"], rows[20]["key"]) == ("1", "4")
-    said = ("measure", "unit", "specials", "normalisation", "model", "digest")
+    names = ("measure", "unit", "specials", "normalisation", "model", "digest")
     wanted = ["raw", "pieces", "shown", "rows sum to 1", "MiniLM", record.model.digest[:12]]
-    assert all([row[name] for name in said] == wanted for row in rows)
+    assert all([row[name] for name in names] == wanted for row in rows)
     assert [(rows[0][name], rows[1][name]) for name in ("text", "link")] == [(TEXT, ""), (runs.link, "")]
     assert runs.link == "http://h/?head=4-2&pin=10&to=2"
 
@@ -111,9 +111,9 @@ def test_the_json_has_all_that_is_needed_to_get_it_again(record, model):
 )
 def test_the_python_lines_run_and_reach_the_same_grid(request_, model, capsys):
     space: dict = {}
-    used = load_model(trained=request_.trained)
-    traced = trace(request_.text, used, pair=request_.pair)
-    drawn = importance(traced.tokens, used, request_.measure).weights
+    engine = load_model(trained=request_.trained)
+    traced = trace(request_.text, engine, pair=request_.pair)
+    drawn = importance(traced.tokens, engine, request_.measure).weights
     wanted = grid_of(traced, drawn, request_.words, request_.specials)
     runs = alone(traced, Selection((3, 1), (1,)), request_, wanted)
     lines = export.python_of(runs, Figure("bars", 12.0, [(3, 1)]))
@@ -150,12 +150,12 @@ def beside(runs):
 
 def test_the_csv_of_two_runs_has_a_row_for_every_pair_of_words_that_both_have(runs):
     rows = list(csv.DictReader(io.StringIO(export.csv_of(runs, [(3, 1)]))))
-    here, there = beside(runs)
+    here, in_b = beside(runs)
     a, b = (grid.weights[3, 1] for grid in runs.grids)
     shown = {side: np.array([row[side] for row in rows], dtype=np.float32) for side in export.SIDES}
     np.testing.assert_array_equal(shown["A"], a.ravel())
-    np.testing.assert_array_equal(shown["B"], b[np.ix_(there, there)].ravel())
-    np.testing.assert_array_equal(shown["A minus B"], (a - b[np.ix_(there, there)]).ravel())
+    np.testing.assert_array_equal(shown["B"], b[np.ix_(in_b, in_b)].ravel())
+    np.testing.assert_array_equal(shown["A minus B"], (a - b[np.ix_(in_b, in_b)]).ravel())
     assert [(int(row["query"]), int(row["key"])) for row in rows] == [(q, k) for q in here for k in here]
     assert {(row["layer"], row["head"]) for row in rows} == {("4", "2")}
     assert {row["query_text"] for row in rows if row["query"] == "8"} == {"street / road"}
@@ -199,9 +199,9 @@ def test_the_lines_of_a_comparison_draw_the_figure_of_that_side(runs, side):
     space: dict = {}
     lines = export.python_of(runs, Figure("matrix", 12.0, [(3, 1)], side))
     exec(compile(lines, "shown", "exec"), space)  # noqa: S102
-    _, there = beside(runs)
+    _, in_b = beside(runs)
     a, b = (grid.weights[3, 1] for grid in runs.grids)
-    wanted = {"A": a, "B": b, "A minus B": a - b[np.ix_(there, there)]}[side]
+    wanted = {"A": a, "B": b, "A minus B": a - b[np.ix_(in_b, in_b)]}[side]
     np.testing.assert_array_equal(space["picture"].data[0].z, wanted)
     (framed,) = {shape.y0 + 0.5 for shape in space["picture"].layout.shapes}
     assert space["picture"].data[0].customdata[int(framed), 0].startswith("it looks")

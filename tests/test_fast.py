@@ -23,6 +23,7 @@ KINDS = {
     "classroom": lambda: Classroom(ClassroomConfig(**SIZES, n_heads=6, turning=1, windows=(0, 2, 0))),
 }
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}
+DECIDE = fast.onednn_is_faster.__wrapped__  # without its cache
 
 
 @pytest.fixture(autouse=True)
@@ -88,3 +89,13 @@ def test_a_settled_models_matrices_are_those_of_its_file(monkeypatch):
     one, other = (vars(projections_of(model, 2)) for model in (settled, plain))
     for name in ("W_q", "b_q", "W_k", "W_v", "W_o", "b_o"):
         assert np.array_equal(one[name], other[name])
+
+
+@pytest.mark.parametrize(
+    ("maker", "instructions", "is_faster"),
+    [("AuthenticAMD", "AVX512", True), ("AuthenticAMD", "AVX2", False), ("GenuineIntel", "AVX512", False)],
+)
+def test_the_processor_decides_who_multiplies(monkeypatch, maker, instructions, is_faster):
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: instructions)
+    monkeypatch.setattr(fast.Path, "read_text", lambda *_, **__: f"vendor_id\t: {maker}\n")
+    assert DECIDE() is is_faster

@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.io
 import pytest
 import streamlit as st
-from causal_runs import record_from_weights as decoder_run
+from causal_runs import causal_record as decoder_run
 
 from mha_core import InputError, grid_of, record_from_weights, trace
 from mha_core.draw.figures import charts, figure
@@ -44,15 +44,15 @@ def links(drawn):
 
 
 def place_of(drawn, name, which=0):
-    """Where a word is written."""
-    found = [
+    """Return the place at which a word is written."""
+    traces = [
         (trace.x[i], trace.y[i])
         for trace in drawn.data
         if trace.mode == "text"
         for i, text in enumerate(trace.text)
         if re.sub("<[^>]*>", "", text) == name
     ]
-    return found[which]
+    return traces[which]
 
 
 def head_in(trace, layer, head, shape):
@@ -105,10 +105,10 @@ def test_links_lead_from_the_word_to_those_it_looks_at(kind, record):
     drawn = record.plot(kind, "4-2", "it", unit="words")
     grid = record.grid(words=True)
     (it,), (animal,) = grid.find("it"), grid.find("animal")
-    found = links(drawn)
-    assert found[3, 1, it, animal] == pytest.approx(0.677, abs=0.001)
-    assert found == pytest.approx({key: grid.weights[key] for key in found})
-    assert len(found) == (grid.weights[3, 1, it] >= 0.01).sum()
+    drawn_links = links(drawn)
+    assert drawn_links[3, 1, it, animal] == pytest.approx(0.677, abs=0.001)
+    assert drawn_links == pytest.approx({key: grid.weights[key] for key in drawn_links})
+    assert len(drawn_links) == (grid.weights[3, 1, it] >= 0.01).sum()
     (thickest,) = [each for each in drawn.data if each.meta is not None and each.meta[3] == animal]
     assert thickest.line.width == max(each.line.width for each in drawn.data if each.meta is not None)
     assert thickest.text == "Head 4-2: it looks at animal, 67.7%"
@@ -121,12 +121,12 @@ def test_links_lead_from_the_word_to_those_it_looks_at(kind, record):
 
 def test_without_words_arcs_are_the_strongest_links_between_words(record):
     grid = record.grid(words=True, specials="hidden")
-    found = links(record.plot("arcs", "4-2", unit="words"))
+    drawn_links = links(record.plot("arcs", "4-2", unit="words"))
     between = grid.weights[3, 1] * (1 - np.eye(len(grid)))
     shown = record.grid(words=True)
-    assert (3, 1, shown.find("it")[0], shown.find("animal")[0]) in found
-    assert max(found.values()) == pytest.approx(between.max())
-    assert not {0, len(shown) - 1} & {place for _, _, query, key in found for place in (query, key)}
+    assert (3, 1, shown.find("it")[0], shown.find("animal")[0]) in drawn_links
+    assert max(drawn_links.values()) == pytest.approx(between.max())
+    assert not {0, len(shown) - 1} & {place for _, _, query, key in drawn_links for place in (query, key)}
 
 
 def test_bars_are_where_the_words_look_on_average(record):
@@ -171,10 +171,10 @@ def test_another_text_s_words_are_the_keys(kind, cross):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_learned_sink_is_a_column(kind, decoder):
-    kept = replace(
+    limited = replace(
         decoder, weights=decoder.weights * 0.75, sink=np.full((2, 6, len(decoder)), 0.25, np.float32)
     )
-    drawn = figure(kept, kind, heads=((0, 0),), queries=(3,))
+    drawn = figure(limited, kind, heads=((0, 0),), queries=(3,))
     if kind in ("arcs", "lines"):
         assert links(drawn)[0, 0, 3, len(decoder)] == 0.25
         assert place_of(drawn, "(sink)")
@@ -191,9 +191,9 @@ def test_a_difference_has_one_colour_for_more_and_one_for_less(record, model):
     grid = grid_of(record, wide.weights - record.weights)
     (it,), (animal,), (cls,) = (grid.find(word) for word in ("it", "animal", "[CLS]"))
     drawn = figure(grid, "arcs", queries=(it,), signed=True)
-    found = {each.meta[3]: each for each in drawn.data if each.meta is not None}
-    assert found[animal].meta[4] == grid.weights[3, 1, it, animal] < 0 < found[cls].meta[4]
-    less, more = ([int(n) for n in re.findall(r"\d+", found[key].line.color)] for key in (animal, cls))
+    by_key = {each.meta[3]: each for each in drawn.data if each.meta is not None}
+    assert by_key[animal].meta[4] == grid.weights[3, 1, it, animal] < 0 < by_key[cls].meta[4]
+    less, more = ([int(n) for n in re.findall(r"\d+", by_key[key].line.color)] for key in (animal, cls))
     assert less[0] > less[2]  # orange
     assert more[0] < more[2]  # blue
     scale = figure(grid, signed=True).layout.coloraxis
@@ -258,13 +258,13 @@ def test_mlps_have_a_column_of_their_own_on_a_map_and_are_no_head_to_select(monk
     assert ticks == {"1": 1, "2": 2, "3": 3, "MLP": 5}
     sent = json.loads(figure.to_json())["data"][1]
     assert "NaN" not in json.dumps(sent)
-    picked = [{"customdata": list(points.customdata[at])} for at in (5, 7)]
+    picked = [{"customdata": list(points.customdata[index])} for index in (5, 7)]
     monkeypatch.setattr(st, "session_state", {"map": {"selection": {"points": picked}}})
     assert selected_heads("map") == [(1, 1)]
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("options", "sentence"),
     [
         ({"kind": "pie"}, "matrix, heads, arcs, lines, bars"),
         ({"heads": "7-1"}, "7-1"),
@@ -277,9 +277,9 @@ def test_mlps_have_a_column_of_their_own_on_a_map_and_are_no_head_to_select(monk
         ({"kind": "lines", "width_cm": 4}, "wider"),
     ],
 )
-def test_what_cannot_be_drawn_is_said(asked, said, record):
-    with pytest.raises(InputError, match=said):
-        record.plot(**asked)
+def test_what_cannot_be_drawn_is_said(options, sentence, record):
+    with pytest.raises(InputError, match=sentence):
+        record.plot(**options)
 
 
 def test_a_line_of_arcs_that_nobody_could_read_is_refused(model):

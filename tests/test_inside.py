@@ -172,6 +172,18 @@ def test_the_parts_of_the_heads_are_the_records(page):
     assert f"its length is {np.linalg.norm(output):.3f}" in prose(at)
 
 
+def test_a_link_ablates_heads_of_the_layer_and_no_others():
+    at = open_inside(at="gone", head="4-2", pin="10", gone="4-2,4-5,9-9")
+    truth = layer_details(trace(TIRED, load_model()).tokens, load_model(), 3)
+    left = truth.output - truth.contributions[1] - truth.contributions[4]
+    np.testing.assert_allclose(matrix(at, "output-gone"), left, atol=1e-4)
+    share = np.linalg.norm(left[10]) / np.linalg.norm(truth.output[10])
+    assert f"Without 4-2, 4-5 the output of it keeps {round(100 * share)}% of its length" in prose(at)
+    (heads,) = (group for group in at.get("button_group") if group.key == "inside-gone")
+    heads.set_value(["4-5"]).run()
+    assert link(at)["gone"] == "4-5"
+
+
 def test_the_tokens_stand_with_the_weights_of_the_one_that_is_followed(page):
     at, model = page
     record = trace(TIRED, model)

@@ -36,8 +36,8 @@ def by_numpy(run) -> SimpleNamespace:
     for i in range(w.n_heads):
         kv = i // (w.n_heads // w.n_kv_heads)
         q, k, v = (
-            x @ matrix[at] + (0 if bias is None else bias[at])
-            for matrix, bias, at in ((w.W_q, w.b_q, i), (w.W_k, w.b_k, kv), (w.W_v, w.b_v, kv))
+            x @ matrix[head_index] + (0 if bias is None else bias[head_index])
+            for matrix, bias, head_index in ((w.W_q, w.b_q, i), (w.W_k, w.b_k, kv), (w.W_v, w.b_v, kv))
         )
         if run.rotary is not None:
             q, k = rotated(q, run.rotary.theta), rotated(k, run.rotary.theta)
@@ -48,9 +48,9 @@ def by_numpy(run) -> SimpleNamespace:
         weights = powers / powers.sum(axis=1, keepdims=True)
         parts = {"q": q, "scores": scores, "weights": weights, "context": weights @ v}
         heads.append(parts | {"contributions": weights @ v @ w.W_o[i]})
-    found = {name: np.stack([head[name] for head in heads]) for name in heads[0]}
+    arrays = {name: np.stack([head[name] for head in heads]) for name in heads[0]}
     bias = 0 if w.b_o is None else w.b_o
-    return SimpleNamespace(**found, output=found["contributions"].sum(axis=0) + bias)
+    return SimpleNamespace(**arrays, output=arrays["contributions"].sum(axis=0) + bias)
 
 
 @pytest.mark.parametrize("text", SENTENCES)
@@ -62,13 +62,13 @@ def test_every_number_of_a_layer_is_that_of_numpy(name, text, request):
         truth = by_numpy(run)
         seen = np.isfinite(truth.scores)
         for part, values in vars(truth).items():
-            there = seen if part == "scores" else ...
-            reach = 2e-5 * (1 + np.abs(values[there]).max())
-            np.testing.assert_allclose(getattr(run, part)[there], values[there], atol=reach, err_msg=part)
+            cells = seen if part == "scores" else ...
+            reach = 2e-5 * (1 + np.abs(values[cells]).max())
+            np.testing.assert_allclose(getattr(run, part)[cells], values[cells], atol=reach, err_msg=part)
 
 
 def test_the_output_without_heads_is_that_of_numpy(model):
     run = layer_details(model.tokenizer.encode(SENTENCES[0]), model, 3)
     truth = by_numpy(run)
     left = truth.output - truth.contributions[1] - truth.contributions[7]
-    np.testing.assert_allclose(ablate_in_layer(run, [1, 7]).output, left, atol=1e-4)
+    np.testing.assert_allclose(ablate_in_layer(run, [1, 7]), left, atol=1e-4)

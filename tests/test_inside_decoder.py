@@ -26,9 +26,9 @@ from mha_core.layer import (
     origin,
     product_at,
     query_steps,
+    rotate_vector,
     run_layer,
     turn,
-    turned,
     variants,
 )
 
@@ -89,12 +89,12 @@ def test_a_run_with_changes_is_what_the_layer_gives_from_x_anew(case, name):
     tokens = model.tokenizer.encode(TEXT)
     own = layer_details(tokens, model, 1)
     anew = run_layer(own.x, own.projections, EDITS[name], rotary=own.rotary, is_causal=True)
-    now = edited(own, EDITS[name])
+    changed = edited(own, EDITS[name])
     for part in ("q", "k", "v", "scores", "weights", "context", "contributions", "output"):
-        np.testing.assert_allclose(getattr(now, part), getattr(anew, part), atol=1e-4, err_msg=part)
-    assert (now is own) == (name == "nothing")
-    assert not np.triu(now.weights, 1).any()
-    parity = equal_to_torch(now)
+        np.testing.assert_allclose(getattr(changed, part), getattr(anew, part), atol=1e-4, err_msg=part)
+    assert (changed is own) == (name == "nothing")
+    assert not np.triu(changed.weights, 1).any()
+    parity = equal_to_torch(changed)
     assert parity.output < 2e-4
     assert parity.against.endswith(
         "MultiheadAttention" if model.encoder.rotary is None else "scaled_dot_product_attention"
@@ -119,7 +119,7 @@ def test_rotation_by_hand_is_transformers_own(case):
         np.testing.assert_allclose(ours, after[0], atol=1e-5)
         for position in range(run.n):
             np.testing.assert_allclose(
-                turned(run.rotary, plain[0, position], position), after[0, 0, position], atol=1e-5
+                rotate_vector(run.rotary, plain[0, position], position), after[0, 0, position], atol=1e-5
             )
             for pair in range(model.d_k // 2):
                 turn_ = turn(run.rotary, plain[0, position], position, pair)
@@ -155,30 +155,35 @@ def test_a_score_depends_on_the_distance_of_two_positions_alone():
 def test_a_run_with_a_changed_number_still_has_what_was_before_the_rotation(case):
     _, ours = case
     run = layer_details(ours.tokenizer.encode(TEXT), ours, 0)
-    made = edited(run, Edits(cells=(CellEdit("W_q", 1, 2, 1, 4.0),)))
+    with_cell = edited(run, Edits(cells=(CellEdit("W_q", 1, 2, 1, 4.0),)))
     if run.rotary is None:
-        assert (made.q_unrotated, made.k_unrotated) == (None, None), "nothing is turned"
+        assert (with_cell.q_unrotated, with_cell.k_unrotated) == (None, None), "nothing is turned"
         return
     changed = [
-        head for head in range(len(run.q)) if np.abs(made.q_unrotated - run.q_unrotated)[head].max() > NEAR
+        head
+        for head in range(len(run.q))
+        if np.abs(with_cell.q_unrotated - run.q_unrotated)[head].max() > NEAR
     ]
     assert changed == [1]
-    assert np.abs(made.k_unrotated - run.k_unrotated).max() < NEAR
+    assert np.abs(with_cell.k_unrotated - run.k_unrotated).max() < NEAR
 
 
 @pytest.mark.parametrize("name", SUMS)
 def test_every_number_of_a_rotated_layer_is_the_sum_of_the_products_behind_it(truth, name):
     for place in ((0, 0), (3, 1), (4, 2)):
-        found = origin(truth, 3, name, *place)
-        assert found.total == pytest.approx(found.value, abs=1e-5)
+        number = origin(truth, 3, name, *place)
+        assert number.total == pytest.approx(number.value, abs=1e-5)
 
 
-def test_one_token_of_a_decoder_alone_is_its_row(case):
+def test_the_steps_of_one_query_add_up(case):
     _, model = case
     run = layer_details(model.tokenizer.encode(TEXT), model, 1)
     for head in range(model.n_heads):
         row = query_steps(run, head, 2)
-        assert row.difference < 1e-4
+        powers = np.exp(row.scores - row.scores.max())
+        np.testing.assert_allclose(row.weights, powers / powers.sum(), atol=1e-5)
+        np.testing.assert_allclose(row.products.sum(axis=1), row.raw, atol=1e-4)
+        np.testing.assert_allclose(row.weighted.sum(axis=0), run.context[head, 2], atol=1e-5)
         assert len(row.weights) == len(row.scores) == len(row.products) == 3
 
 
@@ -193,19 +198,19 @@ def test_one_wide_head_of_a_decoder_looks_only_back(truth):
 
 
 def test_the_variants_of_a_grouped_decoder_are_its_own_and_made_of_its_own(truth):
-    made = {one.name: one for one in variants(truth, truth.x)}
-    assert list(made) == ["MHA", "GQA", "MQA", "Cross"]
-    assert [(one.n_kv_heads, one.own) for one in made.values()] == [
+    by_name = {variant.name: variant for variant in variants(truth, truth.x)}
+    assert list(by_name) == ["MHA", "GQA", "MQA", "Cross"]
+    assert [(variant.n_kv_heads, variant.own) for variant in by_name.values()] == [
         (6, False),
         (3, True),
         (1, False),
         (3, False),
     ]
-    assert made["GQA"].run is truth
-    np.testing.assert_allclose(made["MHA"].run.output, truth.output, atol=1e-4)
-    assert np.abs(made["MQA"].run.output - truth.output).max() > 1e-3
-    assert not np.triu(made["MQA"].run.weights, 1).any()
-    assert np.triu(made["Cross"].run.weights, 1).any()
+    assert by_name["GQA"].run is truth
+    np.testing.assert_allclose(by_name["MHA"].run.output, truth.output, atol=1e-4)
+    assert np.abs(by_name["MQA"].run.output - truth.output).max() > 1e-3
+    assert not np.triu(by_name["MQA"].run.weights, 1).any()
+    assert np.triu(by_name["Cross"].run.weights, 1).any()
 
 
 def test_the_growing_cache_is_the_runs_keys_and_values_byte_by_byte(case):
@@ -221,17 +226,17 @@ def test_the_growing_cache_is_the_runs_keys_and_values_byte_by_byte(case):
     each = 2 * model.n_layers * model.n_kv_heads * model.d_k * 4
     assert grown.n_bytes == tuple(each * n for n in range(1, len(tokens) + 1))
     assert grown.n_bytes[-1] == grown.k.nbytes + grown.v.nbytes
-    short = growth(tokens, model, most=2)
+    short = growth(tokens, model, limit=2)
     assert (short.n, short.cut) == (2, len(tokens) - 2)
-    for most in (0, -1):
-        with pytest.raises(InputError, match=f"1 or more, not {most}"):
-            growth(tokens, model, most=most)
+    for limit in (0, -1):
+        with pytest.raises(InputError, match=f"1 or more, not {limit}"):
+            growth(tokens, model, limit=limit)
 
 
 def test_what_the_page_draws_of_a_decoder_is_the_models_own_run(page, truth):
-    at, used = page(), truth.projections
+    at, sizes = page(), truth.projections
     expected = {
-        "X": truth.x, "W_q": used.W_q[3], "W_k": used.W_k[1], "W_v": used.W_v[1], "b_k": used.b_k[1][None],
+        "X": truth.x, "W_q": sizes.W_q[3], "W_k": sizes.W_k[1], "W_v": sizes.W_v[1], "b_k": sizes.b_k[1][None],
         "Q": truth.q_unrotated[3], "K": truth.k_unrotated[1], "V": truth.v[1],
         "raw": np.where(np.tril(np.ones((truth.n, truth.n))) > 0, truth.q[3] @ truth.k[1].T, np.nan),
         "z": truth.context[3],
@@ -242,19 +247,19 @@ def test_what_the_page_draws_of_a_decoder_is_the_models_own_run(page, truth):
     }  # fmt: skip
     for name, values in expected.items():
         np.testing.assert_allclose(matrix(at, name), values, atol=NEAR, err_msg=name)
-    said = prose(at)
-    assert "the layer's normalised input" in said
-    assert "Query heads 3 and 4 share K and V: 6 query heads, 3 key and value heads" in said
-    assert "Each token keeps 30 numbers of K and of V instead of 60" in said
+    text = prose(at)
+    assert "the layer's normalised input" in text
+    assert "Query heads 3 and 4 share K and V: 6 query heads, 3 key and value heads" in text
+    assert "Each token keeps 30 numbers of K and of V instead of 60" in text
     printed = re.search(
-        r"Equal to torch\.nn\.functional\.scaled_dot_product_attention.* within ([\d.e-]+)", said
+        r"Equal to torch\.nn\.functional\.scaled_dot_product_attention.* within ([\d.e-]+)", text
     )
     assert printed
     assert float(printed[1].rstrip(".,")) < 1e-4
 
 
 def told(at, board, event, value):
-    """What a browser sends when something is pressed or typed on a board."""
+    """Send the event of a browser in which something is pressed or typed on a board."""
     (element,) = (e.proto for e in at.get("bidi_component") if e.proto.id.endswith(board))
     sent = at._tree.get_widget_states()
     new = sent.widgets.add(id=f"$$STREAMLIT_INTERNAL_KEY_{element.id}__events")
@@ -306,7 +311,7 @@ def test_the_same_distance_has_the_same_product_on_the_page(page, truth):
     assert table[["query", "key"]].iloc[0].tolist() == [i, j]
     assert table["q · k"][0] == pytest.approx(truth.q[3, i] @ truth.k[1, j], abs=1e-4)
     assert np.ptp(table["q · k"][table["distance"] == i - j]) < 1e-3
-    before, after = ([numbers_in(one[axis])[1] for axis in "xy"] for one in charts(at)[0]["data"])
+    before, after = ([numbers_in(trace[axis])[1] for axis in "xy"] for trace in charts(at)[0]["data"])
     pair = truth.rotary.n_turned // 8
     half = truth.rotary.d_k // 2
     np.testing.assert_allclose(before, truth.q_unrotated[3, i, [pair, pair + half]], atol=1e-5)

@@ -9,7 +9,7 @@ import pytest
 from mha_core import InputError
 from mha_core.causal import PartialResult
 from pages.parts.serve import jobs
-from pages.parts.serve.jobs import BROKEN, Line
+from pages.parts.serve.jobs import BROKEN, JobQueue
 
 
 def until(done, what: str, seconds: float = 30) -> None:
@@ -32,10 +32,10 @@ def counting(n: int, seconds: float = 0.005):
 
 @pytest.fixture
 def line():
-    made = Line(nullcontext(), seconds=0.05)
-    yield made
-    for job in list(made._all.values()):
-        job.looks.clear()  # nobody looks any more: its thread ends
+    parts_made = JobQueue(nullcontext(), seconds=0.05)
+    yield parts_made
+    for job in list(parts_made._all.values()):
+        job.last_seen.clear()  # nobody looks any more: its thread ends
 
 
 def test_who_asks_for_the_same_shares_one_job_and_nobody_else(line):
@@ -119,10 +119,10 @@ def test_what_is_begun_behind_the_pages_goes_on_to_its_end(line, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "notes"),
     [(InputError("The file is empty."), "The file is empty."), (ZeroDivisionError("text"), BROKEN)],
 )
-def test_what_went_wrong_is_one_sentence_and_the_others_go_on(line, error, told):
+def test_what_went_wrong_is_one_sentence_and_the_others_go_on(line, error, notes):
     def parts():
         yield PartialResult(0.5, 1, "half")
         raise error
@@ -131,7 +131,7 @@ def test_what_went_wrong_is_one_sentence_and_the_others_go_on(line, error, told)
     line.start(wrong, "anna")
     line.start(right, "ben")
     until(lambda: wrong.finished and right.finished, "both end")
-    assert (wrong.problem, right.problem) == (told, "")
+    assert (wrong.problem, right.problem) == (notes, "")
     assert wrong.step.result == "half", "what there was before stays"
     line.start(wrong, "anna")
     until(lambda: wrong.finished, "it is tried again")
@@ -156,7 +156,7 @@ def test_each_part_is_made_within_what_all_share():
             held.append(not places.acquire(blocking=False))
             yield PartialResult(i / 5, i, None)
 
-    line = Line(places)
+    line = JobQueue(places)
     job = line.ask("a", parts)
     line.behind(job)
     until(lambda: job.finished, "it ends")
@@ -182,7 +182,7 @@ def test_no_job_of_the_pages_runs_while_all_places_of_a_model_are_taken(line):
 
 
 def test_old_jobs_are_forgotten_but_none_in_line(line, monkeypatch):
-    monkeypatch.setattr(jobs, "KEPT_AT_MOST", 3)
+    monkeypatch.setattr(jobs, "MAX_JOBS", 3)
     going = line.ask("going", counting(1000))
     line.start(going, "anna")
     first = line.ask(0, counting(1))

@@ -19,10 +19,10 @@ from pages.parts.learn import asking
 from pages.parts.learn.class_address import class_address
 from pages.parts.learn.exercises import (
     GUESSES,
-    asked_in,
     check,
     exercises,
     previous_mass,
+    questions_of,
     quiz,
     steps,
 )
@@ -182,10 +182,10 @@ def test_the_lesson_holds_together():
     assert {view for step in steps() for view in step.views} == {*VIEWS}
     for step in steps():
         assert step.station in (*KEYS, "")
-        assert all(key in exercises() for key in asked_in(step))
+        assert all(key in exercises() for key in questions_of(step))
         for text in step.text:
             assert spans(text, {"token": "it", "head": "4-2"})
-    asked = [key for step in steps() for key in asked_in(step)]
+    asked = [key for step in steps() for key in questions_of(step)]
     assert len(asked) == len(set(asked))
     assert set(asked) | set(quiz()) == set(exercises())
 
@@ -193,7 +193,7 @@ def test_the_lesson_holds_together():
 def test_the_lesson_has_thirteen_steps_of_120_words_at_most():
     assert len(steps()) == 13
     for step in steps():
-        asked = [exercises()[key].question for key in asked_in(step)]
+        asked = [exercises()[key].question for key in questions_of(step)]
         shown = re.sub(
             r"\[\[(?:[^\]|]+\|)?([^\]]+)\]\]|\[([^\]]+)\]\([^)]+\)", r"\1\2", " ".join([*step.text, *asked])
         )

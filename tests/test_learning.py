@@ -71,9 +71,9 @@ def test_a_step_is_torchs_adamw_and_the_rate_falls_in_a_line():
     x = torch.randn(4, 2, 5, generator=random_for("test", 4))
     batches = iter(x)
     trainer = Trainer(ours, lambda: ours(next(batches)).square().mean(), schedule)
-    losses = []
-    while not trainer.is_over:
-        losses.append(trainer.step())
+    losses = trainer.run(9)
+    assert trainer.is_over
+    assert len(losses) == 4
     optimiser = torch.optim.AdamW(theirs.parameters(), betas=(0.9, 0.98), weight_decay=0.01)
     for step in range(4):
         optimiser.param_groups[0]["lr"] = (0.1, 0.075, 0.05, 0.025)[step]
@@ -107,15 +107,16 @@ def test_the_measures_are_those_of_the_real_models_counted_token_by_token():
 
 def test_a_report_counts_what_the_model_has_and_takes_each_head_away_by_its_own_name():
     training = Training(TrainingSetup("jobs", 2, 2, seed=3, steps=2))
-    found = report(training, [*training.snapshots()])
+    list(training.snapshots())
+    results = report(training)
     state = training.model.state_dict()
-    assert found["parameters"] == sum(np.prod(tensor.shape) for tensor in state.values())
+    assert results["parameters"] == sum(np.prod(tensor.shape) for tensor in state.values())
     heads = ["1-1", "1-2", "2-1", "2-2"]
-    assert [one["head"] for one in found["heads"]] == [one["head"] for one in found["without"]] == heads
+    assert [row["head"] for row in results["heads"]] == [row["head"] for row in results["without"]] == heads
     parameters = {name: tensor.numpy() for name, tensor in state.items()}
-    for one, head in zip(found["without"], np.ndindex(2, 2), strict=True):
+    for row, head in zip(results["without"], np.ndindex(2, 2), strict=True):
         alone = ablation_report(training.setup, parameters, [head])
-        assert (one["accuracy"], one["jobs"]) == (
+        assert (row["accuracy"], row["jobs"]) == (
             pytest.approx(alone["accuracy"]),
             pytest.approx(alone["jobs"]),
         )

@@ -150,7 +150,7 @@ def test_of_large_models_those_unused_for_longest_go(tmp_path, monkeypatch):
     for each in folders:
         write(each)
     loaded = [load_model(each, device="cpu") for each in folders[:2]]
-    monkeypatch.setattr(load, "MOST_BYTES", 2 * loaded[0].n_bytes)
+    monkeypatch.setattr(load, "MAX_BYTES", 2 * loaded[0].n_bytes)
     assert load_model(folders[0], device="cpu") is loaded[0]
     load_model(folders[2], device="cpu")
     assert load_model(folders[0], device="cpu") is loaded[0]

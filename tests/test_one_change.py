@@ -84,7 +84,7 @@ def shows(at: AppTest, asked: Asked, load) -> None:
     grid, (data,) = asked.grid(load), mounted(at, "record")
     for key in ("text", "pair"):
         assert at.text_input(key=key).value == getattr(asked, key)
-    assert at.selectbox(key="model").value == asked.model
+    assert at.selectbox(key="model-chosen").value == asked.model
     assert picture(at)["measures"]["chosen"] == asked.measure
     for key in ("weights", "unit", "specials"):
         assert at.segmented_control(key=key).value == getattr(asked, key)
@@ -122,10 +122,11 @@ def test_one_change_changes_that_and_nothing_else(change, follows, two_models):
 
 
 def set_control(at: AppTest, key: str, value: str) -> AppTest:
-    kind = {"text": at.text_input, "pair": at.text_input, "model": at.selectbox}
+    kind = {"text": at.text_input, "pair": at.text_input, "model-chosen": at.selectbox}
     if key == "measure":  # its switch is in the picture
         at.query_params["measure"] = value
         return run(at)
+    key = f"{key}-chosen" if key == "model" else key
     kind.get(key, at.segmented_control)(key=key).set_value(value)
     return run(at)
 
@@ -176,7 +177,7 @@ def test_every_parameter_of_compare_comes_back_from_its_own_link():
     assert at.segmented_control(key="against").value == "weights"
     at = open_page(COMPARE, text=OWN, model2=OTHER, against="model", pin="4")
     assert [record["model"] for record in mounted(at, "record")] == ["MiniLM", "two-by-three"]
-    assert at.selectbox(key="model2").value == OTHER
+    assert at.selectbox(key="model2-chosen").value == OTHER
 
 
 def test_each_of_both_sides_is_measured_by_its_own_model(two_models):

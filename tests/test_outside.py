@@ -149,10 +149,19 @@ def test_windows_are_said_and_what_is_outside_is_not_there():
     for q in range(4):
         weights[0, 0, q, max(0, q - 1) : q + 1] = 1 / (min(q, 1) + 1)
         weights[1, 0, q, : q + 1] = 1 / (q + 1)
-    record = record_from_weights(weights, list("abcd"), windows=(1, 0))
+    record = record_from_weights(weights, list("abcd"), windows=(1, 0), causal=True)
     assert record.visible[0].sum() == 7
     assert record.visible[1].sum() == 10
     assert len(record.to_frame()) == 17
+
+
+def test_causality_is_asked_for_where_no_weight_tells_it():
+    weights = np.tril(np.ones((1, 1, 3, 3), np.float32)) / np.arange(1, 4, dtype=np.float32)[:, None]
+    with pytest.raises(InputError, match="causal=True"):
+        record_from_weights(weights, list("abc"))
+    assert record_from_weights(weights, list("abc"), causal=True).visible.sum() == 6
+    assert record_from_weights(weights, list("abc"), causal=False).visible is None
+    assert record_from_weights(np.ones((1, 1, 1, 1)), ["a"]).visible is None
 
 
 # Other libraries

@@ -22,6 +22,8 @@ from mha_core.heads.questions.retrieval import (
     retrieval_cases,
 )
 from mha_core.heads.questions.successor import SERIES, series_of, successor_cases
+from mha_core.heads.roles import heads_with
+from mha_core.heads.table import read_roles
 
 TRIED, WIDTH = 10_000, 128
 NEXT, BOTH, SAME, NOTHING = range(4)
@@ -178,3 +180,22 @@ def test_who_rests_on_the_sink_is_dormant_only_if_it_writes_little(tmp_path_fact
     assert result.mass[0, :2].min() > 0.5 > result.mass[0, 2:].max()
     assert result.score[0, [0, 2]].tolist() == [1, 1]
     assert [word == "role" for word in result.word[0]] == [True, False, False, False]
+
+
+# The tables that come with the program
+
+
+def test_smollm2_retrieves_has_no_successor_head_and_an_active_head_on_the_sink():
+    table = read_roles("smollm2")
+    retrieval, successor, dormant = (table.by_key[key] for key in ("retrieval", "successor", "dormant"))
+    known = {(18, 6): 0.80, (23, 2): 0.68, (18, 7): 0.65, (24, 4): 0.63}  # on other texts
+    for head, score in known.items():
+        assert retrieval.score[head] == pytest.approx(score, abs=0.2)
+    assert retrieval.word[18, 6] == "role"
+    assert successor.score.max() == pytest.approx(0.37, abs=0.05)
+    assert not heads_with(table, "successor")
+    assert dormant.mass[23, 3] > 0.5
+    assert dormant.word[23, 3] == "no", "it lowers names, and its attention mostly lies on the first token"
+    for key in ("retrieval", "successor", "dormant"):
+        assert "role" not in table.untrained.by_key[key].word
+    assert table.untrained.by_key["retrieval"].score.max() == 0

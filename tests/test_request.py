@@ -27,11 +27,11 @@ GRID = grid_of()
 
 @given(st.text(), st.text(), st.text())
 def test_no_link_raises_and_every_view_is_inside_the_picture(head, pin, to):
-    view, said = select({"head": head, "pin": pin, "to": to}, REQUEST, GRID)
+    view, refused = select({"head": head, "pin": pin, "to": to}, REQUEST, GRID)
     assert 0 <= view.head[0] < 3
     assert 0 <= view.head[1] < 5
     assert all(0 <= p < 7 for p in (*view.pins, view.to or 0))
-    assert all(len(sentence) < 160 for sentence in said)
+    assert all(len(sentence) < 160 for sentence in refused)
 
 
 @pytest.mark.slow
@@ -97,8 +97,8 @@ def test_the_owner_may_take_the_hub_away(monkeypatch):
 
 @pytest.mark.parametrize(("measure", "refused"), [("raw", 1), ("value", 1), ("rollout", 0), ("gradient", 0)])
 def test_a_head_that_a_mixed_picture_lacks_is_no_mistake(measure, refused):
-    view, said = select({"head": "3-5"}, replace(REQUEST, measure=measure), grid_of(3, 1))
-    assert (view.head, len(said)) == ((2, 0), refused)
+    view, messages = select({"head": "3-5"}, replace(REQUEST, measure=measure), grid_of(3, 1))
+    assert (view.head, len(messages)) == ((2, 0), refused)
 
 
 def test_a_fresh_sentence_opens_on_its_pronoun():
@@ -108,7 +108,7 @@ def test_a_fresh_sentence_opens_on_its_pronoun():
 
 
 @pytest.mark.parametrize(
-    ("asked", "head", "pins", "to"),
+    ("params", "head", "pins", "to"),
     [
         ({"head": "2-1"}, (1, 0), (1,), 0),
         ({"head": "1-3"}, (0, 2), (0,), 2),
@@ -117,16 +117,16 @@ def test_a_fresh_sentence_opens_on_its_pronoun():
         ({"head": "2-1", "pin": "none"}, (1, 0), (), None),
     ],
 )
-def test_a_text_without_a_word_to_follow_opens_in_the_links_head_and_its_own_link(asked, head, pins, to):
+def test_a_text_without_a_word_to_follow_opens_in_the_links_head_and_its_own_link(params, head, pins, to):
     request = Request("Birds sing in old cages")
-    view, said = select(asked, request, grid_of(3, 4, request.text.split()), lambda here: here)
-    assert (view.head, view.pins, view.to, said) == (head, pins, to, [])
+    view, refused = select(params, request, grid_of(3, 4, request.text.split()), lambda here: here)
+    assert (view.head, view.pins, view.to, refused) == (head, pins, to, [])
 
 
 def test_a_position_behind_the_last_word_is_refused():
-    view, said = select({"pin": "1,7", "to": "6"}, REQUEST, GRID)
+    view, refused = select({"pin": "1,7", "to": "6"}, REQUEST, GRID)
     assert view == Selection((2, 1), (3,), 6)
-    assert said == ["The link points at pin “1,7”; this sentence has positions 0 to 6."]
+    assert refused == ["The link points at pin “1,7”; this sentence has positions 0 to 6."]
 
 
 def test_repeated_pins_count_once():

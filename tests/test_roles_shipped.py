@@ -10,6 +10,7 @@ import pytest
 
 from mha_core import load_model, trace_many, trace_tokens
 from mha_core.cli import main
+from mha_core.display_names import percent
 from mha_core.heads.build_role_table import find_roles
 from mha_core.heads.builtin import builtin_path, read_builtin, tree_of
 from mha_core.heads.conclude import score_question
@@ -22,6 +23,8 @@ from mha_core.heads.roles import description_of, heads_with, roles
 from mha_core.heads.similarity import SimilarityCollector, js_divergence
 from mha_core.heads.survey import Options, TextItem, stream_corpus
 from mha_core.heads.table import packed, read_roles, unpacked
+from mha_core.heads.verdict import SHARE, THRESHOLDS, missing
+from mha_core.heads.verdict_text import comparison, head_text, question_text
 from mha_core.models.model_list import DECODER_DIGEST, EMBEDDED_DIGESTS
 from tests.heads_by_hand import looking, random_attention
 from tests.test_corpus import DONT, GO, line
@@ -70,6 +73,24 @@ def test_a_role_is_one_that_its_own_evidence_bears(name):
 
 
 @pytest.mark.parametrize("name", DIGESTS)
+def test_the_reason_has_the_numbers_of_the_condition_that_failed(name):
+    found = read_roles(name)
+    for answer, head in product(found.answers, found.heads):
+        evidence, asks = answer.evidence(head), THRESHOLDS[answer.kind]
+        lacks, text = missing(evidence), question_text(answer, head)
+        if answer.word[head] not in ("slight", "weak"):
+            continue
+        reasons = {
+            "score": [evidence.score, asks.score],
+            "mass": [evidence.mass, asks.mass],
+            "repair": [evidence.repaired, SHARE],
+        }
+        assert not {"cases", "errors", "control", "chance"} & set(lacks)
+        assert all(percent(share) in text for share in reasons[lacks[0]]), (answer.key, head, text)
+        assert (answer.word[head] == "slight") == (lacks == ("repair",))
+
+
+@pytest.mark.parametrize("name", DIGESTS)
 def test_random_weights_do_nothing_but_spread(name):
     assert {role.kind for role in roles(read_roles(name).untrained).values()} <= {"diffuse"}
 
@@ -91,15 +112,19 @@ def test_relations_have_the_scores_of_an_audit_and_no_head_beats_the_rule(minilm
     assert "role" not in found.word
 
 
-def test_head_4_2_is_a_weak_coreference_head_and_clear_where_names_are_equally_frequent(minilm):
-    every, even = minilm.by_key["antecedent"], minilm.by_key["antecedent-even"]
-    assert (every.best, even.best) == ((3, 1), (3, 1))
-    assert (str(every.word[3, 1]), str(even.word[3, 1])) == ("weak", "role")
-    assert every.over_baseline.low > 0.01
-    assert even.held_out - even.baselines[0].score > 0.09
-    assert (3, 1) not in roles(minilm)
-    assert not heads_with(minilm, "coreference"), "a part of its cases gives no role"
-    assert description_of(minilm, (3, 1)).name == "weak coreference head"
+def test_head_4_2_is_no_better_than_trees_and_right_where_they_are_wrong(minilm):
+    """An audit's own trees: 72.5 % of all pronouns; where they are wrong, 4-2 is right in 63 % of 1,081."""
+    every, head = minilm.by_key["antecedent"], (3, 1)
+    trees = every.baselines[0]
+    assert (every.best, str(every.word[head]), trees.name[:13]) == (head, "tracks", "boosted trees")
+    assert every.score[head] == pytest.approx(0.729, abs=0.001)
+    assert trees.score == pytest.approx(0.725, abs=0.01)
+    assert abs(every.evidence(head).repaired) < 0.05
+    assert every.right_there[head] == pytest.approx(0.63, abs=0.02)
+    assert every.n_baseline_wrong == pytest.approx(1_081, abs=40)
+    assert not heads_with(minilm, "coreference")
+    for text in (head_text(minilm, head), question_text(every, head)):
+        assert comparison(every, head).casefold() in text.casefold()
 
 
 def test_known_heads_have_their_names(minilm):
@@ -307,6 +332,7 @@ def test_the_built_in_sentences_alone_find_the_known_heads():
         "diffuse",
         "semantic",
         "rare",
+        "dormant",
     }
     untrained = find_roles(load_model(trained=False), options=Options(limit=300))
     assert {role.kind for role in roles(untrained).values()} <= {"diffuse"}

@@ -27,15 +27,15 @@ HEAD, IT = (3, 1), 10
 
 def with_boxes(page: str = "app.py", chosen: dict[str, str] | None = None, **query: str):
     """A page with both boxes open; `chosen`: what its controls say, by their keys."""
-    at = unopened(page, head="4-2", pin=str(IT), **query)
+    app = unopened(page, head="4-2", pin=str(IT), **query)
     for key, value in {"table": True, "save": True, **(chosen or {})}.items():
-        at.session_state[key] = value
-    return run(at)
+        app.session_state[key] = value
+    return run(app)
 
 
-def figure_of(at) -> dict:
-    (made,) = at.get("plotly_chart")
-    return json.loads(made.proto.spec)
+def figure_of(app) -> dict:
+    (built,) = app.get("plotly_chart")
+    return json.loads(built.proto.spec)
 
 
 def array_of(values) -> np.ndarray:
@@ -47,70 +47,70 @@ def array_of(values) -> np.ndarray:
 
 @pytest.mark.parametrize("page", ["app.py", COMPARE])
 def test_nothing_is_drawn_before_a_box_is_opened(page):
-    at = open_page(page, head="4-2", pin=str(IT))
-    assert {"Table", "Save"} <= {box.label for box in at.expander}
-    assert not at.get("plotly_chart")
-    assert not at.get("download_button")
+    app = open_page(page, head="4-2", pin=str(IT))
+    assert {"Table", "Save"} <= {box.label for box in app.expander}
+    assert not app.get("plotly_chart")
+    assert not app.get("download_button")
 
 
 def test_the_boxes_of_explore_hold_the_weights_of_the_chosen_head():
-    at = with_boxes()
+    app = with_boxes()
     weights = trace(TIRED, load_model()).weights[HEAD]
-    np.testing.assert_array_equal(at.dataframe[0].value["From it"], weights[IT].astype(float))
-    drawn = figure_of(at)
+    np.testing.assert_array_equal(app.dataframe[0].value["From it"], weights[IT].astype(float))
+    drawn = figure_of(app)
     np.testing.assert_array_equal(array_of(drawn["data"][0]["z"]), weights)
     assert drawn["layout"]["width"] == pytest.approx(16 / 2.54 * 96)
-    config = json.loads(at.get("plotly_chart")[0].proto.config)["toImageButtonOptions"]
+    config = json.loads(app.get("plotly_chart")[0].proto.config)["toImageButtonOptions"]
     assert (config["format"], config["width"]) == ("svg", drawn["layout"]["width"])
-    link, python = (code.value for code in at.code)
+    link, python = (code.value for code in app.code)
     assert "head=4-2" in link
     assert 'record.plot("matrix", "4-2", [\'it\']' in python
 
 
 def test_heads_that_are_added_are_drawn_beside_the_chosen_one_also_by_the_lines_of_python():
-    at = with_boxes(chosen={"figure-heads": ["3-1", "1-3"]})
+    app = with_boxes(chosen={"figure-heads": ["3-1", "1-3"]})
     weights = trace(TIRED, load_model()).weights
-    panels = [array_of(trace["z"]) for trace in figure_of(at)["data"] if trace["type"] == "heatmap"]
+    panels = [array_of(trace["z"]) for trace in figure_of(app)["data"] if trace["type"] == "heatmap"]
     for panel, head in zip(panels, (HEAD, (2, 0), (0, 2)), strict=True):
         np.testing.assert_array_equal(panel, weights[head])
     space: dict[str, object] = {}
-    exec(compile(at.code[1].value, "shown", "exec"), space)  # noqa: S102 - our own lines
+    exec(compile(app.code[1].value, "shown", "exec"), space)  # noqa: S102 - our own lines
     assert len([trace for trace in space["picture"].data if trace.type == "heatmap"]) == 3
 
 
 @pytest.mark.parametrize("kind", ["heads", "arcs", "lines", "bars"])
 def test_every_kind_of_figure_is_drawn_as_wide_as_was_asked_for(kind):
-    at = with_boxes(chosen={"figure-kind": kind, "figure-width": 20.0})
-    drawn = figure_of(at)
+    app = with_boxes(chosen={"figure-kind": kind, "figure-width": 20.0})
+    drawn = figure_of(app)
     assert drawn["layout"]["width"] == pytest.approx(20 / 2.54 * 96)
     assert drawn["data"]
 
 
 def test_bars_without_a_word_say_what_to_do():
-    at = unopened(head="4-2", pin="none")
-    at.session_state["save"], at.session_state["figure-kind"] = True, "bars"
-    run(at)
-    assert not at.get("plotly_chart")
-    assert any("choose a word" in sentence for sentence in said(at, "notice"))
+    app = unopened(head="4-2", pin="none")
+    app.session_state["save"], app.session_state["figure-kind"] = True, "bars"
+    run(app)
+    assert not app.get("plotly_chart")
+    assert any("choose a word" in sentence for sentence in said(app, "notice"))
 
 
 @pytest.mark.parametrize("side", SIDES)
 def test_the_figure_of_a_comparison_is_of_the_side_that_was_chosen(side):
-    at = with_boxes(COMPARE, {"figure-of": side}, text=TIRED, text2=WIDE)
+    app = with_boxes(COMPARE, {"figure-of": side}, text=TIRED, text2=WIDE)
     a, b = (trace(text, load_model()).grid() for text in (TIRED, WIDE))
     wanted = {"A": a, "B": b, "A minus B": difference(a, b)}[side].weights[HEAD]
-    drawn = figure_of(at)
+    drawn = figure_of(app)
     np.testing.assert_array_equal(array_of(drawn["data"][0]["z"]), wanted)
     assert (drawn["layout"]["coloraxis"]["cmin"] < 0) == (side == "A minus B")
-    shown = next(each.value for each in at.dataframe if "Looked at" in each.value)
+    shown = next(each.value for each in app.dataframe if "Looked at" in each.value)
     np.testing.assert_array_equal(shown["A"], a.weights[HEAD][IT].astype(float))
     np.testing.assert_array_equal(shown["B"], b.weights[HEAD][IT].astype(float))
 
 
 def test_a_measure_of_layers_is_named_by_its_layer():
-    at = with_boxes(measure="rollout")
-    assert figure_of(at)["layout"]["title"]["text"].startswith("Layer 4 of MiniLM, attention rollout")
-    labels = [button.proto.label for button in at.get("download_button")]
+    app = with_boxes(measure="rollout")
+    assert figure_of(app)["layout"]["title"]["text"].startswith("Layer 4 of MiniLM, attention rollout")
+    labels = [button.proto.label for button in app.get("download_button")]
     assert labels[:3] == ["CSV, all 6 layers", "JSON, all 6 layers", "HTML, works offline"]
 
 
@@ -118,10 +118,10 @@ def test_the_offline_page_holds_all_heads_and_says_what_they_are(model):
     record = trace(TIRED, model)
     runs = Comparison((context_of(record, Selection(HEAD, (IT,))),), {}, "http://h/")
     content = content_of(save.offline(runs))
-    (kept,) = content["records"]
-    np.testing.assert_allclose(cells_of(kept), record.weights.ravel(), atol=8e-6)
-    assert (kept["title"], kept["model"], kept["digest"]) == (TIRED, "MiniLM", model.digest[:12])
-    assert (kept["measureSaid"], kept["normalised"]) == ("Raw attention", "rows sum to 1")
+    (sent,) = content["records"]
+    np.testing.assert_allclose(cells_of(sent), record.weights.ravel(), atol=8e-6)
+    assert (sent["title"], sent["model"], sent["digest"]) == (TIRED, "MiniLM", model.digest[:12])
+    assert (sent["measureSaid"], sent["normalised"]) == ("Raw attention", "rows sum to 1")
     assert (content["view"]["link"], content["view"]["selection"]["pins"]) == (runs.link, [IT])
 
 
@@ -150,9 +150,9 @@ def test_every_file_of_a_page_is_of_its_sentence_head_and_weights(page, n, weigh
 @pytest.mark.parametrize("trained", [True, False])
 def test_the_offline_page_names_the_roles_of_its_own_weights(trained):
     context = context_of(trace(TIRED, load_model(trained=trained)), request=Request(TIRED, trained=trained))
-    (kept,) = content_of(save.offline(Comparison((context,), {}, "")))["records"]
+    (sent,) = content_of(save.offline(Comparison((context,), {}, "")))["records"]
     known = read_roles("minilm") if trained else read_roles("minilm").untrained
-    assert set(roles_of(kept)) == {head_name(head) for head in roles(known)}
+    assert set(roles_of(sent)) == {head_name(head) for head in roles(known)}
 
 
 def test_the_offline_page_of_a_comparison_holds_both(model):
@@ -163,7 +163,7 @@ def test_the_offline_page_of_a_comparison_holds_both(model):
     )
     contexts = tuple(context_of(record, Selection(HEAD, (IT,))) for record in records)
     content = content_of(save.offline(Comparison(contexts, {}, "http://h/")))
-    for kept, record in zip(content["records"], records, strict=True):
-        np.testing.assert_allclose(cells_of(kept), record.weights.ravel(), atol=8e-6)
-        assert (kept["title"], kept["digest"]) == (record.tokens.text, model.digest[:12])
+    for sent, record in zip(content["records"], records, strict=True):
+        np.testing.assert_allclose(cells_of(sent), record.weights.ravel(), atol=8e-6)
+        assert (sent["title"], sent["digest"]) == (record.tokens.text, model.digest[:12])
     assert (content["view"]["link"], content["view"]["titles"]) == ("http://h/?head=4-2&pin=10", ["A", "B"])

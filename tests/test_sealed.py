@@ -3,7 +3,7 @@
 import numpy as np
 from visit import opened
 
-from pages.parts.picture.sealed import sealed
+from pages.parts.picture.sealed import encode_record
 
 
 def test_what_is_opened_is_what_was_sealed():
@@ -14,7 +14,7 @@ def test_what_is_opened_is_what_was_sealed():
         "exact": np.array([0.1, 1e-7], dtype=np.float32),
         "more": np.array([515, 0], dtype=np.uint16),
     }
-    record = opened(sealed({"title": "“ä” 🙂\u2028", "names": ["a", None], **columns}))
+    record = opened(encode_record({"title": "“ä” 🙂\u2028", "names": ["a", None], **columns}))
     assert (record["title"], record["names"]) == ("“ä” 🙂\u2028", ["a", None])
     for name, column in columns.items():
         assert record[name].dtype == column.dtype
@@ -24,4 +24,4 @@ def test_what_is_opened_is_what_was_sealed():
 def test_weights_that_are_mostly_small_take_less_than_two_bytes_each():
     weights = np.random.default_rng(0).dirichlet(np.full(16, 0.3), 5_000).ravel()
     steps = np.round(weights * 65535).astype(np.uint16)
-    assert len(sealed({"weights": steps})) < 1.75 * steps.size
+    assert len(encode_record({"weights": steps})) < 1.75 * steps.size

@@ -24,7 +24,7 @@ import streamlit as st
 from running import ROOT
 from websockets.exceptions import InvalidStatus
 
-from benchmarks.wire import highest, megabytes, socket_to
+from benchmarks.served import highest, megabytes, socket_to
 from mha_core import ModelError, Unavailable, load_model, trace
 from mha_core.cli.app import listen
 from pages.parts.frame import loading
@@ -32,7 +32,7 @@ from pages.parts.frame.request import models as offered
 from pages.parts.picture.shared import font_addresses, library, library_address
 from pages.parts.serve import server
 from pages.parts.serve.cache import MAX_CHARS
-from pages.parts.serve.guard import HEADERS, Guard, Pace
+from pages.parts.serve.guard import HEADERS, Guard, RateLimiter
 from pages.parts.serve.store import limit_bytes
 from pages.parts.serve.unknown_page import body, is_page
 from tests.sending import begun_message, put
@@ -169,8 +169,14 @@ async def visit(door, kind, headers=(), **more):
     async def send(message):
         sent.append(message)
 
-    asked = {"type": kind, "path": "/_stcore/stream", "method": "GET", "headers": [*headers, HOST], **more}
-    await door(asked, receive, send)
+    requested = {
+        "type": kind,
+        "path": "/_stcore/stream",
+        "method": "GET",
+        "headers": [*headers, HOST],
+        **more,
+    }
+    await door(requested, receive, send)
     return sent
 
 
@@ -192,8 +198,8 @@ async def visit(door, kind, headers=(), **more):
 def test_only_pages_of_this_server_and_those_the_owner_names_open_a_socket(monkeypatch, origin, let_in):
     heard = []
 
-    async def page(asked, _receive, _send):
-        heard.append(dict(asked["headers"]))
+    async def page(requested, _receive, _send):
+        heard.append(dict(requested["headers"]))
 
     monkeypatch.setattr("streamlit.get_option", lambda _: ["https://School.example/"])
     headers = () if origin is None else ((b"origin", origin),)
@@ -201,7 +207,7 @@ def test_only_pages_of_this_server_and_those_the_owner_names_open_a_socket(monke
     closed = [] if let_in else [{"type": "websocket.close", "code": 1008}]
     assert (bool(heard), sent) == (let_in, closed)
     # Streamlit has nothing left to ask anybody about.
-    assert all(b"origin" not in asked for asked in heard)
+    assert all(b"origin" not in requested for requested in heard)
 
 
 @pytest.mark.parametrize(("host", "is_let_in"), [
@@ -211,8 +217,8 @@ def test_only_pages_of_this_server_and_those_the_owner_names_open_a_socket(monke
 def test_a_socket_opens_only_under_the_names_that_the_owner_gives(monkeypatch, host, is_let_in):
     opened = []
 
-    async def page(asked, _receive, _send):
-        opened.append(asked)
+    async def page(requested, _receive, _send):
+        opened.append(requested)
 
     monkeypatch.setenv("STREAMLIT_SERVER_ALLOWED_HOSTS", "class.example *.school.example")
     in_a_loop(visit(Guard(page), "websocket", headers=[(b"host", host)]))
@@ -242,9 +248,9 @@ def test_who_sends_too_much_waits_and_who_does_not_is_heard_at_once():
             await pace.take()
         return asyncio.get_running_loop().time() - began
 
-    assert in_a_loop(seconds(Pace(50, 5, 0), 5)) < 0.02
-    assert 0.1 <= in_a_loop(seconds(Pace(50, 5, 0), 10)) < 0.5
-    assert 0.3 <= in_a_loop(seconds(Pace(50, 5, 0.1), 8)) < 0.8
+    assert in_a_loop(seconds(RateLimiter(50, 5, 0), 5)) < 0.02
+    assert 0.1 <= in_a_loop(seconds(RateLimiter(50, 5, 0), 10)) < 0.5
+    assert 0.3 <= in_a_loop(seconds(RateLimiter(50, 5, 0.1), 8)) < 0.8
 
 
 @pytest.mark.parametrize(
@@ -316,11 +322,11 @@ def test_a_setting_that_cannot_be_read_stops_the_start():
             server.check_switches({name: "no"})
 
 
-@pytest.mark.parametrize(("said", "address", "may"), [
+@pytest.mark.parametrize(("message", "address", "may"), [
     (None, "::", "0"), ("", "localhost", "1"), (" ", "::", "0"), ("1", "::", "1"),
 ])  # fmt: skip
-def test_readers_from_elsewhere_fetch_no_models_unless_the_owner_says_so(monkeypatch, said, address, may):
-    monkeypatch.setenv("HEADSCOPE_ALLOW_HUB", said or "")
+def test_readers_from_elsewhere_fetch_no_models_unless_the_owner_says_so(monkeypatch, message, address, may):
+    monkeypatch.setenv("HEADSCOPE_ALLOW_HUB", message or "")
     monkeypatch.setattr(server, "warm_up", list)  # no problems
     options = {"server.address": address, "server.headless": True}
     monkeypatch.setattr("streamlit.get_option", options.get)
@@ -372,14 +378,14 @@ asyncio.run(ready())
 @pytest.mark.slow
 def test_ready_says_why_it_is_not():
     """In a process of its own: a start changes the whole process."""
-    said = subprocess.run(
+    message = subprocess.run(
         [sys.executable, "-c", DAMAGED], cwd=ROOT, capture_output=True, text=True, check=True, timeout=120
     )
-    assert said.stdout.splitlines()[-1] == "503 503 It is damaged."
+    assert message.stdout.splitlines()[-1] == "503 503 It is damaged."
 
 
 def test_the_log_says_where_and_never_what():
-    made, written = logging.getLogRecordFactory(), io.StringIO()
+    answer, written = logging.getLogRecordFactory(), io.StringIO()
     logger = logging.Logger("streamlit.test_server", logging.INFO)
     logger.addHandler(logging.StreamHandler(written))
     server.make_discreet.__wrapped__()
@@ -390,7 +396,7 @@ def test_the_log_says_where_and_never_what():
         except ValueError:
             logger.exception("Uncaught app execution")
     finally:
-        logging.setLogRecordFactory(made)
+        logging.setLogRecordFactory(answer)
     text = written.getvalue()
     assert "abc" not in text
     assert "own words" not in text.replace('raise ValueError("the reader\'s own words")', "")
@@ -421,7 +427,7 @@ def test_an_address_that_is_no_page_is_known_as_such(path, known):
 @pytest.mark.parametrize(("base", "home"), [("", "/"), ("lab/heads", "/lab/heads/")])
 def test_an_unknown_page_leads_to_every_page_also_below_a_path(monkeypatch, base, home):
     monkeypatch.setattr(st, "get_option", lambda _: base)
-    there = re.findall('href="([^"]*)"', body(f"{home}foo"))
-    assert {home, f"{home}compare", f"{home}training"} <= set(there)
-    assert [is_page(address) for address in (*there, f"{home}foo")] == [True] * len(there) + [False]
-    assert all(address.startswith(home) for address in there)
+    paths = re.findall('href="([^"]*)"', body(f"{home}foo"))
+    assert {home, f"{home}compare", f"{home}training"} <= set(paths)
+    assert [is_page(address) for address in (*paths, f"{home}foo")] == [True] * len(paths) + [False]
+    assert all(address.startswith(home) for address in paths)

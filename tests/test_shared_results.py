@@ -17,7 +17,7 @@ from pages.parts.frame import head_facts, loading
 from pages.parts.frame.request import Request
 from pages.parts.inside.scene import layer_of
 from pages.parts.serve import cache, jobs, store
-from pages.parts.serve.jobs import Line
+from pages.parts.serve.jobs import JobQueue
 from pages.parts.serve.store import Store
 
 MEASURES = ("raw", "value", "residual", "rollout", "gradient")
@@ -28,10 +28,10 @@ SIZE = {"num_hidden_layers": 2, "num_attention_heads": 3}
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
     """Two models of one shape with other weights, which guess a [MASK]."""
-    made = [tmp_path_factory.mktemp("models") / name for name in ("one", "two")]
-    for seed, folder in enumerate(made):
+    calls = [tmp_path_factory.mktemp("models") / name for name in ("one", "two")]
+    for seed, folder in enumerate(calls):
         write(folder, random_bert("BertForMaskedLM", seed, **SIZE))
-    return tuple(map(str, made))
+    return tuple(map(str, calls))
 
 
 @pytest.fixture(autouse=True)
@@ -114,13 +114,15 @@ def test_the_longest_text_is_taken_and_one_character_more_is_refused(pair):
 
 @pytest.mark.parametrize("folders_too", ["0", "1"])
 def test_a_reader_who_may_name_any_model_opens_a_folder_only_where_that_is_allowed(monkeypatch, folders_too):
-    asked = []
+    requested = []
     monkeypatch.setenv("HEADSCOPE_ALLOW_ANY_MODEL", "1")
     monkeypatch.setenv("HEADSCOPE_ALLOW_FOLDERS", folders_too)
     monkeypatch.setattr("mha_core.models.load.is_here", lambda _name: True)
-    monkeypatch.setattr(loading, "load_model", lambda name, **options: asked.append((name, options["local"])))
+    monkeypatch.setattr(
+        loading, "load_model", lambda name, **options: requested.append((name, options["local"]))
+    )
     loading.named_model("tests")
-    assert asked == [("tests", folders_too == "1")]
+    assert requested == [("tests", folders_too == "1")]
 
 
 # What the built-in sentences tell of a model
@@ -142,10 +144,10 @@ def test_the_layers_of_untrained_models_are_each_their_own(monkeypatch):
     monkeypatch.setattr(store, "STORE", Store(100_000_000))
     monkeypatch.setattr(loading, "model", lambda request: load_model(request.model, trained=request.trained))
     for name in ("minilm", "classroom"):
-        used = load_model(name, trained=False)
-        tokens = used.tokenizer.encode("the cat sat")
+        model_ = load_model(name, trained=False)
+        tokens = model_.tokenizer.encode("the cat sat")
         weights = layer_of(Request("the cat sat", model=name, trained=False), tokens, 1).projections
-        assert np.array_equal(weights.W_q, projections_of(used, 1).W_q)
+        assert np.array_equal(weights.W_q, projections_of(model_, 1).W_q)
         assert weights.W_q.shape == {"minilm": (12, 384, 32), "classroom": (4, 128, 32)}[name]
 
 
@@ -156,30 +158,30 @@ def test_an_untrained_folder_whose_configuration_has_changed_is_read_anew(monkey
     for layers in (2, 3):
         write(written, random_bert(**{**SIZE, "num_hidden_layers": layers}))
         request = Request("the cat sat", model=str(written), trained=False)
-        used = load_model(str(written), trained=False)
-        shapes.append(cache.record_from_weights(request.run, used).weights.shape[:2])
-        assert cache.of_model(used, "layers", lambda: layers) == layers  # noqa: B023 - called at once
+        model_ = load_model(str(written), trained=False)
+        shapes.append(cache.record_from_weights(request.run, model_).weights.shape[:2])
+        assert cache.of_model(model_, "layers", lambda: layers) == layers  # noqa: B023 - called at once
     assert shapes == [(2, 3), (3, 3)]
 
 
 @pytest.fixture
-def found(monkeypatch):
+def results(monkeypatch):
     """Findings that only say of which model they are; nothing is found before the gate is open."""
-    gate, made = threading.Event(), []
+    gate, calls = threading.Event(), []
 
-    def find(used, options):
+    def find(model_, options):
         assert gate.wait(30)
-        made.append(used)
-        return SimpleNamespace(model=used, roles={(0, 0): used})
+        calls.append(model_)
+        return SimpleNamespace(model=model_, roles={(0, 0): model_})
 
-    line = Line(jobs.MODEL)
+    line = JobQueue(jobs.MODEL)
     monkeypatch.setattr(store, "STORE", Store(10_000_000))
     monkeypatch.setattr(head_facts, "FINDINGS", line)
     monkeypatch.setattr(loading, "model_allowed", lambda name: True)
     monkeypatch.setattr(loading, "load_model", lambda name, trained=True, **_: Named(name, trained))
     monkeypatch.setattr(head_facts, "find_roles", find)
     monkeypatch.setattr(head_facts, "roles", lambda table: table.roles)
-    yield SimpleNamespace(gate=gate, made=made)
+    yield SimpleNamespace(gate=gate, made=calls)
     gate.set()
     until(lambda: line._thread is None)  # what is begun behind the pages would be found for the next test
 
@@ -191,18 +193,18 @@ def until(done):
         time.sleep(0.01)
 
 
-def test_roles_are_found_once_behind_the_pages_and_nobody_waits(found):
+def test_roles_are_found_once_behind_the_pages_and_nobody_waits(results):
     assert [head_facts.roles_of("a") for _ in range(3)] == [{}, {}, {}]
     assert head_facts.finding("a")
-    found.gate.set()
+    results.gate.set()
     until(lambda: not head_facts.finding("a"))
     assert head_facts.roles_of("a") == {(0, 0): Named("a", True)}
     assert head_facts.table("a").model == Named("a", True)
-    assert found.made == [Named("a", True)]
+    assert results.made == [Named("a", True)]
 
 
-def test_findings_that_failed_are_no_roles(found, monkeypatch):
-    def broken(used, options):
+def test_findings_that_failed_are_no_roles(results, monkeypatch):
+    def broken(model_, options):
         raise ModelError("damaged")
 
     monkeypatch.setattr(head_facts, "find_roles", broken)
@@ -210,7 +212,9 @@ def test_findings_that_failed_are_no_roles(found, monkeypatch):
         head_facts.table("a")
     assert head_facts.roles_of("a") == {}
     until(lambda: not head_facts.finding("a"))
-    monkeypatch.setattr(head_facts, "find_roles", lambda used, options: SimpleNamespace(roles={(0, 0): used}))
+    monkeypatch.setattr(
+        head_facts, "find_roles", lambda model_, options: SimpleNamespace(roles={(0, 0): model_})
+    )
     until(lambda: head_facts.roles_of("a"))
     assert head_facts.roles_of("a") == {(0, 0): Named("a", True)}, "whoever asks later has it tried again"
 
@@ -219,23 +223,23 @@ def test_findings_that_failed_are_no_roles(found, monkeypatch):
 
 
 def test_a_result_is_made_once_however_many_ask_at_the_same_moment():
-    kept, made, gate = Store(1_000_000), [], threading.Event()
+    stored, calls, gate = Store(1_000_000), [], threading.Event()
 
     def make():
         assert gate.wait(30)
-        made.append(1)
+        calls.append(1)
         return np.zeros(10)
 
     with ThreadPoolExecutor(8) as readers:
-        asked = [readers.submit(kept.get, "key", make) for _ in range(8)]
+        requested = [readers.submit(stored.get, "key", make) for _ in range(8)]
         gate.set()
-        values = [one.result(30) for one in asked]
-    assert len(made) == 1
+        values = [each.result(30) for each in requested]
+    assert len(calls) == 1
     assert all(value is values[0] for value in values)
 
 
 def test_who_leaves_while_a_result_is_made_takes_it_from_nobody():
-    kept, begun, gate = Store(1_000_000), threading.Event(), threading.Event()
+    stored, begun, gate = Store(1_000_000), threading.Event(), threading.Event()
 
     def leaves():
         begun.set()
@@ -243,9 +247,9 @@ def test_who_leaves_while_a_result_is_made_takes_it_from_nobody():
         raise KeyboardInterrupt  # as Streamlit ends a run: no Exception
 
     with ThreadPoolExecutor(2) as readers:
-        first = readers.submit(kept.get, "key", leaves)
+        first = readers.submit(stored.get, "key", leaves)
         assert begun.wait(30)
-        second = readers.submit(kept.get, "key", lambda: "made")
+        second = readers.submit(stored.get, "key", lambda: "made")
         gate.set()
         assert second.result(30) == "made"
         assert isinstance(first.exception(30), KeyboardInterrupt)
@@ -270,25 +274,25 @@ def test_a_reader_who_has_left_ends_the_run_of_the_model_and_the_next_one_makes_
 
 
 def test_what_is_kept_stays_below_the_limit_and_the_oldest_goes_first():
-    kept = Store(10_000)
+    stored = Store(10_000)
     for key in range(30):
-        kept.get(key, lambda: np.zeros(250, np.float32))
-        kept.get(0, lambda: None)
-        assert kept.held <= 10_000
-    assert kept.peek(0) is not None, "what is asked for again and again stays"
-    assert kept.peek(1) is None
-    assert kept.peek(29) is not None
+        stored.get(key, lambda: np.zeros(250, np.float32))
+        stored.get(0, lambda: None)
+        assert stored.held <= 10_000
+    assert stored.peek(0) is not None, "what is asked for again and again stays"
+    assert stored.peek(1) is None
+    assert stored.peek(29) is not None
 
 
 def test_what_one_reader_takes_is_kept_for_nobody_and_leaves_its_room():
-    kept = Store(10_000)
-    value = kept.get("a", lambda: np.zeros(1000, np.float32))
-    kept.get("b", lambda: np.zeros(1200, np.float32))
-    assert kept.take("a") is value
-    assert (kept.take("a"), kept.peek("a"), kept.held) == (None, None, 4800)
-    kept.get("c", lambda: np.zeros(1250, np.float32))
-    assert kept.peek("b") is not None, "both have room"
-    assert kept.get("a", lambda: "made anew") == "made anew"
+    stored = Store(10_000)
+    value = stored.get("a", lambda: np.zeros(1000, np.float32))
+    stored.get("b", lambda: np.zeros(1200, np.float32))
+    assert stored.take("a") is value
+    assert (stored.take("a"), stored.peek("a"), stored.held) == (None, None, 4800)
+    stored.get("c", lambda: np.zeros(1250, np.float32))
+    assert stored.peek("b") is not None, "both have room"
+    assert stored.get("a", lambda: "made anew") == "made anew"
 
 
 @dataclass(frozen=True)
@@ -313,6 +317,6 @@ def test_eight_readers_at_once_get_their_own_numbers(model, monkeypatch):
     monkeypatch.setattr(store, "STORE", Store(100_000_000))
     texts = [f"Reader {n} types a sentence of {'many ' * n}words." for n in range(8)]
     with ThreadPoolExecutor(8) as readers:
-        found = list(readers.map(lambda text: cache.record(Request(text)), texts))
-    for text, record in zip(texts, found, strict=True):
+        results = list(readers.map(lambda text: cache.record(Request(text)), texts))
+    for text, record in zip(texts, results, strict=True):
         np.testing.assert_allclose(record.weights, trace(text, model).weights, atol=1e-5)

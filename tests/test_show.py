@@ -14,8 +14,8 @@ TOKENS = ["[CLS]", "The", "cat", "it's", "tired", "##ness", "[SEP]"]
 
 
 def weights(*shape, seed=0):
-    found = np.random.default_rng(seed).dirichlet(np.ones(shape[-1]), shape[:-1])
-    return found.astype(np.float32)
+    weights = np.random.default_rng(seed).dirichlet(np.ones(shape[-1]), shape[:-1])
+    return weights.astype(np.float32)
 
 
 def content_of(page):
@@ -26,16 +26,16 @@ def content_of(page):
 
 
 def cells_of(record):
-    kept = record["weights"]
-    return np.frombuffer(base64.b64decode(kept["base64"]), kept["type"]) / 65535
+    packed = record["weights"]
+    return np.frombuffer(base64.b64decode(packed["base64"]), packed["type"]) / 65535
 
 
 def test_the_page_holds_every_weight_of_the_record():
     record = record_from_weights(weights(2, 3, 7, 7), TOKENS)
-    (kept,) = content_of(show(record).html)["records"]
-    np.testing.assert_allclose(cells_of(kept), record.weights.ravel(), atol=8e-6)
-    assert kept["labels"] == TOKENS
-    assert "computed by the caller" in kept["model"], "not this engine's"
+    (sent,) = content_of(show(record).html)["records"]
+    np.testing.assert_allclose(cells_of(sent), record.weights.ravel(), atol=8e-6)
+    assert sent["labels"] == TOKENS
+    assert "computed by the caller" in sent["model"], "not this engine's"
     (words,) = content_of(show(record, words=True, specials="hidden").html)["records"]
     assert words["labels"] == ["The", "cat", "it's", "tiredness"]
     grid = record.grid(True, "hidden")
@@ -45,13 +45,13 @@ def test_the_page_holds_every_weight_of_the_record():
 def test_a_notebook_gets_a_sandboxed_frame_with_the_page_and_nothing_is_fetched():
     shown = show(record_from_weights(weights(1, 2, 7, 7), TOKENS))
     frames = [shown._repr_html_() for _ in range(2)]
-    found = re.search(
+    match = re.search(
         r"""<iframe id="([^"]+)".*?sandbox="([^"]+)".*?srcdoc='([^']*)'></iframe>""", frames[0], re.DOTALL
     )
-    assert html.unescape(found[3]) == shown.html
-    assert found[2] == "allow-scripts allow-downloads"
-    assert found[1] not in frames[1], "two pictures in one notebook"
-    assert frames[0].count(found[1]) == 2
+    assert html.unescape(match[3]) == shown.html
+    assert match[2] == "allow-scripts allow-downloads"
+    assert match[1] not in frames[1], "two pictures in one notebook"
+    assert frames[0].count(match[1]) == 2
     assert "default-src 'none'" in shown.html
     assert not re.search(r"""(?:src|href)=["']?(?!data:)[a-z]+:""", shown.html)
     assert "it's" in shown.html
@@ -83,13 +83,13 @@ def cross_of(**options) -> AttentionRecord:
 
 def test_of_two_texts_the_source_comes_first_and_every_weight_is_the_records():
     record = cross_of()
-    found = content_of(show(record, word="Katze", to="x").html)
-    (kept,) = found["records"]
-    assert kept["labels"] == [*SOURCE, *TARGET]
-    assert kept["segments"] == [0] * 6 + [1] * 4
-    assert kept["specials"] == [1, 0, 0, 0, 0, 0, 1, 0, 0, 0]
-    assert (kept["layers"], kept["heads"], kept["keys"]) == (2, 3, 6)
-    np.testing.assert_allclose(cells_of(kept), record.weights.ravel(), atol=8e-6)
+    content = content_of(show(record, word="Katze", to="x").html)
+    (sent,) = content["records"]
+    assert sent["labels"] == [*SOURCE, *TARGET]
+    assert sent["segments"] == [0] * 6 + [1] * 4
+    assert sent["specials"] == [1, 0, 0, 0, 0, 0, 1, 0, 0, 0]
+    assert (sent["layers"], sent["heads"], sent["keys"]) == (2, 3, 6)
+    np.testing.assert_allclose(cells_of(sent), record.weights.ravel(), atol=8e-6)
     best = np.unravel_index(record.weights[:, :, 2, 5].argmax(), (2, 3))
-    assert found["view"]["selection"] == {"head": list(best), "pins": [6 + 2], "to": 5}
-    assert kept["title"] == f"{record.keys.text} → {record.tokens.text}"
+    assert content["view"]["selection"] == {"head": list(best), "pins": [6 + 2], "to": 5}
+    assert sent["title"] == f"{record.keys.text} → {record.tokens.text}"

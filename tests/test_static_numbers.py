@@ -347,7 +347,7 @@ def test_the_same_files_are_written_each_time_and_are_small_enough(site, small_s
 
 
 def test_what_cannot_be_computed_or_overwritten_is_refused_in_a_sentence(tmp_path):
-    with pytest.raises(mha_core.ModelError, match="not 'Classroom, twin'"):
+    with pytest.raises(mha_core.ModelError, match="not 'Toy model, control'"):
         mha_core.static_site(tmp_path / "site", model="classroom-twin")
     (tmp_path / "file").write_text("Dear Ada")
     with pytest.raises(mha_core.InputError, match="is a file"):

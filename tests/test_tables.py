@@ -67,15 +67,15 @@ def test_two_runs_stand_side_by_side_with_their_difference_in_points(record, mod
     contexts = context_of(record, Selection(HEAD, (2, 3))), context_of(other)
     frame = tables.looked_at_in_both(Comparison(contexts, {}, ""))
     shared = [0, 1, 2, 4, 5, 6, 7, 8]  # "quickly" is alone
-    here, there = (
+    here, in_b = (
         grid.weights[HEAD][rows].astype(float).mean(axis=0) for grid, rows in ((a, [2, 3]), (b, [2, 4]))
     )
     assert frame["Looked at"].tolist() == [
         "[CLS]", "The", "cat₁ / cat", "quickly (only in B)", "saw", "the", "cat₂ / dog", ".", "[SEP]",
     ]  # fmt: skip
     np.testing.assert_allclose(frame["A"].drop(3), here)
-    np.testing.assert_allclose(frame["B"].drop(3), there[shared])
-    np.testing.assert_allclose(frame["A − B, points"].drop(3), 100 * (here - there[shared]))
+    np.testing.assert_allclose(frame["B"].drop(3), in_b[shared])
+    np.testing.assert_allclose(frame["A − B, points"].drop(3), 100 * (here - in_b[shared]))
     assert frame.loc[3].isna().tolist() == [False, True, False, True]
 
 

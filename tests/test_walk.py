@@ -20,7 +20,7 @@ from mha_core.layer import (
     middle_groups,
     operations,
     parameters,
-    pooled,
+    pool_kv_heads,
     run_layer,
     variants,
     weights_bytes,
@@ -60,8 +60,8 @@ def odd_model(model):
 
 @pytest.fixture(params=["minilm", "odd"])
 def case(request, model, odd_model):
-    used = model if request.param == "minilm" else odd_model
-    return used, used.tokenizer.encode(TIRED)
+    chosen = model if request.param == "minilm" else odd_model
+    return chosen, chosen.tokenizer.encode(TIRED)
 
 
 def small(h=3, h_kv=3, d_model=6, d_k=4, d_v=5, seed=0) -> Projections:
@@ -104,12 +104,12 @@ def by_the_book(x, w: Projections, edits: Edits):
 
 
 def test_the_walk_is_what_the_model_computed(case):
-    used, tokens = case
-    for layer in range(used.n_layers):
-        found = layer_details(tokens, used, layer)
-        run = run_layer(found.x, found.projections)
+    loaded, tokens = case
+    for layer in range(loaded.n_layers):
+        details = layer_details(tokens, loaded, layer)
+        run = run_layer(details.x, details.projections)
         for name in ("q", "k", "v", "scores", "weights", "context", "contributions", "output"):
-            np.testing.assert_allclose(getattr(run, name), getattr(found, name), atol=NEAR, err_msg=name)
+            np.testing.assert_allclose(getattr(run, name), getattr(details, name), atol=NEAR, err_msg=name)
 
 
 @pytest.mark.parametrize("name", EDITS)
@@ -142,23 +142,23 @@ def test_the_variants_are_what_their_names_say():
     w = small(h=6, h_kv=6, d_model=12, d_k=2, d_v=2)
     rng = np.random.default_rng(8)
     x, other = (rng.normal(size=(n, 12)).astype(np.float32) for n in (5, 7))
-    made = {one.name: one for one in variants(run_layer(x, w), other, n_groups=3)}
-    np.testing.assert_array_equal(made["MHA"].run.output, run_layer(x, w).output)
-    assert made["GQA"].owner == (0, 0, 1, 1, 2, 2)
-    assert made["MQA"].owner == (0,) * 6
+    by_name = {variant.name: variant for variant in variants(run_layer(x, w), other, n_groups=3)}
+    np.testing.assert_array_equal(by_name["MHA"].run.output, run_layer(x, w).output)
+    assert by_name["GQA"].owner == (0, 0, 1, 1, 2, 2)
+    assert by_name["MQA"].owner == (0,) * 6
     np.testing.assert_allclose(
-        made["GQA"].run.k[1], (run_layer(x, w).k[2] + run_layer(x, w).k[3]) / 2, atol=NEAR
+        by_name["GQA"].run.k[1], (run_layer(x, w).k[2] + run_layer(x, w).k[3]) / 2, atol=NEAR
     )
-    np.testing.assert_allclose(made["MQA"].run.v[0], run_layer(x, w).v.mean(axis=0), atol=NEAR)
-    assert not np.triu(made["Causal"].run.weights, 1).any()
-    assert made["Cross"].run.weights.shape == (6, 5, 7)
-    for one in made.values():
-        np.testing.assert_allclose(one.run.weights.sum(axis=-1), 1, atol=1e-5)
-        assert equal_to_torch(one.run).output < NEAR
-    np.testing.assert_array_equal(run_layer(x, pooled(w, 6)).output, run_layer(x, w).output)
+    np.testing.assert_allclose(by_name["MQA"].run.v[0], run_layer(x, w).v.mean(axis=0), atol=NEAR)
+    assert not np.triu(by_name["Causal"].run.weights, 1).any()
+    assert by_name["Cross"].run.weights.shape == (6, 5, 7)
+    for variant in by_name.values():
+        np.testing.assert_allclose(variant.run.weights.sum(axis=-1), 1, atol=1e-5)
+        assert equal_to_torch(variant.run).output < NEAR
+    np.testing.assert_array_equal(run_layer(x, pool_kv_heads(w, 6)).output, run_layer(x, w).output)
     assert [middle_groups(h) for h in (12, 16, 7, 1)] == [4, 4, 1, 1]
     with pytest.raises(SizeError):
-        pooled(w, 4)
+        pool_kv_heads(w, 4)
 
 
 @pytest.mark.parametrize(("d_model", "heads", "kv"), [(35, 5, None), (24, 6, 2), (24, 6, 1), (768, 12, None)])

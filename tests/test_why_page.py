@@ -55,16 +55,28 @@ def test_the_picture_is_told_the_largest_parts_and_the_weight_without_a_head(mod
     assert after.control[0] in cause
 
 
-def test_query_and_key_stand_apart_each_with_its_own_shares(model):
-    answer = shown(open_page(why="4-2.10.2"))
-    frame = score_attribution(TIRED, model, head="4-2", query="it", key="animal")
+@pytest.mark.parametrize("link", ["4-2.10.2", "2-10.10.13", "3-1.3.2"])
+def test_query_and_key_stand_apart_each_with_its_own_shares(model, link):
+    answer = shown(open_page(why=link))
+    head, query, key = link.split(".")
+    frame = score_attribution(TIRED, model, head=head, query=int(query), key=int(key))
     for column, side in zip(answer["sides"], ("query", "key"), strict=True):
         rows = frame[frame.side == side].head(3)
         assert [part["score"] for part in column["parts"]] == pytest.approx(rows.score.tolist(), abs=1e-4)
         shares = [part["number"].split(" · ")[1] for part in column["parts"]]
         assert shares == [percent(share) for share in rows.share]
         assert ("−" in column["note"]) == bool((rows.share < 0).any())
+        assert ("100%" in column["note"]) == bool((rows.share.abs() > 1).any())
+        assert "100%" in column["title"]
     assert "because" not in answer["said"]
+
+
+def test_of_a_link_below_the_mean_no_shares_are_shown():
+    answer = shown(open_page(why="6-8.8.4"))
+    assert "no more than at other words" in answer["said"]
+    for side in answer["sides"]:
+        assert "100%" not in side["title"]
+        assert not any("%" in part["number"] for part in side["parts"])
 
 
 @pytest.mark.slow

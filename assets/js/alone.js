@@ -1,5 +1,5 @@
 // The picture in a file of its own: the same code, the numbers from base64, choices stay in the page.
-import { revived } from "./portable.js";
+import { decodeArrays } from "./portable.js";
 import { Headscope } from "./view.js";
 
 export function alone(content) {
@@ -7,8 +7,8 @@ export function alone(content) {
   headscope.live = false;
   headscope.framed = parent !== globalThis; // in a notebook
   globalThis.headscope = headscope;
-  content.records.forEach((record) => headscope.keep(revived(record)));
-  const component = { data: revived(content.view), key: "file", parentElement: document.getElementById("picture") };
+  content.records.forEach((record) => headscope.keep(decodeArrays(record)));
+  const component = { data: decodeArrays(content.view), key: "file", parentElement: document.getElementById("picture") };
   headscope.mount(component);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => headscope.mount(component));
 

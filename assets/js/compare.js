@@ -1,17 +1,17 @@
 // Compare: two runs, word beside word. A minus B for every head, both rows of the chosen word face to face.
-import { maskNote, rowNote } from "./causal.js";
+import { maskNote, rowNote } from "./visibility_text.js";
 import { build } from "./compare/build.js";
 import { drawMeasure } from "./measure.js";
 import { meeting } from "./compare/change.js";
 import { drawHero, drawMatrix } from "./compare/drawn.js";
 import { describe, diffOf, isHere, rowsFor, seenIn, spanOf } from "./compare/rows.js";
 import { drawWords } from "./compare/sentences.js";
-import { notMine } from "./explore/look.js";
+import { isPageChoice } from "./explore/look.js";
 import { percent } from "./format.js";
 import { legend } from "./parts.js";
 import { strongest } from "./numbers.js";
 import { allHeads, headIndex, kindOf, titleOf } from "./record.js";
-import { nameAll } from "./sheet.js";
+import { nameAll } from "./head_thumbnails.js";
 import { verbOf } from "./words.js";
 
 export class Compare {
@@ -101,7 +101,7 @@ export class Compare {
       return this.select(again ? { pins: [], to: null } : { pins: [unit], to: aim });
     }
     if (more) this.select({ pins: pins.includes(unit) ? pins.filter((pin) => pin !== unit) : [...pins, unit].sort((x, y) => x - y) });
-    else if (!row && notMine(this, unit)) {
+    else if (!row && isPageChoice(this, unit)) {
       this.select(to === unit ? { to } : { pins, to: null });
       return true;
     } else if (to === unit) this.select({ to: null });

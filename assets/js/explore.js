@@ -1,16 +1,16 @@
 // Explore: one text, every head. State lives here; hovering never leaves the browser, a click tells Python once.
-import { cellInWords } from "./causal.js";
-import { chosenAcross, sources } from "./cross.js";
+import { cellInWords } from "./visibility_text.js";
+import { chosenAcross, sources } from "./cross_attention.js";
 import { build } from "./explore/build.js";
 import { FirstVisit } from "./explore/first_visit.js";
 import { describe, drawRanking, fillSheet } from "./explore/heads.js";
-import { hasTwo, lookFrom, lookOf, notMine } from "./explore/look.js";
-import { drawTabs, drawUsual, drawWords, sentenceShown } from "./explore/said.js";
-import { matrixSpec, shownLinks } from "./explore/shown.js";
+import { hasTwo, lookFrom, lookOf, isPageChoice } from "./explore/look.js";
+import { drawTabs, drawUsual, drawWords, sentenceShown } from "./explore/captions.js";
+import { matrixSpec, shownLinks } from "./explore/view_model.js";
 import { answered, drawWhy, reachWhy, reasonArcs } from "./explore/why.js";
 import { percent } from "./format.js";
 import { STEPS, strongest } from "./numbers.js";
-import { spokenOnce } from "./parts.js";
+import { announceOnce } from "./parts.js";
 import { allHeads, hasHead, matrixOf, pairAllows, rowOf } from "./record.js";
 import { headName } from "./words.js";
 
@@ -143,7 +143,7 @@ export class Explore {
       return this.select({ pins: next });
     }
     if (side === "key" && pins.length) return this.select({ to: to === unit ? null : unit });
-    if (side === "query" && notMine(this, unit)) {
+    if (side === "query" && isPageChoice(this, unit)) {
       this.select(to === unit ? { to } : { pins, to: null });
       return true;
     }
@@ -188,7 +188,7 @@ export class Explore {
     performance.mark("headscope:hover");
     this.drawSentence();
     this.drawPanel();
-    spokenOnce(this.line, sentenceShown(this));
+    announceOnce(this.line, sentenceShown(this));
     if (aloud && hovered.q !== null && hovered.k !== null && this.matrixNow) {
       const { n } = this.record;
       this.live.textContent = cellInWords(this.record, hovered.q, hovered.k, percent(this.matrixNow[hovered.q * n + hovered.k] / STEPS));

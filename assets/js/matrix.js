@@ -1,9 +1,10 @@
 // The chosen head as a matrix on a canvas: row = query, looks at column = key. Labels on both axes.
-import { hatch } from "./causal.js";
-import { LEVELS, css } from "./colour.js";
+import { hatch } from "./visibility_text.js";
+import { css } from "./colour.js";
 import { make } from "./dom.js";
 import { percent } from "./format.js";
-import { edges, ticks } from "./geometry.js";
+import { ticks } from "./geometry.js";
+import { paintCells } from "./heatmap.js";
 
 const TALL = 1.04;
 
@@ -104,45 +105,14 @@ export class Matrix {
     const { left, top, size, high } = this.frame;
     const [wide, tall] = [Math.round(size * scale), Math.round(high * scale)];
     const image = context.createImageData(wide, tall);
-    const out = new Uint32Array(image.data.buffer);
-    const last = LEVELS - 1;
-    const pale = paint.pixels[spec.signed ? last >> 1 : 0];
-    if (nk > wide) this.crowded(out, wide, tall, spec, paint);
-    else {
-      const xs = edges(nk, wide);
-      const ys = edges(nq, tall);
-      for (let q = 0; q < nq; q++) {
-        const start = ys[q] * wide;
-        for (let k = 0; k < nk; k++) {
-          const value = spec.values[q * nk + k];
-          const blank = Math.abs(value) < spec.least || spec.hidden?.(q, k);
-          const shade = blank ? pale : paint.pixels[Math.round(level(value, spec) * last)];
-          if (!spec.absent?.(q, k)) out.fill(shade, start + xs[k], start + xs[k + 1]);
-        }
-        for (let y = ys[q] + 1; y < ys[q + 1]; y++) out.copyWithin(y * wide, start, start + wide);
-      }
-    }
+    const valueAt = (q, k) => {
+      if (spec.absent?.(q, k)) return null;
+      const value = spec.values[q * nk + k];
+      return Math.abs(value) < spec.least || spec.hidden?.(q, k) ? 0 : value;
+    };
+    paintCells(new Uint32Array(image.data.buffer), [wide, tall], [nq, nk], valueAt, paint.pixels, spec);
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.putImageData(image, Math.round(left * scale), Math.round(top * scale));
-  }
-
-  // More columns than pixels: a pixel takes the strongest cell under it.
-  crowded(out, wide, tall, spec, paint) {
-    const [nq, nk] = spec.shape ?? [spec.rows.length, spec.columns.length];
-    const best = new Float64Array(wide * tall);
-    const there = new Uint8Array(wide * tall);
-    for (let q = 0; q < nq; q++) {
-      const y = Math.floor((q * tall) / nq) * wide;
-      for (let k = 0; k < nk; k++) {
-        const value = spec.values[q * nk + k];
-        if (spec.absent?.(q, k)) continue;
-        there[y + Math.floor((k * wide) / nk)] = 1;
-        if (Math.abs(value) < spec.least || spec.hidden?.(q, k)) continue;
-        const i = y + Math.floor((k * wide) / nk);
-        if (Math.abs(value) > Math.abs(best[i])) best[i] = value;
-      }
-    }
-    for (let i = 0; i < best.length; i++) if (there[i]) out[i] = paint.pixels[Math.round(level(best[i], spec) * (LEVELS - 1))];
   }
 
   highlight(context, spec, paint) {
@@ -209,12 +179,6 @@ export class Matrix {
       context.restore();
     }
   }
-}
-
-// Where a value stands on its ramp, 0..1; differences may be stretched to the largest one shown (spec.span).
-export function level(value, spec) {
-  if (!spec.signed) return Math.min(Math.max(value / (spec.top ?? 1), 0), 1);
-  return (Math.min(Math.max(value / (spec.span ?? 1), -1), 1) + 1) / 2;
 }
 
 // A label cut at a grapheme, never inside one.

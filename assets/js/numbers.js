@@ -55,33 +55,6 @@ export function largest(values) {
   return most;
 }
 
-// A thumbnail cell is the maximum of the cells under it: a mean would hide a single strong link.
-// n columns to `side`, and as many rows, or m to `tall`.
-export function poolMax(matrix, n, side, m = n, tall = side) {
-  const out = new Float64Array(side * tall);
-  for (let q = 0; q < m; q++) {
-    const y = Math.floor((q * tall) / m);
-    for (let k = 0; k < n; k++) {
-      const at = y * side + Math.floor((k * side) / n);
-      if (matrix[q * n + k] > out[at]) out[at] = matrix[q * n + k];
-    }
-  }
-  return out;
-}
-
-// The same for differences: the change of the largest size, with its sign.
-export function poolSigned(cells, n, side) {
-  const out = new Float64Array(side * side);
-  for (let q = 0; q < n; q++) {
-    const y = Math.floor((q * side) / n);
-    for (let k = 0; k < n; k++) {
-      const at = y * side + Math.floor((k * side) / n);
-      if (Math.abs(cells[q * n + k]) > Math.abs(out[at])) out[at] = cells[q * n + k];
-    }
-  }
-  return out;
-}
-
 export function mix(from, to, t) {
   if (!from || from.length !== to.length || t >= 1) return to;
   const mixed = new Float64Array(to.length);

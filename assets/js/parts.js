@@ -8,7 +8,7 @@ export function legend(low, high, kind) {
 }
 
 // A line of words is written again only when it changes.
-export function spokenOnce(node, sentence) {
+export function announceOnce(node, sentence) {
   if (node.dataset.said === sentence) return;
   node.dataset.said = sentence;
   spoken(node, sentence);

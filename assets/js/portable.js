@@ -5,7 +5,7 @@ export function bytesOf(text) {
   return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
 }
 
-export function revived(payload) {
+export function decodeArrays(payload) {
   const typed = ({ type, base64 }) => {
     const array = new TYPES[type](bytesOf(base64).buffer);
     return { getChildAt: () => ({ toArray: () => array }) };

@@ -12,7 +12,7 @@ export class Ranking {
   constructor(actions) {
     this.actions = actions;
     this.title = make("h2", {});
-    this.list = make("ol", { class: "ranks" });
+    this.list = make("ol", { class: "ranks", "data-uncounted": "" }); // a bar chart
     this.list.onkeydown = (event) => this.key(event);
     this.more = make("button", { type: "button", class: "plain", "aria-expanded": "false", onclick: () => this.draw(this.shown, !this.all) });
     this.root = make("section", { class: "ranking", "aria-label": "Heads ranked" }, this.title, this.list, this.more);

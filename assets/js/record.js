@@ -1,9 +1,9 @@
 // A record as it arrives in the browser. Short texts: all heads in full (uint16, order layer, head, query, key).
 // Long texts: a small picture of every head, and from the server the chosen head in full and the pinned row's links.
 import { column } from "./column.js";
-import { blockOf, sources, squared } from "./cross.js";
+import { blockOf, sources, squared } from "./cross_attention.js";
 import { STEPS, meanRow, quantise, ranked, strongest } from "./numbers.js";
-import { noneSees } from "./seen.js";
+import { noneSees } from "./visibility.js";
 import { headName } from "./words.js";
 
 export function openRecord(data) {

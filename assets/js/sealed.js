@@ -2,7 +2,7 @@
 
 const TYPES = { uint8: Uint8Array, int8: Int8Array, uint16: Uint16Array, float32: Float32Array };
 
-export async function unsealed(bytes) {
+export async function decodeRecord(bytes) {
   const numbers = new DataView(bytes.buffer, bytes.byteOffset);
   const [length, squeezed] = [numbers.getUint32(0, true), numbers.getUint32(4, true)];
   const soft = await inflated(bytes.subarray(8, 8 + squeezed));

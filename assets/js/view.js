@@ -7,7 +7,7 @@ import { Experiment } from "./experiment.js";
 import { Explore } from "./explore.js";
 import { keepOpened, openRecord } from "./record.js";
 import { retyped } from "./retype.js";
-import { unsealed } from "./sealed.js";
+import { decodeRecord } from "./sealed.js";
 import { applyTheme, readTheme } from "./theme.js";
 import { headName } from "./words.js";
 
@@ -31,10 +31,10 @@ export class Headscope {
 
   // What the mounts of the app get: a record, sealed, and a view, whose numbers are beside all else.
   async open({ data }) {
-    this.keep(await unsealed(data));
+    this.keep(await decodeRecord(data));
   }
 
-  take(component) {
+  mountPacked(component) {
     const { rest, ...columns } = component.data;
     this.mount({ ...component, data: { ...rest, ...columns } });
   }

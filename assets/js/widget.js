@@ -1,6 +1,6 @@
 // The picture in a notebook that talks back (anywidget.dev): what is pressed is told to Python, what Python sets is shown.
-import { sources } from "./cross.js";
-import { revived } from "./portable.js";
+import { sources } from "./cross_attention.js";
+import { decodeArrays } from "./portable.js";
 import { Headscope } from "./view.js";
 import { headName } from "./words.js";
 
@@ -19,10 +19,10 @@ function render({ model, el }) {
   const { records, view, css, themes } = model.get("_content");
   const headscope = new Headscope(css);
   headscope.live = false;
-  records.forEach((record) => headscope.keep(revived(record)));
+  records.forEach((record) => headscope.keep(decodeArrays(record)));
   const parentElement = el.attachShadow({ mode: "open" }).appendChild(document.createElement("div"));
   el.dataset.lmSuppressShortcuts = "true"; // JupyterLab's keys
-  const data = revived(view);
+  const data = decodeArrays(view);
   const draw = () => {
     if (!el.isConnected) return requestAnimationFrame(draw);
     el.style.cssText = themes[isDarkPage(el) ? "dark" : "light"];

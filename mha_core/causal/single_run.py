@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from mha_core.arrays import Array, FloatArray
 from mha_core.causal.activation_cache import run_with_cache
-from mha_core.causal.changes import intervention_hooks
+from mha_core.causal.intervention_hooks import intervention_hooks
 from mha_core.causal.interventions import (
     Intervention,
     MeanAblation,
@@ -66,9 +67,7 @@ def measure(
 ) -> tuple[float, ...]:
     """Return the numbers of an outcome, named by `bind(outcome, tokens, model).names`; the first is the outcome."""
     bound = bind(outcome, tokens, model)
-    hidden = run(
-        [tokens], model, need_weights=False, hooks=intervention_hooks(interventions, tokens, model)
-    ).hidden
+    hidden = _final_states(tokens, model, interventions)
     with torch.inference_mode():
         return tuple(bound.measure(hidden)[0].tolist())
 
@@ -82,11 +81,15 @@ def next_words(
 ) -> tuple[NextToken, ...]:
     """Return the k likeliest words at `position`; by default a decoder's next, an encoder's at its first [MASK]."""
     place = place_of(position, tokens, model)
-    hidden = run(
-        [tokens], model, need_weights=False, hooks=intervention_hooks(interventions, tokens, model)
-    ).hidden
+    hidden = _final_states(tokens, model, interventions)
     with torch.inference_mode():
         return likeliest(to_numpy(scores_of(hidden[0, place], model)), model, k)
+
+
+def _final_states(tokens: Tokens, model: Model, interventions: Sequence[Intervention]) -> Tensor:
+    """Run a text with interventions; return its states after the final norm, (1, n, d_model)."""
+    hooks = intervention_hooks(interventions, tokens, model)
+    return run([tokens], model, need_weights=False, hooks=hooks).hidden
 
 
 def attention_shift(before: AttentionRecord, after: AttentionRecord) -> FloatArray:

@@ -22,6 +22,11 @@ from mha_core.cli.texts import add_next_parser, add_trace_parser, add_why_parser
 from mha_core.cli.training import add_learn_parser
 from mha_core.version import __version__
 
+COMMANDS = (
+    add_app_parser, add_trace_parser, add_next_parser, add_why_parser, add_models_parser, add_roles_parser,
+    add_similarity_parser, add_atlas_parser, add_merge_parser, add_experiment_parsers, add_learn_parser,
+    add_decoder_parser,
+)  # fmt: skip
 MAX_MESSAGE = 300  # characters of an error that may repeat what was typed
 
 
@@ -50,16 +55,6 @@ def build_parser() -> argparse.ArgumentParser:
     parser = Parser(prog=prog, description="See what attention heads do.", epilog=NOTE)
     parser.add_argument("--version", action="version", version=f"HeadScope {__version__}")
     commands: Commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    add_app_parser(commands)
-    add_trace_parser(commands)
-    add_next_parser(commands)
-    add_why_parser(commands)
-    add_models_parser(commands)
-    add_roles_parser(commands)
-    add_similarity_parser(commands)
-    add_atlas_parser(commands)
-    add_merge_parser(commands)
-    add_experiment_parsers(commands)
-    add_learn_parser(commands)
-    add_decoder_parser(commands)
+    for add in COMMANDS:
+        add(commands)
     return parser

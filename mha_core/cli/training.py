@@ -5,13 +5,12 @@ many held-out pairs one head passes. Reports are a table or JSON.
 """
 
 import argparse
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mha_core.cli.arguments import output_options
-from mha_core.cli.output import CommandOutput, is_terminal, write_output
+from mha_core.cli.arguments import Commands, add_command, output_options
+from mha_core.cli.output import CommandOutput, is_terminal, show_progress, warn, write_output
 from mha_core.display_names import count_noun, percent
 from mha_core.engine.device import use_one_thread
 from mha_core.errors import InputError
@@ -24,53 +23,47 @@ from mha_core.training.tasks import TASKS
 from mha_core.training.toy.evaluation import MAX_WRONG, MIN_RIGHT, evaluate
 from mha_core.training.toy.pairs import N_PAIRS
 from mha_core.training.toy.recipe import CLASSROOM, CONTROL_RECIPE
-from mha_core.training.toy.shipping import save_model, ship, trained
+from mha_core.training.toy.shipping import save_model, ship, train_toy
 from mha_core.training.train import Snapshot, TrainingSetup
 
 
-def add_learn_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_learn_parser(commands: Commands) -> None:
     """Add `learn` with a verb a task, `train` and `evaluate`."""
-    learn = subparsers.add_parser("learn", help="train a small model and see what its heads learn")
+    learn = commands.add_parser("learn", help="train a small model and see what its heads learn")
     verbs = learn.add_subparsers(dest="verb", required=True)
     for name, task in TASKS.items():
-        parser = verbs.add_parser(
-            name, help=task.help, description=f"Train a small model: {task.help}.", parents=[output_options()]
-        )
-        parser.add_argument("--layers", type=int, default=task.layers, help="layers (%(default)s)")
-        parser.add_argument("--heads", type=int, default=4, help="heads per layer (%(default)s)")
-        parser.add_argument("--seed", type=int, default=0, help="random seed (%(default)s)")
-        parser.add_argument(
-            "--steps", type=int, default=task.steps, help="maximum number of steps (%(default)s)"
-        )
-        parser.set_defaults(run=run_task, task=name)
-    train = verbs.add_parser("train", help="train the toy model and save it")
-    train.add_argument("model", choices=("classroom",), help="model to train")
-    train.add_argument("--seed", type=int, help="random seed (1)")
-    train.add_argument("--twin", action="store_true", help="train the control model: no window in layer 1")
-    train.add_argument("--steps", type=int, help="number of steps (default: the recipe's)")
-    train.add_argument("--ship", action="store_true", help="train all models that ship, with five seeds")
-    train.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write")
-    train.set_defaults(run=run_train)
-    evaluation = verbs.add_parser(
-        "evaluate", help="count the pairs in which one head follows the meaning", parents=[output_options()]
-    )
-    evaluation.add_argument(
-        "model", metavar="MODEL", help=f"{', '.join(CLASSROOM_FOLDERS)}, or the folder of a toy model"
-    )
-    evaluation.add_argument("--untrained", action="store_true", help="use random weights in the same shape")
-    evaluation.add_argument("--pairs", type=int, default=N_PAIRS, help="number of pairs (%(default)s)")
-    evaluation.set_defaults(run=run_evaluate)
+        description = f"Train a small model: {task.help}."
+        parser = add_command(verbs, name, task.help, _run_task, output_options(), description=description)
+        parser.set_defaults(task=name)
+        for option, default, text in (
+            ("--layers", task.layers, "layers"),
+            ("--heads", 4, "heads per layer"),
+            ("--seed", 0, "random seed"),
+            ("--steps", task.steps, "maximum number of steps"),
+        ):
+            parser.add_argument(option, type=int, default=default, help=f"{text} (%(default)s)")
+    add = add_command(verbs, "train", "train the toy model and save it", _run_train).add_argument
+    add("model", choices=("classroom",), help="model to train")
+    add("--seed", type=int, help="random seed (1)")
+    add("--twin", action="store_true", help="train the control model: no window in layer 1")
+    add("--steps", type=int, help="number of steps (default: the recipe's)")
+    add("--ship", action="store_true", help="train all models that ship, with five seeds")
+    add("--out", type=Path, required=True, metavar="DIR", help="folder to write")
+    text = "count the pairs in which one head follows the meaning"
+    add = add_command(verbs, "evaluate", text, _run_evaluate, output_options()).add_argument
+    add("model", metavar="MODEL", help=f"{', '.join(CLASSROOM_FOLDERS)}, or the folder of a toy model")
+    add("--untrained", action="store_true", help="use random weights in the same shape")
+    add("--pairs", type=int, default=N_PAIRS, help="number of pairs (%(default)s)")
 
 
-def run_task(options: argparse.Namespace) -> int:
+def _run_task(options: argparse.Namespace) -> None:
     """Train on a task and write the report: its rows are the curve, and the table shows the heads."""
     setup = TrainingSetup(options.task, options.layers, options.heads, options.seed, options.steps)
     use_one_thread()
-    results = report.trained(setup, _tell_snapshot if is_terminal() else None)
+    results = report.train_and_report(setup, _show_snapshot if is_terminal() else lambda _: None)
     if is_terminal():
-        sys.stderr.write("\n")
+        warn("")
     write_output(options, _task_output(results))
-    return 0
 
 
 def _task_output(results: dict[str, Any]) -> CommandOutput:
@@ -88,7 +81,7 @@ def _task_output(results: dict[str, Any]) -> CommandOutput:
     return CommandOutput(pd.DataFrame(curve), about, text, heads.assign(**{"accuracy without it": without}))
 
 
-def run_train(options: argparse.Namespace) -> int:
+def _run_train(options: argparse.Namespace) -> None:
     """Train the toy model on one thread, and save it."""
     if options.ship and (options.twin or options.seed is not None or options.steps is not None):
         raise InputError("--ship trains what the project ships, with its own seeds and steps; give it alone.")
@@ -100,16 +93,16 @@ def run_train(options: argparse.Namespace) -> int:
     except OSError as problem:
         raise InputError(f"'{options.out}' cannot be written: {problem.strerror}.") from None
     if options.ship:
-        ship(options.out, _tell)
+        ship(options.out, show_progress)
     else:
         recipe = CONTROL_RECIPE if options.twin else CLASSROOM
         recipe = recipe if options.steps is None else replace(recipe, steps=options.steps)
-        save_model(trained(1 if options.seed is None else options.seed, recipe, _tell), options.out)
-    sys.stderr.write("\n")
-    return 0
+        stack = train_toy(1 if options.seed is None else options.seed, recipe, show_progress)
+        save_model(stack, options.out)
+    warn("")
 
 
-def run_evaluate(options: argparse.Namespace) -> int:
+def _run_evaluate(options: argparse.Namespace) -> None:
     """Evaluate a toy model, and write its report card."""
     import pandas as pd
 
@@ -127,13 +120,7 @@ def run_evaluate(options: argparse.Namespace) -> int:
     )
     table = frame.select_dtypes("float").T.rename_axis("measure").rename(columns={0: "share"})
     write_output(options, CommandOutput(frame, {"model": model_of(model.info)}, text, table))
-    return 0
 
 
-def _tell_snapshot(snapshot: Snapshot) -> None:
-    _tell(f"{count_noun(snapshot.step, 'step')}, accuracy {percent(snapshot.accuracy)}")
-
-
-def _tell(line: str) -> None:
-    sys.stderr.write(f"\r{line:<60}")
-    sys.stderr.flush()
+def _show_snapshot(snapshot: Snapshot) -> None:
+    show_progress(f"{count_noun(snapshot.step, 'step')}, accuracy {percent(snapshot.accuracy)}")

@@ -1,4 +1,4 @@
-"""What the numbers of a picture are, as the picture says it and as every file does.
+"""Facts about the numbers of a picture, as the picture says them and as every file does.
 
 In: a record and its grid. Out: plain values.
 """
@@ -13,8 +13,8 @@ from mha_core.record.record import AttentionRecord
 from mha_core.record.summary import layers_without
 
 
-class Measured(Protocol):
-    """What is drawn: its key in links and files, its name for people, and what one picture belongs to."""
+class Measure(Protocol):
+    """A measure that is drawn: its key in links and files, its name for people, and what one picture belongs to."""
 
     @property
     def key(self) -> str: ...
@@ -37,14 +37,14 @@ RAW = Weights()
 
 
 def normalised(grid: Grid, measure: str = RAW.key) -> str:
-    """How the numbers of a row belong together."""
+    """Return the words for how a row's numbers add up."""
     return NORMALISED[grid.specials] + ("" if measure == RAW.key else ", shares of the row")
 
 
 def columns(record: AttentionRecord, grid: Grid, measure: str = RAW.key) -> dict[str, str]:
-    """The columns of a CSV that say what its numbers are; a link comes with what is chosen."""
+    """Return the columns of a CSV that say what its numbers are; a link comes with what is chosen."""
     tokens = record.tokens
-    said = {
+    facts = {
         "measure": measure,
         "unit": "words" if grid.words else "pieces",
         "specials": grid.specials,
@@ -54,22 +54,22 @@ def columns(record: AttentionRecord, grid: Grid, measure: str = RAW.key) -> dict
         "text": tokens.text,
     }
     if not record.model.is_ours:
-        said["computed_by"] = record.model.computed_by
+        facts["computed_by"] = record.model.computed_by
     if record.changed:
-        said["changed"] = "; ".join(record.changed)
+        facts["changed"] = "; ".join(record.changed)
     if record.keys is not None:
-        return said | {"source": record.keys.text}
-    return said | ({"pair": tokens.pair} if tokens.pair else {})
+        return facts | {"source": record.keys.text}
+    return facts | ({"pair": tokens.pair} if tokens.pair else {})
 
 
 def title_of(record: AttentionRecord) -> str:
-    """The model's name, and who computed the numbers if this engine did not."""
+    """Return the model's name, and who computed the numbers if this engine did not."""
     model = record.model
     return model.title if model.is_ours else f"{model.title}, computed by {model.computed_by}"
 
 
-def about(record: AttentionRecord, grid: Grid, measure: Measured = RAW) -> dict[str, Any]:
-    """What the picture says of these numbers: see `record_payload`."""
+def about(record: AttentionRecord, grid: Grid, measure: Measure = RAW) -> dict[str, Any]:
+    """Return the facts that the picture has of these numbers: see `record_payload`."""
     return {
         "measureSaid": measure.label,
         "per": measure.per,

@@ -18,13 +18,13 @@ EXPORT = re.compile(r"^export (default )?((?:async )?(?:function|const|class) (\
 
 @cache
 def style(name: str = "view") -> str:
-    """A style sheet of assets/css/, the picture's unless another is named."""
+    """Return a style sheet of assets/css/, the picture's unless another is named."""
     return (ASSETS / "css" / f"{name}.css").read_text(encoding="utf-8")
 
 
 @cache
 def bundle(entry: str) -> str:
-    """The module of that name with everything it needs; its default export, if it has one, is the text's own."""
+    """Return the module of that name with everything it needs; its default export is the text's own."""
     modules = modules_of(SCRIPTS / f"{entry}.js")
     text = "".join(_scoped(module) for module in modules)
     default = "default:" in _exports(modules[-1].read_text(encoding="utf-8"))
@@ -32,22 +32,22 @@ def bundle(entry: str) -> str:
 
 
 def modules_of(entry: Path) -> list[Path]:
-    """The files that an entry needs, itself last, each after those that it imports."""
-    found: dict[Path, None] = {}
-    _find(entry, (), found)
-    return list(found)
+    """Return the files that an entry needs, itself last, each after those that it imports."""
+    modules: dict[Path, None] = {}
+    _add_module(entry, (), modules)
+    return list(modules)
 
 
-def _find(module: Path, importing: tuple[Path, ...], found: dict[Path, None]) -> None:
-    """Add what a module needs and itself, each file read once however many import it."""
+def _add_module(module: Path, importing: tuple[Path, ...], modules: dict[Path, None]) -> None:
+    """Add the modules that this one needs and itself, each file read once."""
     if module in importing:
         raise ValueError(f"{module.name} imports itself through {importing[-1].name}")
-    if module in found:
+    if module in modules:
         return
     if module.suffix == ".js":
-        for named in IMPORT.finditer(module.read_text(encoding="utf-8")):
-            _find((module.parent / named["path"]).resolve(), (*importing, module), found)
-    found[module] = None
+        for match in IMPORT.finditer(module.read_text(encoding="utf-8")):
+            _add_module((module.parent / match["path"]).resolve(), (*importing, module), modules)
+    modules[module] = None
 
 
 def _variable(module: Path) -> str:
@@ -59,12 +59,12 @@ def _scoped(module: Path) -> str:
     if module.suffix == ".json":
         return f"const {_variable(module)} = {{ default: {source.strip()} }};\n"
 
-    def taken(found: re.Match[str]) -> str:
-        names = found["names"].replace(" as ", ": ")
+    def assignment(match: re.Match[str]) -> str:
+        names = match["names"].replace(" as ", ": ")
         names = names if names.startswith("{") else f"{{ default: {names} }}"
-        return f"const {names} = {_variable((module.parent / found['path']).resolve())};\n"
+        return f"const {names} = {_variable((module.parent / match['path']).resolve())};\n"
 
-    body = EXPORT.sub(r"\2", IMPORT.sub(taken, source))
+    body = EXPORT.sub(r"\2", IMPORT.sub(assignment, source))
     return f"const {_variable(module)} = (() => {{\n{body}return {{ {_exports(source)} }};\n}})();\n"
 
 

@@ -1,7 +1,7 @@
-"""What travels to the browser for cross-attention: one text that looks at another, source above target.
+"""The payload of cross-attention for the browser: one text that looks at another, source above target.
 
 In: the record of it and its grid. Out: a payload like Explore's, whose units are those of the source and then those of
-the target; its weights are query x key (assets/js/cross.js).
+the target; its weights are query x key (assets/js/cross_attention.js).
 """
 
 from dataclasses import replace
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mha_core.draw.about import about, title_of
-from mha_core.draw.payload import Payload, digest_of, not_there
+from mha_core.draw.payload import Payload, digest_of, grid_facts
 from mha_core.draw.selection import Selection
 from mha_core.draw.text import indexed, marks, spelled
 from mha_core.errors import SizeError
@@ -19,55 +19,49 @@ from mha_core.record.grid import Grid
 from mha_core.record.record import AttentionRecord
 from mha_core.text.tokens import Tokens
 
-MOST_BYTES = 24_000_000  # of all heads
+MAX_BYTES = 24_000_000  # of all heads
 
 
 def cross_payload(record: AttentionRecord, grid: Grid, selection: Selection) -> Payload:
-    """Everything the browser needs: {records, view, selection}. `selection` counts queries and keys each from 0.
+    """Return everything the browser needs: {records, view, selection}. `selection` counts queries and keys each from 0.
 
     Raises SizeError for texts whose heads together would be too many bytes.
     """
-    kept = cross_record(record, grid)
+    content = cross_record(record, grid)
     n_keys = len(grid.key_labels)
     chosen = replace(selection, pins=tuple(pin + n_keys for pin in selection.pins))
-    view: Payload = {"mode": "explore", "records": [kept["id"]], "present": False}
-    return {"records": [kept], "view": view, "selection": chosen.as_json()}
+    view: Payload = {"mode": "explore", "records": [content["id"]], "present": False}
+    return {"records": [content], "view": view, "selection": chosen.as_json()}
 
 
 def cross_record(record: AttentionRecord, grid: Grid) -> Payload:
-    """Both texts in the browser: see `record_payload`. Raises SizeError for texts whose heads are too many bytes."""
-    if grid.weights.size * 2 > MOST_BYTES:
+    """Return both texts for the browser: see `record_payload`. Raises SizeError for too many bytes."""
+    if grid.weights.size * 2 > MAX_BYTES:
         raise SizeError(
-            f"{grid.weights.size:,} weights are too many for one picture ({MOST_BYTES // 2:,} at most); show a "
+            f"{grid.weights.size:,} weights are too many for one picture ({MAX_BYTES // 2:,} at most); show a "
             "shorter text, or words instead of pieces."
         )
     keys = record.key_tokens
     source, target = _side(grid, keys, keys=True), _side(grid, record.tokens, keys=False)
-    kept = {
+    content = {
+        **grid_facts(grid, title_of(record), f"{keys.text} → {record.tokens.text}"),
+        "causal": False,
+        "sharing": 1,
         "packing": "full",
         "weights": quantise(grid.weights).ravel(),
         "keys": len(grid.key_labels),
-        "layers": grid.weights.shape[0],
-        "heads": grid.weights.shape[1],
-        "model": title_of(record),
-        "title": f"{keys.text} → {record.tokens.text}",
-        "words": grid.words,
-        "causal": False,
-        "sharing": 1,
-        **not_there(grid),
-        "specialsShown": grid.specials,
         "roles": [],
         **about(record, grid),
         **{name: source[name] + target[name] for name in source if name != "cut"},
     }
     cuts = [side["cut"] for side in (source, target) if "cut" in side]
-    kept |= {"cut": ", ".join(cuts)} if cuts else {}
-    kept["id"] = digest_of(kept)
-    return kept
+    content |= {"cut": ", ".join(cuts)} if cuts else {}
+    content["id"] = digest_of(content)
+    return content
 
 
 def _side(grid: Grid, tokens: Tokens, *, keys: bool) -> dict[str, Any]:
-    """One text's units as the browser lists them; a pair of texts stands in one line."""
+    """Return one text's units as the browser lists them; a pair of texts stands in one line."""
     units = grid.columns if keys else grid.units
     line = replace(
         grid,
@@ -78,19 +72,19 @@ def _side(grid: Grid, tokens: Tokens, *, keys: bool) -> dict[str, Any]:
         sink=None,
         weights=np.zeros((0, 0, 0, 0), np.float32),
     )
-    said = spelled(line, tokens)
+    spelling = spelled(line, tokens)
     before = [
         space or (" " if i and unit.segment != units[i - 1].segment else "")
-        for i, (unit, space) in enumerate(zip(units, said["before"], strict=True))
+        for i, (unit, space) in enumerate(zip(units, spelling["before"], strict=True))
     ]
     marked = {"joined": [0] * len(units), "unknown": [0] * len(units)} | marks(line, tokens)
     marked.pop("unknownName", None)
     return {
         "labels": [unit.label for unit in units],
-        "names": said["names"],
+        "names": spelling["names"],
         "before": before,
-        "after": ["".join(said["after"])],
-        "indexed": indexed(said["names"]),
+        "after": ["".join(spelling["after"])],
+        "indexed": indexed(spelling["names"]),
         "segments": [0 if keys else 1] * len(units),
         "specials": [int(unit.special) for unit in units],
         **marked,

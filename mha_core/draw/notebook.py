@@ -12,14 +12,14 @@ from mha_core.draw.crossed import cross_payload
 from mha_core.draw.opening import opening
 from mha_core.draw.payload import Payload, compare_payload, explore_payload
 from mha_core.draw.selection import Selection
-from mha_core.draw.standalone import standalone_html
+from mha_core.draw.standalone import filled, standalone_html
 from mha_core.errors import InputError
 from mha_core.record.grid import Grid, Specials
 from mha_core.record.record import AttentionRecord
 
 HEIGHT = 900  # pixels, until the picture has said how high it is
 FULL_BYTES = 8_000_000  # up to here every head comes in full: 72 heads of 235 tokens
-TITLE = 120  # signs of a text in the page's title
+MAX_TITLE = 120  # signs of a text in the page's title
 # The frame is told whether the page around it is dark, and says how high the picture is.
 FRAME = """<iframe id="@@ID@@" title="@@TITLE@@" sandbox="allow-scripts allow-downloads"
 style="width:100%;height:@@HEIGHT@@px;border:0;display:block;color-scheme:normal" srcdoc='@@PAGE@@'></iframe>
@@ -47,10 +47,10 @@ style="width:100%;height:@@HEIGHT@@px;border:0;display:block;color-scheme:normal
 class Shown:
     """A picture, drawn where it stands as the last line of a cell. `html` is the same as a page of its own."""
 
-    def __init__(self, page: str, title: str, said: str) -> None:
+    def __init__(self, page: str, title: str, description: str) -> None:
         self.html = page
         self.title = title
-        self.said = said
+        self.description = description
 
     def _repr_html_(self) -> str:
         parts = {
@@ -59,10 +59,7 @@ class Shown:
             "HEIGHT": str(HEIGHT),
             "PAGE": self.html.replace("&", "&amp;").replace("'", "&#39;"),
         }
-        frame = FRAME
-        for name, value in parts.items():
-            frame = frame.replace(f"@@{name}@@", value, 1) if name != "ID" else frame.replace("@@ID@@", value)
-        return frame
+        return filled(FRAME, **parts)
 
     def save(self, file: str | Path) -> Path:
         """Write the page into a file, which any browser opens without a network."""
@@ -72,7 +69,8 @@ class Shown:
 
     def __repr__(self) -> str:
         size = f"{len(self.html.encode()):,} bytes of HTML"
-        return f"{self.said}; {size}, drawn by a notebook as the last line of a cell; .save('picture.html') writes it"
+        use = "drawn by a notebook as the last line of a cell; .save('picture.html') writes it"
+        return f"{self.description}; {size}, {use}"
 
 
 def show(
@@ -98,10 +96,10 @@ def show(
     target, `to` one of the source. Raises InputError for what is no record, and for a head or word that is not there.
     """
     payload, _, chosen = picture_of(record, other, head, word, to, words, specials)
-    title = f"HeadScope: {record.tokens.text}"[:TITLE]
-    said = f"Picture of {'cross-attention, ' if record.is_cross else ''}head {head_name(chosen.head)}"
+    title = f"HeadScope: {record.tokens.text}"[:MAX_TITLE]
+    description = f"Picture of {'cross-attention, ' if record.is_cross else ''}head {head_name(chosen.head)}"
     page = standalone_html(payload, title=title)
-    return Shown(page, title, said if other is None else f"{said} in two runs")
+    return Shown(page, title, description if other is None else f"{description} in two runs")
 
 
 def picture_of(
@@ -113,7 +111,7 @@ def picture_of(
     words: bool,
     specials: Specials,
 ) -> tuple[Payload, Grid, Selection]:
-    """What `show` draws: the payload, the grid of the first record, and what it opens with. Errors: see `show`."""
+    """Return the payload that `show` draws, the grid of the first record, and the selection. Errors: see `show`."""
     _check(record, alone=other is None)
     if other is not None:
         _check(other, alone=False)
@@ -148,7 +146,7 @@ def picture_of(
 
 
 def _title(record: AttentionRecord) -> str:
-    """Which model made it, and whether something was done to it."""
+    """Return the name of the model, and "changed" for a run with edits."""
     return title_of(record) + (", changed" if record.changed else "")
 
 

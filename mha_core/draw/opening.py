@@ -1,4 +1,4 @@
-"""What a picture opens with: the head and the words that were asked for, or the strongest link between two words.
+"""The selection that a picture opens with: a named head and words, or the strongest link between two words.
 
 In: a grid and names as a person writes them. Out: a `Selection`.
 """
@@ -10,7 +10,7 @@ from mha_core.record.links import find_unit, heads_by_link, ranked_heads, strong
 
 
 def opening(grid: Grid, head: str | None, word: str | None, to: str | None) -> Selection:
-    """The head named "4-2", looked at from `word`, and its link to the word `to`; "it#2" is the second of its kind.
+    """Choose the head named "4-2", looked at from `word`, and its link to `to`; "it#2" is the second of its kind.
 
     Without a head: the one that links the two words best, or `word` and any other word, or any two words. Raises
     InputError for what is not there, and for `to` without `word`.

@@ -1,4 +1,4 @@
-"""What travels to the browser for a picture: records (big, constant for a text) and a view (small, changes often).
+"""The payload of a picture for the browser: records (big, constant for a text) and a view (small, changes often).
 
 In: grids (layer, head, query, key) and a selection. Out: dicts of JSON values and flat integer arrays. Short
 texts send every head in full; long ones small pictures of all heads, the chosen head in full, and the strongest links
@@ -18,6 +18,7 @@ from mha_core.draw.text import indexed, marks, spelled
 from mha_core.heads.questions.base import KIND_OF
 from mha_core.heads.roles import Role
 from mha_core.record.compact_weights import changes, quantise, strongest_by_kind, thumbnails
+from mha_core.record.compare import Pairs
 from mha_core.record.compare import align as align_labels
 from mha_core.record.grid import Grid
 from mha_core.record.links import between_words, strongest
@@ -28,13 +29,12 @@ FULL_BYTES = 680_000
 SIDE = 64
 PACKED = "packed"
 
-Pairs = tuple[tuple[int | None, int | None], ...]
 Payload = dict[str, Any]
 Keep = Callable[[Hashable, Callable[[], Payload]], Payload]
 
 
-def made_now(_part: Hashable, make: Callable[[], Payload]) -> Payload:
-    """Nothing is kept."""
+def make_now(_part: Hashable, make: Callable[[], Payload]) -> Payload:
+    """Make a part without keeping it."""
     return make()
 
 
@@ -49,7 +49,7 @@ def explore_payload(
     about: Payload | None = None,
     full_bytes: int = FULL_BYTES,
 ) -> Payload:
-    """Everything the browser needs for one text: {records, view, selection}. Pure.
+    """Return everything the browser needs for one text: {records, view, selection}. Pure.
 
     The records are big and stay for a text; the view is small and changes with the selection. `full_bytes`: up to
     this size every head comes, in steps of 1/65535.
@@ -60,7 +60,7 @@ def explore_payload(
 
 
 def explore_view_payload(grid: Grid, record: Payload, *, selection: Selection, present: bool) -> Payload:
-    """The small, often changing part of `explore_payload`; of a long text with the chosen head in full."""
+    """Return the small, often changing part of `explore_payload`; of a long text with the chosen head in full."""
     selection = selection.inside(grid.weights.shape)
     view: Payload = {"mode": "explore", "records": [record["id"]], "present": present}
     if record["packing"] == "small":
@@ -73,26 +73,20 @@ def record_payload(
     tokens: Tokens,
     model_title: str,
     roles: Mapping[Head, Role] | None = None,
-    keep: Keep = made_now,
+    keep: Keep = make_now,
     about: Payload | None = None,
     full_bytes: int = FULL_BYTES,
 ) -> Payload:
-    """One text in the browser: names, spacing and the weights, in full or as small pictures.
+    """Return one text for the browser: names, spacing and the weights, in full or as small pictures.
 
-    `keep(part, make)` may give what was made before for this grid: every click asks for it again. `about`: what the
-    numbers are, see `mha_core.draw.about`.
+    `keep(part, make)` may return a part made before for this grid: every click needs it again. `about`: facts about the
+    numbers, see `mha_core.draw.about`.
     """
     named = spelled(grid, tokens)
-    record = keep(PACKED, lambda: _pack(grid, full_bytes)) | {
-        "layers": grid.weights.shape[0],
-        "heads": grid.weights.shape[1],
-        "model": model_title,
-        "title": tokens.text if tokens.pair is None else f"{tokens.text} {tokens.pair}",
-        "words": grid.words,
-        "causal": grid.is_causal,
-        **not_there(grid),
-        "sharing": grid.sharing,
-        "specialsShown": grid.specials,
+    title = tokens.text if tokens.pair is None else f"{tokens.text} {tokens.pair}"
+    record = {
+        **keep(PACKED, lambda: _pack(grid, full_bytes)),
+        **grid_facts(grid, model_title, title),
         "labels": list(grid.labels),
         **named,
         "indexed": indexed(named["names"]),
@@ -106,17 +100,27 @@ def record_payload(
     return record
 
 
-def not_there(grid: Grid) -> Payload:
-    """What has no weights: heads, and keys outside of a layer's window; and what a learned sink took."""
-    said: Payload = {}
+def grid_facts(grid: Grid, model_title: str, title: str) -> Payload:
+    """Return the sizes and kind of a grid, the heads without weights, the keys that each layer's window reaches, and
+    the shares of a learned sink."""
+    facts: Payload = {
+        "layers": grid.weights.shape[0],
+        "heads": grid.weights.shape[1],
+        "model": model_title,
+        "title": title,
+        "words": grid.words,
+        "causal": grid.is_causal,
+        "sharing": grid.sharing,
+        "specialsShown": grid.specials,
+    }
     if grid.reach is not None:
         kinds = [layer.tolist() for layer in np.unique(grid.reach, axis=0)]
-        said["reach"] = {"of": [kinds.index(layer.tolist()) for layer in grid.reach], "kinds": kinds}
+        facts["reach"] = {"of": [kinds.index(layer.tolist()) for layer in grid.reach], "kinds": kinds}
     if grid.heads is not None and not grid.heads.all():
-        said["absent"] = [head_name((int(layer), int(head))) for layer, head in np.argwhere(~grid.heads)]
+        facts["absent"] = [head_name((int(layer), int(head))) for layer, head in np.argwhere(~grid.heads)]
     if grid.sink is not None:
-        said["sink"] = np.round(grid.sink, 4).ravel().tolist()
-    return said
+        facts["sink"] = np.round(grid.sink, 4).ravel().tolist()
+    return facts
 
 
 def _pack(grid: Grid, full_bytes: int) -> Payload:
@@ -144,7 +148,7 @@ def compare_payload(
     abouts: Sequence[Payload | None] = (None, None),
     full_bytes: int = FULL_BYTES,
 ) -> Payload:
-    """Everything the browser needs for two runs: {records, view, selection}. Pure."""
+    """Return everything the browser needs for two runs: {records, view, selection}. Pure."""
     records = compare_records(a, a_tokens, b, b_tokens, titles, abouts=abouts, full_bytes=full_bytes)
     view = compare_view_payload(a, b, records, titles=titles, selection=selection, present=present)
     return {"records": records, "view": view, "selection": selection.inside(a.weights.shape).as_json()}
@@ -156,11 +160,11 @@ def compare_records(
     b: Grid,
     b_tokens: Tokens,
     titles: tuple[str, str],
-    keeps: tuple[Keep, Keep, Keep] = (made_now, made_now, made_now),
+    keeps: tuple[Keep, Keep, Keep] = (make_now, make_now, make_now),
     abouts: Sequence[Payload | None] = (None, None),
     full_bytes: int = FULL_BYTES,
 ) -> list[Payload]:
-    """A's record and B's; for long texts without weights, and a third with the small differences."""
+    """Return A's record and B's; for long texts without weights, and a third with the small differences."""
     records = [
         record_payload(a, a_tokens, titles[0], keep=keeps[0], about=abouts[0], full_bytes=full_bytes),
         record_payload(b, b_tokens, titles[1], keep=keeps[1], about=abouts[1], full_bytes=full_bytes),
@@ -181,7 +185,7 @@ def compare_view_payload(
     selection: Selection,
     present: bool,
 ) -> Payload:
-    """The small, often changing part of `compare_payload`."""
+    """Return the small, often changing part of `compare_payload`."""
     selection, pairs = selection.inside(a.weights.shape), align(a, b)
     view: Payload = {
         "mode": "compare",
@@ -200,13 +204,13 @@ def compare_view_payload(
 
 
 def _without_pictures(record: Payload) -> Payload:
-    """A record whose heads come one at a time: the sheet shows the difference instead."""
-    kept = {name: value for name, value in record.items() if name not in ("weights", "loudest", "side")}
-    return kept | {"packing": "none", "id": f"{record['id']}-plain"}
+    """Return a record whose heads come one at a time: the sheet shows the difference instead."""
+    rest = {name: value for name, value in record.items() if name not in ("weights", "loudest", "side")}
+    return rest | {"packing": "none", "id": f"{record['id']}-plain"}
 
 
 def _change_payload(a: Grid, b: Grid, pairs: Pairs, records: list[Payload]) -> Payload:
-    """A minus B of every head over the units that both have, small: the largest change under a cell."""
+    """Return A minus B of every head over the units that both have, small: the largest change under a cell."""
     both = [(i, j) for i, j in pairs if i is not None and j is not None]
     layers, heads = (min(x, y) for x, y in zip(a.weights.shape[:2], b.weights.shape[:2], strict=True))
     left, right = [i for i, _ in both], [j for _, j in both]
@@ -228,12 +232,12 @@ def _change_payload(a: Grid, b: Grid, pairs: Pairs, records: list[Payload]) -> P
 
 
 def align(a: Grid, b: Grid) -> Pairs:
-    """Positions of A beside positions of B, None where one has no counterpart."""
+    """Return positions of A beside positions of B, None where one has no counterpart."""
     return align_labels(a.labels, b.labels)
 
 
 def opened(grid: Grid, record: int, head: Head) -> Payload:
-    """One head in full for the record of that number."""
+    """Return one head in full for the record of that number."""
     name = f"opened_{record}"
     return {
         "opened": [{"record": record, "head": list(head), "column": name}],
@@ -242,8 +246,8 @@ def opened(grid: Grid, record: int, head: Head) -> Payload:
 
 
 def _links(grid: Grid, selection: Selection) -> Payload:
-    """Where the pinned words look most in every head, in each sentence, among words and among special tokens: so it is
-    known whichever of them a reader leaves out. And the exact weight of the target."""
+    """Return the strongest links of the pinned words in every head, in each sentence, among words and among special
+    tokens, so that each is known whichever of them is left out; and the exact weight of the target."""
     if not selection.pins:
         return {}
     row = grid.weights[:, :, list(selection.pins)].astype(np.float64).mean(axis=2)
@@ -264,8 +268,8 @@ def _links(grid: Grid, selection: Selection) -> Payload:
 
 
 def _roles(roles: Mapping[Head, Role] | None) -> list[list[str]]:
-    """[name, kind, colour, the heads called by it, those that have it besides] of every role, in the order of KINDS; a
-    description is none."""
+    """Return [name, kind, colour, the heads called by it, those that have it besides] of every role, in the
+    order of KINDS; a description is none."""
     groups: dict[tuple[str, str], tuple[list[str], list[str]]] = {}
     for head, role in (roles or {}).items():
         if role.has:
@@ -279,7 +283,7 @@ def _roles(roles: Mapping[Head, Role] | None) -> list[list[str]]:
 
 
 def digest_of(record: Payload) -> str:
-    """The name under which the browser keeps a record."""
+    """Return the name under which the browser keeps a record."""
     weights = record["weights"]
     rest = {name: value for name, value in record.items() if name != "weights"}
     digest = hashlib.blake2b(json.dumps(rest, sort_keys=True).encode(), digest_size=12)

@@ -7,15 +7,14 @@ import base64
 import html
 import json
 import re
-from typing import Any
 
 import numpy as np
 
 from mha_core.draw.bundle import ASSETS, bundle, style
 from mha_core.draw.figures.colours import page as page_colours
+from mha_core.draw.payload import Payload
 from mha_core.resources import asset
 
-Payload = dict[str, Any]
 FOLDER = asset("fonts")
 FACES = {
     "headscope-latin.woff2": "U+0-FF, U+131, U+152-153, U+2000-206F, U+20AC, U+2122, U+2212",
@@ -24,15 +23,12 @@ FACES = {
 
 
 def standalone_html(payload: Payload, *, title: str, link: str = "") -> str:
-    """One file with the interactive view: code, style, font and numbers inside, nothing fetched.
+    """Return one file with the interactive view: code, style, font and numbers inside, nothing fetched.
 
     `link` is the address of the same view in the app; the file says it.
     """
-    content = {
-        "records": [portable(record) for record in payload["records"]],
-        "view": portable(payload["view"] | {"n": 1, "selection": payload["selection"], "link": link}),
-        "css": style(),
-    }
+    content = picture_content(payload)
+    content["view"]["link"] = link
     return filled(
         template(),
         TITLE=html.escape(title),
@@ -40,6 +36,15 @@ def standalone_html(payload: Payload, *, title: str, link: str = "") -> str:
         DATA=json_in_html(content),
         SOURCE=script_in_html(bundle("standalone")),
     )
+
+
+def picture_content(payload: Payload) -> Payload:
+    """Return a picture's records and view with its style, as JSON values."""
+    return {
+        "records": [portable(record) for record in payload["records"]],
+        "view": portable(payload["view"] | {"n": 1, "selection": payload["selection"]}),
+        "css": style(),
+    }
 
 
 def template() -> str:
@@ -65,7 +70,7 @@ def script_in_html(source: str) -> str:
 
 
 def _written(payload: Payload) -> str:
-    """The letters of all texts that are drawn."""
+    """Return the letters of all texts that are drawn."""
     drawn = (
         str(record.get(name, "")) for record in payload["records"] for name in ("title", "labels", "model")
     )
@@ -73,7 +78,7 @@ def _written(payload: Payload) -> str:
 
 
 def typeface(letters: str) -> str:
-    """The faces that these letters need, as a style sheet with the files inside."""
+    """Return the faces that these letters need, as a style sheet with the files inside."""
     latin, extended = FACES
     files = [latin] + ([extended] if any("\u0100" <= letter <= "\u1e9e" for letter in letters) else [])
     return "".join(
@@ -84,14 +89,14 @@ def typeface(letters: str) -> str:
 
 
 def theme(*, dark: bool) -> str:
-    """The variables that the app's pages have from Streamlit's theme."""
+    """Return the CSS variables that the app's pages have from Streamlit's theme."""
     colours = page_colours(dark=dark)
     named = {"background": colours["paper"], "text": colours["ink"], "primary": colours["accent"]}
     return " ".join(f"--st-{name}-color: {colour};" for name, colour in named.items())
 
 
 def portable(payload: Payload) -> Payload:
-    """Numbers as base64 of their bytes, with their type."""
+    """Return a payload with its arrays as base64 of their bytes, with their type."""
     return {
         name: {"type": value.dtype.name, "base64": _base64(np.ascontiguousarray(value).tobytes())}
         if isinstance(value, np.ndarray)

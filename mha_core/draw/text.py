@@ -1,6 +1,6 @@
-"""The reader's own spelling, cut into units for the picture.
+"""The spelling as typed, cut into units for the picture.
 
-In: a grid and the reader's text. Out: names and the spaces between them, never cut inside a grapheme.
+In: a grid and the text as typed. Out: names and the spaces between them, never cut inside a grapheme.
 """
 
 from collections import Counter
@@ -17,7 +17,7 @@ _BELOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 def spelled(grid: Grid, tokens: Tokens) -> Spelling:
-    """Every unit as the reader wrote it, and the spaces before it. Cuts never fall inside a grapheme, and a unit that
+    """Return every unit as typed, and the spaces before it. Cuts never fall inside a grapheme, and a unit that
     shares characters with the one before it keeps them."""
     texts = (tokens.text, tokens.pair or "")
     ends, own_ends = [0, 0], [0, 0]
@@ -44,28 +44,28 @@ def spelled(grid: Grid, tokens: Tokens) -> Spelling:
 
 
 def grapheme_end(text: str, end: int) -> int:
-    """The end moved past marks that belong to the character before it."""
+    """Return the end moved past marks that belong to the character before it."""
     while is_inside(text, end):
         end += 1
     return end
 
 
 def indexed(names: Sequence[str]) -> list[str]:
-    """Names for lists, where the same one twice has a number: the₁, the₂."""
+    """Return names for lists, where the same one twice has a number: the₁, the₂."""
     count, seen = Counter(names), Counter[str]()
-    found = []
+    numbered = []
     for name in names:
         seen[name] += 1
-        found.append(name if count[name] == 1 else name + str(seen[name]).translate(_BELOW))
-    return found
+        numbered.append(name if count[name] == 1 else name + str(seen[name]).translate(_BELOW))
+    return numbered
 
 
 def marks(grid: Grid, tokens: Tokens) -> dict[str, Any]:
-    """Where the model did not read what was written: pieces of one word, pieces it does not know, and a cut."""
+    """Mark what the model did not read as typed: pieces of one word, pieces it does not know, and a cut."""
     pieces = tokens.pieces
     if not pieces:
         return {}
-    first, last = ([pieces[unit.pieces[at]] for unit in grid.units] for at in (0, -1))
+    first, last = ([pieces[unit.pieces[end]] for unit in grid.units] for end in (0, -1))
     joined = [
         int(
             i > 0
@@ -75,14 +75,14 @@ def marks(grid: Grid, tokens: Tokens) -> dict[str, Any]:
         for i, here in enumerate(first)
     ]
     unknown = [int(any(pieces[i].role == "unknown" for i in unit.pieces)) for unit in grid.units]
-    said: dict[str, Any] = {"joined": joined, "unknown": unknown}
+    marked: dict[str, Any] = {"joined": joined, "unknown": unknown}
     if any(unknown):
-        said["unknownName"] = next(piece.text for piece in pieces if piece.role == "unknown")
+        marked["unknownName"] = next(piece.text for piece in pieces if piece.role == "unknown")
     if tokens.n_cut:
-        said["cut"] = f"{count_noun(tokens.n_cut, 'piece')} left out"
-    return said
+        marked["cut"] = f"{count_noun(tokens.n_cut, 'piece')} left out"
+    return marked
 
 
 def listed(parts: Sequence[str]) -> str:
-    """a, b and c."""
+    """Join parts as "a, b and c"."""
     return "".join(parts) if len(parts) < 2 else f"{', '.join(parts[:-1])} and {parts[-1]}"

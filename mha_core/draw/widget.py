@@ -6,9 +6,9 @@ In: a record, or two. Out: a widget whose traits `head`, `query` and `key` follo
 from typing import Any
 
 from mha_core.display_names import head_name
-from mha_core.draw.bundle import bundle, style
+from mha_core.draw.bundle import bundle
 from mha_core.draw.notebook import picture_of
-from mha_core.draw.standalone import portable, theme
+from mha_core.draw.standalone import picture_content, theme
 from mha_core.errors import InputError, Unavailable
 from mha_core.record.grid import Specials, head_from_name
 from mha_core.record.links import find_unit
@@ -52,12 +52,8 @@ class Widget(anywidget.AnyWidget):
         specials: Specials = "shown",
     ) -> None:
         payload, self.grid, chosen = picture_of(record, other, head, word, to, words, specials)
-        view = payload["view"] | {"n": 1, "selection": payload["selection"]}
-        content = {
-            "records": [portable(each) for each in payload["records"]],
-            "view": portable(view),
-            "css": style(),
-            "themes": {"light": theme(dark=False), "dark": theme(dark=True)},
+        content = picture_content(payload) | {
+            "themes": {"light": theme(dark=False), "dark": theme(dark=True)}
         }
         query = chosen.pins[0] if chosen.pins else None
         super().__init__(_content=content, head=head_name(chosen.head), query=query, key=chosen.to)

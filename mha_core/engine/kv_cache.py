@@ -68,11 +68,15 @@ class LayerKVCache:
 
 class DecoderState:
     """One user's place in a text. `ids`: tokens read so far; `logits` (vocabulary,): scores of the next one; `weights`
-    (layer, head, query, key) of the tokens it began with."""
+    (layer, head, query, key) of the tokens it began with. Raises InputError for a model that predicts no next token."""
 
     def __init__(
-        self, stack: Stack, head: nn.Module, ids: tuple[int, ...], title: str, max_tokens: int
+        self, stack: Stack, head: nn.Module | None, ids: tuple[int, ...], title: str, max_tokens: int
     ) -> None:
+        if head is None or not stack.config.is_causal:
+            raise InputError(f"{title} predicts no next token. Choose a decoder such as SmolLM2.")
+        if len(ids) > max_tokens:
+            raise SizeError(f"The text has {len(ids)} tokens; {title} takes {max_tokens} at most.")
         self._stack, self._head, self._title, self.max_tokens = stack, head, title, max_tokens
         room = min(max_tokens, len(ids) + SPARE)
         self._stores = [LayerKVCache(room) for _ in range(stack.config.n_layers)]
@@ -115,14 +119,3 @@ class DecoderState:
             freeze(output.weights[:, 0].float().cpu().numpy()),
             freeze(logits.float().cpu().numpy()),
         )
-
-
-def start(
-    stack: Stack, head: nn.Module | None, ids: tuple[int, ...], title: str, max_tokens: int
-) -> DecoderState:
-    """Begin a state that has read `ids`. Raises InputError for a model that predicts no next token."""
-    if head is None or not stack.config.is_causal:
-        raise InputError(f"{title} predicts no next token. Choose a decoder such as SmolLM2.")
-    if len(ids) > max_tokens:
-        raise SizeError(f"The text has {len(ids)} tokens; {title} takes {max_tokens} at most.")
-    return DecoderState(stack, head, ids, title, max_tokens)

@@ -1,17 +1,18 @@
 """Linear layers of a loaded model multiplied by oneDNN, on processors where that is clearly faster.
 
 Why this is worth its lines: torch multiplies by MKL, which takes an AMD processor's AVX2 path. Where that processor has
-AVX-512, oneDNN takes half of the time, and so does a whole model (docs/benchmarks.md). On Intel's processors, and on
-AMD's without AVX-512, there is little or nothing to gain, so a trial of 20 ms decides once a process.
+AVX-512, oneDNN takes 0.55 to 0.65 of the time, and so does a whole model (docs/benchmarks.md). On other processors it
+takes 0.85 to 1.2: there MKL multiplies. The processor decides and no clock, so that every process of one machine gives
+the same bits, busy or not: part files are compared byte by byte.
 
 oneDNN is given a matrix column by column. That is a plain tensor still, of the same shape and with other strides: the
 one copy of the weights, which can be read, changed, moved and saved. The operator is the one that torch's compiler
-emits; its name is private to torch, so the trial also compares its numbers, and without it all stays as it is.
+emits; its name is private to torch, so its numbers are compared once, and without it all stays as it is.
 """
 
-import time
-from collections.abc import Callable, Sequence
+import platform
 from functools import cache
+from pathlib import Path
 
 import torch
 import torch.nn.functional as F
@@ -19,13 +20,12 @@ from torch import Tensor, nn
 
 from mha_core.engine.torch_modes import is_transformed, plain_numbers
 
-CLEARLY = 0.75  # of MKL's time: on AMD with AVX-512 oneDNN takes 0.55 to 0.65, elsewhere 0.85 to 1.2
-ROWS, N_IN, N_OUT, ROUNDS = 128, 384, 1536, 5  # of the trial: a layer of MiniLM
+ROWS, N_IN, N_OUT = 128, 384, 1536  # of the comparison: a layer of MiniLM
 
 
 class OneDnnLinear(nn.Linear):
-    """A linear layer whose matrix lies column by column, for oneDNN; what it cannot do (gradients, other types and
-    devices, autocast) is done as `nn.Linear` does it."""
+    """A linear layer whose matrix lies column by column, for oneDNN; with gradients, other types and devices, or
+    autocast it computes as `nn.Linear`."""
 
     def __init__(self, linear: nn.Linear) -> None:
         nn.Module.__init__(self)
@@ -70,23 +70,27 @@ def _replace_linears(module: nn.Module) -> None:
 
 @cache
 def onednn_is_faster() -> bool:
-    """Return whether oneDNN gives MKL's numbers here in clearly less time."""
+    """Return whether oneDNN is clearly faster than MKL on this processor and gives its numbers."""
+    if not (torch.backends.cpu.get_cpu_capability().startswith("AVX512") and _is_amd()):
+        return False
     with plain_numbers(loading=True):
         generator = torch.Generator().manual_seed(0)
         x, weight, bias = (
             torch.randn(size, generator=generator) for size in ((ROWS, N_IN), (N_OUT, N_IN), (N_OUT,))
         )
-        columns = by_columns(weight)
         try:
-            product = onednn_linear(x, columns, bias)
+            product = onednn_linear(x, by_columns(weight), bias)
         except (AttributeError, NotImplementedError, RuntimeError):  # this torch has no such operator
             return False
-        if not torch.allclose(product, F.linear(x, weight, bias), atol=1e-4):
-            return False
-        by_mkl, by_onednn = _least_seconds(
-            (lambda: F.linear(x, weight, bias), lambda: onednn_linear(x, columns, bias))
-        )
-    return by_onednn < CLEARLY * by_mkl
+        return torch.allclose(product, F.linear(x, weight, bias), atol=1e-4)
+
+
+def _is_amd() -> bool:
+    try:
+        processor = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:  # Windows names the maker, as Linux does
+        processor = platform.processor()
+    return "AuthenticAMD" in processor
 
 
 def by_columns(weight: Tensor) -> Tensor:
@@ -98,14 +102,3 @@ def onednn_linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """Return x Wᵀ + b by oneDNN, without gradients."""
     result: Tensor = torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
     return result
-
-
-def _least_seconds(calls: Sequence[Callable[[], object]]) -> list[float]:
-    """Return each call's minimum CPU time: other load only ever adds to it."""
-    times = [float("inf") for _ in calls]
-    for _ in range(ROUNDS):
-        for i, call in enumerate(calls):
-            start = time.thread_time()
-            call()
-            times[i] = min(times[i], time.thread_time() - start)
-    return times

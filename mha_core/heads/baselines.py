@@ -317,12 +317,12 @@ def _places(tags: tuple[str, ...], wanted: frozenset[str], side: int, run: bool)
 
 def fit_logistic(cases: Sequence[Case]) -> FittedBaseline:
     """Return a logistic model of surface features."""
-    return _surface_rule(cases, "a logistic model of twelve surface features", logistic_model)
+    return _surface_rule(cases, "a logistic model of surface features", logistic_model)
 
 
 def fit_trees(cases: Sequence[Case]) -> FittedBaseline:
     """Return boosted trees on surface features, which also find what only some of them together tell."""
-    return _surface_rule(cases, "boosted trees on twelve surface features", boosted_trees)
+    return _surface_rule(cases, "boosted trees on surface features", boosted_trees)
 
 
 def _surface_rule(cases: Sequence[Case], name: str, make: Callable[[], Any]) -> FittedBaseline:

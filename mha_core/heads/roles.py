@@ -35,9 +35,8 @@ NAMED_BY = (
 class Role:
     """What a head does, told by one question: `has` it the role, or is it only described by it?
 
-    `kind` is a key of KINDS, `name` the standard name ("syntactic head (det)"), `does` completes "Usually ...". `score`
-    in `n` cases beside the strongest `baseline` and its score; `mass` on the target; `corpus` in words; `kinds`: every
-    kind of role that the head has, its own first.
+    `kind` is a key of KINDS, `name` the standard name ("syntactic head (det)"), `does` completes "Usually ...";
+    `kinds`: every kind of role that the head has, its own first.
     """
 
     question: str
@@ -45,23 +44,7 @@ class Role:
     name: str
     does: str
     has: bool
-    score: float
-    n: int
-    baseline: str
-    baseline_score: float
-    mass: float
-    corpus: str
     kinds: tuple[str, ...] = ()
-
-    @property
-    def evidence(self) -> str:
-        """The numbers in one sentence."""
-        if self.kind == "sink":
-            return f"{self.mass:.0%} of its attention lies there ({self.baseline_score:.0%} by chance)."
-        if self.kind == "diffuse":
-            return f"{self.score:.0%} of the possible entropy ({self.baseline}: {self.baseline_score:.0%})."
-        score = f"{self.score:.0%} of {self.n:,} cases; "
-        return score + f"{self.baseline}: {self.baseline_score:.0%}."
 
 
 def roles_held(table: "RoleTable", head: Head) -> "tuple[Role, ...]":
@@ -138,20 +121,7 @@ def role_by(table: "RoleTable", answer: "QuestionResult", head: Head) -> Role:
         name = f"{question.title}, weaker than a rule"
     elif word == "rule":
         name = does = _following(question, answer.baselines[int(answer.follows[head])].does)
-    mass = answer.score if answer.mass is None else answer.mass
-    return Role(
-        question.key,
-        answer.kind,
-        name,
-        does,
-        word == "role",
-        float(answer.score[head]),
-        answer.n,
-        answer.baselines[0].name,
-        answer.baselines[0].score,
-        float(mass[head]),
-        table.corpus_of(answer),
-    )
+    return Role(question.key, answer.kind, name, does, word == "role")
 
 
 def _following(question: Question, does: str) -> str:

@@ -33,6 +33,8 @@ Condition = Literal["cases", "errors", "control", "chance", "repair", "score", "
 ALPHA = 0.025
 # Fewer cases are an anecdote: with 30, an interval is still 30 points wide.
 MIN_CASES = 30
+# With fewer documents Student's t is too sure of counts: the exact binomial test has to agree.
+MANY_DOCUMENTS = 100
 # Of the best baseline's errors a role repairs so many. A simple rule that was missing has repaired 11 to 28 % of them:
 # who repairs a third is no better rule of that sort. Chosen on planted heads (docs/evidence.md).
 SHARE = 1 / 3
@@ -140,12 +142,14 @@ def missing(evidence: Evidence) -> tuple[Condition, ...]:
 
 def _beats(evidence: Evidence) -> bool:
     """Return whether a head is better than the best baseline by more than chance explains."""
+    is_exact = beyond_chance(evidence.score, evidence.effective, evidence.best[1], evidence.n_comparisons)
     if not evidence.documents:
-        return beyond_chance(evidence.score, evidence.effective, evidence.best[1], evidence.n_comparisons)
+        return is_exact
     if not evidence.error:  # it repairs every error, and makes none: the sign test
         enough = min_errors(evidence.n_comparisons)
         return evidence.repaired > 0 and min(evidence.n_errors, evidence.documents) >= enough
-    return evidence.repaired > bonferroni_t(evidence.n_comparisons, evidence.documents) * evidence.error
+    lead = bonferroni_t(evidence.n_comparisons, evidence.documents) * evidence.error
+    return evidence.repaired > lead and (is_exact or evidence.documents >= MANY_DOCUMENTS)
 
 
 def judge(evidence: Evidence) -> Word:

@@ -36,7 +36,7 @@ def question_text(answer: "QuestionResult", head: Head) -> str:
     """Return the verdict on one question with the condition that failed: "Slightly: right for 80% of ..."."""
     word, evidence = str(answer.word[head]), answer.evidence(head)
     lacks, asks = missing(evidence), THRESHOLDS[answer.kind]
-    text = f"{outcome(answer, head)}: {_right(answer, head)}, {_baseline(answer)}"
+    text = f"{outcome(answer, head)}: {score_text(answer, head)}"
     if word == "unclear":
         return f"Cannot tell: {_too_few(answer, evidence) or text.removeprefix('Cannot tell: ')}"
     if word == "no" and "control" in lacks and evidence.score > evidence.best[1]:
@@ -50,7 +50,10 @@ def question_text(answer: "QuestionResult", head: Head) -> str:
     if "score" in lacks or answer.kind == "sink":
         return f"{text}; a role needs {percent(asks.score or asks.mass)}."
     if "mass" in lacks:
-        mass, subject = percent(evidence.mass), "Names get" if answer.kind in BY_WRITING else "It has"
+        mass, subject = (
+            percent(evidence.mass),
+            "Names get" if answer.kind in BY_WRITING else "The target gets",
+        )
         return f"{text}. {subject} {mass} of its attention; a role needs {percent(asks.mass)}."
     return f"{text}. {_repair(evidence)}"
 
@@ -62,9 +65,14 @@ def comparison(answer: "QuestionResult", head: Head) -> str:
         right_there = percent(float(answer.right_there[head]))
         return f"{text}, {rule.name} for {percent(rule.score)}; where those are wrong, for {right_there}"
     if hard is None:
-        return f"{text}, {_baseline(answer)}"
+        return score_text(answer, head)
     rest = f"{percent(float(hard[head]))} of {answer.n_all_wrong:,} (chance {percent(answer.chance)})"
     return f"{text}, {_baseline(answer)}; where every baseline is wrong, {rest}"
+
+
+def score_text(answer: "QuestionResult", head: Head) -> str:
+    """Return a head's score beside the best baseline's: "right for 81% of 1,817 cases, the best baseline 60%"."""
+    return f"{_right(answer, head)}, {_baseline(answer)}"
 
 
 def _too_few(answer: "QuestionResult", evidence: Evidence) -> str:
@@ -120,9 +128,10 @@ def head_text(table: "RoleTable", head: Head) -> str:
     if answer.word[head] == "rule":
         return f"No role. It {role.does}."
     if answer.word[head] == "tracks":
-        return f"No role. Closest: {answer.question.title}. {_capital(comparison(answer, head))}."
-    return f"{_capital(role.name)}: {question_text(answer, head).partition(': ')[2]}"
+        return f"No role. Closest: {answer.question.title}. {capital(comparison(answer, head))}."
+    return f"{capital(role.name)}: {question_text(answer, head).partition(': ')[2]}"
 
 
-def _capital(text: str) -> str:
+def capital(text: str) -> str:
+    """Return a text that begins with a capital letter."""
     return text[0].upper() + text[1:]

@@ -1,4 +1,4 @@
-"""What attention costs: parameters (counted from modules), operations, bytes of weights and of the KV cache.
+"""Costs of attention: parameters (counted from modules), operations, bytes of weights and of the KV cache.
 
 An operation is one multiplication or one addition (a multiply-add counts two), as torch's own counter counts.
 """
@@ -28,9 +28,11 @@ def explain_division(d_model: int, n_heads: int) -> None:
 
 @dataclass(frozen=True)
 class Configuration:
-    """The sizes of a model's attention; `bias` says whether its projections have one, `width` how wide a head is
-    (else d_model / n_heads), `is_causal` whether it writes, and so has a cache, `max_tokens` how many it
-    was made to read at once (None: as many as are asked for)."""
+    """The sizes of a model's attention.
+
+    `bias`: its projections have one; `width`: of a head (else d_model / n_heads); `is_causal`: it writes, and so has a
+    cache; `max_tokens`: the most it reads at once (None: no limit).
+    """
 
     name: str
     d_model: int
@@ -43,13 +45,13 @@ class Configuration:
     max_tokens: int | None = None
 
     def reads(self, n: int) -> int:
-        """How many of n tokens it can read."""
+        """Count the tokens, of n, that it can read."""
         return n if self.max_tokens is None else min(n, self.max_tokens)
 
     def __post_init__(self) -> None:
-        for what, size in (("d_model", self.d_model), ("heads", self.n_heads), ("layers", self.n_layers)):
+        for name, size in (("d_model", self.d_model), ("heads", self.n_heads), ("layers", self.n_layers)):
             if size < 1:
-                raise SizeError(f"A model needs 1 or more {what}, not {size}.")
+                raise SizeError(f"A model needs 1 or more {name}, not {size}.")
         if self.width is None:
             explain_division(self.d_model, self.n_heads)
         if self.kv_heads < 1 or self.n_heads % self.kv_heads:
@@ -85,7 +87,7 @@ CONFIGURATIONS = (
 def parameters(
     d_model: int, n_heads: int, n_kv_heads: int | None = None, d_k: int | None = None, bias: bool = True
 ) -> dict[str, int]:
-    """Parameters of one layer, counted from a real module that holds no memory (meta device)."""
+    """Return the parameters of one layer, counted from a real module that holds no memory (meta device)."""
     with torch.device("meta"):
         layer = MultiHeadAttention(d_model, n_heads, n_kv_heads, d_k, d_k, bias=bias)
     counts = {
@@ -98,7 +100,7 @@ def parameters(
 def operations(
     n: int, d_model: int, n_heads: int, n_kv_heads: int | None = None, d_k: int | None = None
 ) -> dict[str, int]:
-    """Operations of one layer for n tokens: the four matrix products, and their sum."""
+    """Return the operations of one layer for n tokens: the four matrix products, and their sum."""
     d_k = d_model // n_heads if d_k is None else d_k
     kv = n_heads if n_kv_heads is None else n_kv_heads
     parts = {
@@ -114,7 +116,7 @@ def operations(
 def measured_operations(
     n: int, d_model: int, n_heads: int, n_kv_heads: int | None = None, d_k: int | None = None
 ) -> int:
-    """The same sum, measured: torch's counter listens while our layer runs on shapes alone."""
+    """Return the sum of `operations` as torch's counter measures it, while our layer runs on shapes alone."""
     with torch.device("meta"):
         layer = MultiHeadAttention(d_model, n_heads, n_kv_heads, d_k, d_k).eval()
         x = torch.empty(1, n, d_model)
@@ -124,10 +126,10 @@ def measured_operations(
 
 
 def weights_bytes(n: int, n_heads: int, n_layers: int = 1, bytes_each: int = 4) -> int:
-    """Bytes of all attention weights for n tokens: heads x n x n numbers a layer."""
+    """Return the bytes of all attention weights for n tokens: heads x n x n numbers a layer."""
     return n_layers * n_heads * n * n * bytes_each
 
 
 def kv_cache_bytes(n: int, d_k: int, n_kv_heads: int, n_layers: int = 1, bytes_each: int = 2) -> int:
-    """Bytes that hold K and V of n tokens while a model writes on: 2 x n x key heads x d_k a layer."""
+    """Return the bytes that hold K and V of n tokens while a model writes on: 2 x n x key heads x d_k a layer."""
     return n_layers * 2 * n * n_kv_heads * d_k * bytes_each

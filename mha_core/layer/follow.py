@@ -1,7 +1,7 @@
 """One query followed all the way: a token's q against every k, its weights, its values, its output.
 
-In: a run of a layer, a head and a query position. Out: the rows that belong to that token, the token computed
-alone (vector by vector, no matrix form), and the contribution of every head to its output.
+In: a run of a layer, a head and a query position. Out: the rows that belong to that token, and the contribution of
+every head to its output.
 """
 
 from dataclasses import dataclass
@@ -9,15 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from mha_core.engine.layer_activations import LayerActivations
-from mha_core.layer.rotation import turned
 
 
 @dataclass(frozen=True)
 class QuerySteps:
-    """One query's row: products (key, d_k) sum to raw; weighted (key, d_v) sum to context.
-
-    `difference`: from the context of the same token computed alone, vector by vector.
-    """
+    """One query's row: products (key, d_k) sum to raw; weighted (key, d_v) sum to context."""
 
     q: np.ndarray
     products: np.ndarray
@@ -27,7 +23,6 @@ class QuerySteps:
     weights: np.ndarray
     weighted: np.ndarray
     context: np.ndarray
-    difference: float
 
 
 @dataclass(frozen=True)
@@ -50,7 +45,6 @@ def query_steps(run: LayerActivations, head: int, query: int) -> QuerySteps:
     n, kv = run.seen(query), run.projections.kv_head(head)
     q, k, v = run.q[head, query], run.k[kv, :n], run.v[kv, :n]
     weights = run.weights[head, query, :n]
-    context = run.context[head, query]
     return QuerySteps(
         q=q,
         products=q * k,
@@ -59,29 +53,8 @@ def query_steps(run: LayerActivations, head: int, query: int) -> QuerySteps:
         allowed=run.allowed[query, :n],
         weights=weights,
         weighted=weights[:, None] * v,
-        context=context,
-        difference=float(np.abs(one_token(run, head, query) - context).max()),
+        context=run.context[head, query],
     )
-
-
-def one_token(run: LayerActivations, head: int, query: int) -> np.ndarray:
-    """Return the context (d_v,) of one token from its own vector, without any matrix of queries."""
-    sizes, kv = run.projections, run.projections.kv_head(head)
-    q = run.x[query] @ sizes.W_q[head]
-    if sizes.b_q is not None:
-        q = q + sizes.b_q[head]
-    if run.rotary is not None:
-        q = turned(run.rotary, q, query)
-    scores = np.array([np.dot(q, key) / run.divisor for key in run.k[kv]])
-    for edit in run.edits.scores:
-        if (edit.head, edit.query) == (head, query):
-            scores[edit.key] = edit.value
-    visible = np.flatnonzero(run.allowed[query])
-    if not visible.size:
-        return np.zeros(sizes.d_v, np.float32)
-    exponentials = np.exp(scores[visible] - scores[visible].max())
-    mixed = (exponentials / exponentials.sum()) @ run.v[kv][visible]
-    return np.asarray(mixed, np.float32)
 
 
 def shares(run: LayerActivations, query: int) -> Shares:

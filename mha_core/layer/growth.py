@@ -10,14 +10,13 @@ from mha_core.errors import InputError
 from mha_core.models.model import Model
 from mha_core.text.tokens import Tokens
 
-READ_AT_MOST = 32  # each of them is a run of its own through the model
+MAX_TOKENS = 32  # each of them is a run of its own through the model
 
 
 @dataclass(frozen=True, eq=False)
 class Growth:
-    """`n_bytes[i]`: what was held after i + 1 tokens, as measured. `k`, `v` (layer, kv head, token, width): what is
-    held in the end; the first rows are those held before, for a cache only grows. `cut`: how many tokens were left out.
-    """
+    """A cache as it grew: `n_bytes[i]` after i + 1 tokens, as measured; `k`, `v` (layer, kv head, token, width) at the
+    end, whose first rows are those held before, for a cache only grows. `cut`: the number of tokens left out."""
 
     n_bytes: tuple[int, ...]
     k: Array
@@ -29,12 +28,11 @@ class Growth:
         return len(self.n_bytes)
 
 
-def growth(tokens: Tokens, model: Model, most: int = READ_AT_MOST) -> Growth:
-    """Read a text one token at a time, `most` of them at most. Raises InputError for a model without a cache, or for
-    no token to read."""
-    if most < 1:
-        raise InputError(f"The number of tokens must be 1 or more, not {most}.")
-    ids = tokens.ids[:most]
+def growth(tokens: Tokens, model: Model, limit: int = MAX_TOKENS) -> Growth:
+    """Read a text one token at a time, up to `limit`. Raises InputError for a model without a cache or no token."""
+    if limit < 1:
+        raise InputError(f"The number of tokens must be 1 or more, not {limit}.")
+    ids = tokens.ids[:limit]
     state = model.start(replace(tokens, pieces=tokens.pieces[:1]))
     n_bytes = [state.n_bytes]
     for token in ids[1:]:

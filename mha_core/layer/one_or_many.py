@@ -5,40 +5,34 @@ from dataclasses import dataclass
 import numpy as np
 
 from mha_core.engine.layer_activations import LayerActivations, Projections
+from mha_core.layer.variants import repeat_kv_heads
 
 ROUNDING = 1e-9  # of a distance, relative to the largest coordinate
 
 
-def unsplit(weights: Projections) -> Projections:
-    """The very same numbers, not split: one head of width h * d_k. Shared keys and values are repeated."""
-    shared = weights.n_heads // weights.n_kv_heads
+def merge_heads(weights: Projections) -> Projections:
+    """Return the same numbers as one head of width h * d_k. Shared keys and values are repeated."""
+    every = repeat_kv_heads(weights)
 
-    def wide(array: np.ndarray, repeats: int = 1) -> np.ndarray:
-        every = np.repeat(array, repeats, axis=0)
-        return every.transpose(1, 0, 2).reshape(1, every.shape[1], -1)
+    def wide(array: np.ndarray) -> np.ndarray:
+        return array.transpose(1, 0, 2).reshape(1, array.shape[1], -1)
 
-    def bias(array: np.ndarray | None, repeats: int = 1) -> np.ndarray | None:
-        return None if array is None else np.repeat(array, repeats, axis=0).reshape(1, -1)
+    def bias(array: np.ndarray | None) -> np.ndarray | None:
+        return None if array is None else array.reshape(1, -1)
 
     return Projections(
-        W_q=wide(weights.W_q),
-        b_q=bias(weights.b_q),
-        W_k=wide(weights.W_k, shared),
-        b_k=bias(weights.b_k, shared),
-        W_v=wide(weights.W_v, shared),
-        b_v=bias(weights.b_v, shared),
-        W_o=weights.W_o.reshape(1, -1, weights.d_model),
-        b_o=weights.b_o,
-    )
+        wide(every.W_q), bias(every.b_q), wide(every.W_k), bias(every.b_k), wide(every.W_v), bias(every.b_v),
+        every.W_o.reshape(1, -1, every.d_model), every.b_o,
+    )  # fmt: skip
 
 
 def as_one_head(run: LayerActivations) -> np.ndarray:
-    """The weights (query, key) of one head as wide as all of a run's together: their products, added up.
+    """Return the weights (query, key) of one head as wide as all of a run's together: their products, added up.
 
     Divided by the root of all widths; positions are rotated as they were head by head.
     """
-    used = run.projections
-    scores = sum(run.raw(h) for h in range(used.n_heads)) / np.sqrt(used.n_heads * used.d_k)
+    sizes = run.projections
+    scores = sum(run.raw(h) for h in range(sizes.n_heads)) / np.sqrt(sizes.n_heads * sizes.d_k)
     scores = np.where(run.allowed, scores, -np.inf)
     powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
     weights: np.ndarray = powers / powers.sum(axis=-1, keepdims=True)
@@ -55,7 +49,7 @@ class Bilinear:
 
 
 def bilinear(W_q: np.ndarray, W_k: np.ndarray) -> Bilinear:
-    """Rank and singular values of W_q W_k^T; W_q and W_k are (d_model, d_k).
+    """Return rank and singular values of W_q W_k^T; W_q and W_k are (d_model, d_k).
 
     From the small triangles of two QR factorisations: the large product is never made.
     """
@@ -68,16 +62,19 @@ def bilinear(W_q: np.ndarray, W_k: np.ndarray) -> Bilinear:
 
 @dataclass(frozen=True)
 class Plane:
-    """Points in the plane of their two strongest directions; `hull` are the corners, in order."""
+    """Points in the plane of their two strongest directions; `hull` are the corners, in order.
+
+    `variance_share`: the share of the variance of points and marks that the plane shows.
+    """
 
     points: np.ndarray
     hull: np.ndarray
     marks: np.ndarray
-    kept: float
+    variance_share: float
 
 
 def plane(points: np.ndarray, marks: np.ndarray) -> Plane:
-    """PCA of points and marks together into a plane, with the convex hull of the points alone."""
+    """Project points and marks by their common PCA into a plane, with the convex hull of the points alone."""
     together = np.concatenate([points, marks]).astype(np.float64)
     middle = points.mean(axis=0)
     _, singular, directions = np.linalg.svd(together - middle, full_matrices=False)
@@ -85,9 +82,9 @@ def plane(points: np.ndarray, marks: np.ndarray) -> Plane:
     if flat.shape[1] < 2:
         flat = np.pad(flat, ((0, 0), (0, 2 - flat.shape[1])))
     total = float((singular**2).sum())
-    kept = float((singular[:2] ** 2).sum()) / total if total else 1.0
+    share = float((singular[:2] ** 2).sum()) / total if total else 1.0
     n = len(points)
-    return Plane(flat[:n], convex_hull(flat[:n]), flat[n:], kept)
+    return Plane(flat[:n], convex_hull(flat[:n]), flat[n:], share)
 
 
 def convex_hull(points: np.ndarray) -> np.ndarray:
@@ -131,8 +128,9 @@ def distance_to_hull(point: np.ndarray, points: np.ndarray) -> HullDistance:
 
 
 def sum_of_heads(run: LayerActivations, query: int) -> tuple[np.ndarray, np.ndarray]:
-    """Every head's values seen through its slice of W_o (H, key, d_model), and their sum over the heads. The keys are
+    """Return every head's values through its slice of W_o (H, key, d_model), and their sum over the heads. The keys are
     those that the query may look at."""
-    shared = run.projections.n_heads // run.projections.n_kv_heads
-    mapped = np.repeat(run.v[:, run.allowed[query]], shared, axis=0) @ run.projections.W_o
+    sizes = run.projections
+    shared = sizes.n_heads // sizes.n_kv_heads
+    mapped = np.repeat(run.v[:, run.allowed[query]], shared, axis=0) @ sizes.W_o
     return mapped, run.contributions[:, query].sum(axis=0)

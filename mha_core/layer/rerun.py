@@ -1,4 +1,4 @@
-"""A layer's attention run on any x: again with the reader's changes, with other weights, or across two texts.
+"""A layer's attention run on any x: again with the user's changes, with other weights, or across two texts.
 
 In: x (n, d_model) and projections, or a run and what is changed in it. Out: a `LayerActivations`. What a change does
 not reach is taken from the run as it is.
@@ -23,7 +23,7 @@ MATRICES = ("W_q", "W_k", "W_v", "W_o")
 
 
 def with_cells(weights: Projections, cells: tuple[CellEdit, ...]) -> Projections:
-    """A copy of the weights with single numbers replaced; the given weights stay as they are."""
+    """Return a copy of the weights with single numbers replaced; the given weights stay as they are."""
     changed: dict[str, Array] = {}
     for cell in cells:
         if cell.matrix not in MATRICES:
@@ -69,7 +69,7 @@ def run_layer(
 
 
 def edited(run: LayerActivations, edits: Edits) -> LayerActivations:
-    """The model's own run with the reader's changes; the run itself, where nothing is changed."""
+    """Return the model's own run with the user's changes; the run itself, where nothing is changed."""
     if not edits.any:
         return run
     if edits.cells:
@@ -92,13 +92,13 @@ def edited(run: LayerActivations, edits: Edits) -> LayerActivations:
 
 
 def times(x: Array, W: Array, b: Array | None) -> Array:
-    """x W + b for every head, (head, n, width)."""
+    """Return x W + b for every head, (head, n, width)."""
     product: Array = x @ W
     return product if b is None else product + b[:, None]
 
 
 def rotated(x: Array, rotary: Rotary) -> Array:
-    """(head, n, d_k) turned by the positions 0 to n - 1."""
+    """Rotate (head, n, d_k) by the positions 0 to n - 1."""
     tensor = torch.from_numpy(np.array(x))
     return freeze(rotary.at(0, x.shape[1], tensor)(tensor).numpy())
 
@@ -114,7 +114,7 @@ def _attend(
     is_causal: bool,
     window: int | None,
 ) -> LayerActivations:
-    """From q, k and v to the output."""
+    """Carry q, k and v to the output."""
     q, k, v = projected
     divisor = float((np.sqrt(sizes.d_k) if edits.scaled else 1.0) * edits.temperature)
     shared = sizes.n_heads // sizes.n_kv_heads
@@ -139,7 +139,7 @@ def _attend(
 
 
 def _mask(scores: Array, edits: Edits, is_causal: bool, window: int | None) -> tuple[Mask, Array]:
-    """(query, key) True = may look; and what is added to the scores: -inf, or the reader's change."""
+    """Return (query, key) True = may look; and what is added to the scores: -inf, or the user's change."""
     heads, n, n_keys = scores.shape
     allowed = visible_keys(
         np.arange(n), np.arange(n_keys), is_causal=edits.causal or is_causal, window=window

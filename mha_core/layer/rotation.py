@@ -25,7 +25,7 @@ class Turn:
 
 
 def turn(rotary: Rotary, vector: Array, position: int, pair: int) -> Turn:
-    """What rotation does to one pair. Raises InputError for a pair that is not there."""
+    """Rotate one pair of a vector. Raises InputError for a pair that is not there."""
     half = rotary.d_k // 2
     if not 0 <= pair < half:
         raise InputError(f"Unknown pair {pair + 1}. {rotary.d_k} numbers are {half} pairs.")
@@ -35,8 +35,8 @@ def turn(rotary: Rotary, vector: Array, position: int, pair: int) -> Turn:
     return Turn(pair, position, angle, (x, y), (float(after.real), float(after.imag)))
 
 
-def turned(rotary: Rotary, vector: Array, position: int) -> Array:
-    """The whole vector (d_k,) at a position."""
+def rotate_vector(rotary: Rotary, vector: Array, position: int) -> Array:
+    """Rotate a vector (d_k,) to a position."""
     half = rotary.d_k // 2
     angles = position * np.array([rotary.frequency(pair) for pair in range(half)])
     after = (vector[:half] + 1j * vector[half:]) * np.exp(1j * angles)
@@ -44,5 +44,5 @@ def turned(rotary: Rotary, vector: Array, position: int) -> Array:
 
 
 def product_at(rotary: Rotary, q: Array, k: Array, query: int, key: int) -> float:
-    """q · k with the two as they would be at these positions; q and k (d_k,) before the rotation."""
-    return float(turned(rotary, q, query).astype(np.float64) @ turned(rotary, k, key))
+    """Return q · k with q and k (d_k,) rotated to these positions."""
+    return float(rotate_vector(rotary, q, query).astype(np.float64) @ rotate_vector(rotary, k, key))

@@ -1,4 +1,4 @@
-"""The same weights as multi-head, grouped-query and multi-query attention, causal, and across two sentences.
+"""One layer's weights as multi-head, grouped-query and multi-query attention, causal, and across two sentences.
 
 Fewer key and value heads are made from the trained ones by averaging those of a group (Ainslie et al. 2023); nothing
 is trained afterwards, so their weights show the sharing, not a trained model. More are made by repeating them, which
@@ -28,8 +28,8 @@ class Variant:
     own: bool = False
 
 
-def pooled(weights: Projections, n_kv_heads: int) -> Projections:
-    """The same layer with fewer key and value heads: the mean of each group."""
+def pool_kv_heads(weights: Projections, n_kv_heads: int) -> Projections:
+    """Return the layer with fewer key and value heads: the mean of each group. Raises SizeError for uneven groups."""
     if n_kv_heads < 1 or weights.n_kv_heads % n_kv_heads:
         raise SizeError(f"{weights.n_kv_heads} key heads cannot be averaged into {n_kv_heads} even groups.")
 
@@ -39,14 +39,14 @@ def pooled(weights: Projections, n_kv_heads: int) -> Projections:
     return _with_keys(weights, mean)
 
 
-def repeated(weights: Projections) -> Projections:
-    """The same layer with a key and value head of its own for every query head: copies of the shared ones."""
+def repeat_kv_heads(weights: Projections) -> Projections:
+    """Return the layer with a key and value head of its own for every query head: copies of the shared ones."""
     shared = weights.n_heads // weights.n_kv_heads
     return _with_keys(weights, lambda array: np.repeat(array, shared, axis=0))
 
 
 def _with_keys(weights: Projections, change: Callable[[Array], Array]) -> Projections:
-    """The same layer with its keys' and values' arrays changed, head axis first."""
+    """Return the layer with its keys' and values' arrays changed, head axis first."""
     return replace(
         weights,
         W_k=change(weights.W_k),
@@ -57,13 +57,13 @@ def _with_keys(weights: Projections, change: Callable[[Array], Array]) -> Projec
 
 
 def middle_groups(n_heads: int) -> int:
-    """A number of groups between 1 and all: the divisor nearest to a third of the heads."""
+    """Return a number of groups between 1 and all: the divisor nearest to a third of the heads."""
     divisors = [d for d in range(2, n_heads) if n_heads % d == 0]
     return min(divisors, key=lambda d: (abs(d - n_heads / 3), d)) if divisors else 1
 
 
 def group_choices(weights: Projections) -> tuple[int, ...]:
-    """The numbers of key heads between one and all that can be had from a layer's own."""
+    """Return the numbers of key heads between one and all that divide a layer's own."""
     own = weights.n_kv_heads
     return tuple(d for d in range(2, min(own, weights.n_heads - 1) + 1) if own % d == 0)
 
@@ -71,7 +71,7 @@ def group_choices(weights: Projections) -> tuple[int, ...]:
 def variants(
     run: LayerActivations, other: Array | None = None, n_groups: int | None = None
 ) -> tuple[Variant, ...]:
-    """MHA, GQA, MQA, causal (unless the model is), and cross-attention from x to `other` where there is one."""
+    """Return MHA, GQA, MQA, causal (unless the model is), and cross-attention from x to `other` where there is one."""
     weights = run.projections
     choices = group_choices(weights)
     own_groups = weights.n_kv_heads if weights.n_kv_heads in choices else middle_groups(weights.n_kv_heads)
@@ -85,12 +85,12 @@ def variants(
 
 
 def _shared(name: str, run: LayerActivations, n_kv_heads: int) -> Variant:
-    """The run with so many key and value heads: the model's own run, if those are its own."""
+    """Return the run with n_kv_heads key and value heads: the model's own run, if it has as many."""
     weights = run.projections
     if n_kv_heads == weights.n_kv_heads:
         return replace(_variant(name, run), own=True)
     more = n_kv_heads > weights.n_kv_heads
-    changed = repeated(weights) if more else pooled(weights, n_kv_heads)
+    changed = repeat_kv_heads(weights) if more else pool_kv_heads(weights, n_kv_heads)
     return _variant(
         name, run_layer(run.x, changed, rotary=run.rotary, is_causal=run.is_causal, window=run.window)
     )

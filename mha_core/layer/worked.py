@@ -29,7 +29,7 @@ Matrix = Sequence[Sequence[float]]
 
 
 @dataclass(frozen=True)
-class Example:
+class WorkedExample:
     """x (2, 4) and the weights; the matrices of a head are (4, 2), W_o is (4, 4)."""
 
     x: np.ndarray
@@ -42,8 +42,8 @@ def example(
     keys: Sequence[Matrix] = (W1, W2),
     values: Sequence[Matrix] = (W1, W2),
     output: Matrix = W_O_CHOICES["identity"],
-) -> Example:
-    """The example with any of its matrices replaced by the reader's own numbers."""
+) -> WorkedExample:
+    """Return the example with any of its matrices replaced. Raises InputError for a number that is not finite."""
     arrays = [np.array(m, np.float32) for m in (queries, keys, values)]
     rows, big = np.array(x, np.float32), np.array(output, np.float32)
     if not all(np.isfinite(a).all() for a in (rows, big, *arrays)):
@@ -51,4 +51,4 @@ def example(
     h, d_model, d_k = arrays[0].shape
     W_q, W_k, W_v = arrays
     weights = Projections(W_q, None, W_k, None, W_v, None, big.reshape(h, d_k, d_model), None)
-    return Example(rows, weights)
+    return WorkedExample(rows, weights)

@@ -1,7 +1,7 @@
-"""The files of a model folder: looked at before they are read, read up to a limit, compared with known digests.
+"""Files of a model folder: checked before they are read, read up to a limit, compared with known digests.
 
-A folder may come from a stranger. A pipe or a device never ends, so only ordinary files are opened; whatever a reader
-of a file raises becomes one sentence that names it; weights are safetensors, never pickles, which can run any code.
+A folder may come from a stranger. A pipe or a device never ends, so only ordinary files are opened; any error of a
+file's reader becomes one sentence that names the file; weights are safetensors, never pickles, which can run any code.
 A folder that holds SHA256SUMS (the output of `sha256sum`) is compared with it.
 """
 
@@ -20,9 +20,9 @@ from torch import Tensor
 
 from mha_core.errors import HeadScopeError, ModelError
 
-MOST_CONFIG = 1_000_000  # bytes of a config.json, and of the files below
-MOST_INDEX = 10_000_000
-MOST_TOKENIZER = 50_000_000
+MAX_CONFIG = 1_000_000  # bytes of a config.json, and of the files below
+MAX_INDEX = 10_000_000
+MAX_TOKENIZER = 50_000_000
 SUMS = "SHA256SUMS"
 SUM = re.compile(r"\\?([0-9a-fA-F]{64}) [ *](.+)")
 WEIGHTS = "model.safetensors"
@@ -42,7 +42,7 @@ def model_name(folder: Path) -> str:
 
 @contextmanager
 def reading(folder: Path, what: str) -> Iterator[None]:
-    """Turn whatever goes wrong inside into a ModelError that names the file.
+    """Turn any error inside into a ModelError that names the file.
 
     The libraries that read files raise all sorts of errors, and a panic of tokenizers is no Exception.
     """
@@ -54,24 +54,24 @@ def reading(folder: Path, what: str) -> Iterator[None]:
         reason = problem.strerror or "the system gives no reason"
         raise ModelError(f"{what} of '{model_name(folder)}' cannot be read: {reason}.") from problem
     except BaseException as problem:
-        said = ascii(str(problem).split("\n", 1)[0][:120])[1:-1].rstrip(".")
+        reason = ascii(str(problem).split("\n", 1)[0][:120])[1:-1].rstrip(".")
         raise ModelError(
-            f"{what} of '{model_name(folder)}' is cut, damaged or of another kind: {said}."
+            f"{what} of '{model_name(folder)}' is cut, damaged or of another kind: {reason}."
         ) from problem
 
 
-def check_file(path: Path, most: int | None = None) -> None:
-    """Raise ModelError unless it is an ordinary file of no more bytes than that."""
+def check_file(path: Path, max_bytes: int | None = None) -> None:
+    """Raise ModelError unless it is an ordinary file of at most `max_bytes`."""
     if not path.is_file():
         raise ModelError(f"{path.name} of '{model_name(path.parent)}' is missing, or no ordinary file.")
     size = path.stat().st_size
-    if most is not None and size > most:
+    if max_bytes is not None and size > max_bytes:
         raise ModelError(
-            f"{path.name} of '{model_name(path.parent)}' has {size:,} bytes; at most {most:,} are read."
+            f"{path.name} of '{model_name(path.parent)}' has {size:,} bytes; at most {max_bytes:,} are read."
         )
 
 
-def read_json(path: Path, most: int = MOST_CONFIG) -> Any:
+def read_json(path: Path, max_bytes: int = MAX_CONFIG) -> Any:
     """Read a JSON file. Raises ModelError if it is too large, no ordinary file, or no JSON with single keys."""
 
     def single(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -81,14 +81,14 @@ def read_json(path: Path, most: int = MOST_CONFIG) -> Any:
         return dict(pairs)
 
     with reading(path.parent, f"The {path.name}"):
-        check_file(path, most)
+        check_file(path, max_bytes)
         return json.loads(path.read_bytes().decode("utf-8"), object_pairs_hook=single)
 
 
 def fast_tokenizer(folder: Path) -> FastTokenizer:
-    """Read tokenizer.json; proved on one word, for some flaws are seen only there."""
+    """Read tokenizer.json and try it on a text, where some flaws show only."""
     path = folder / "tokenizer.json"
-    check_file(path, MOST_TOKENIZER)
+    check_file(path, MAX_TOKENIZER)
     fast = FastTokenizer.from_file(str(path))
     fast.encode("a b", add_special_tokens=False)
     return fast
@@ -104,37 +104,37 @@ def check_digest(path: Path, digest: str) -> None:
     """Raise ModelError unless the file is there and has this SHA-256."""
     if not path.is_file():
         raise ModelError(f"The model's file {path.name} is missing. Reinstall the model.")
-    found = sha256(path)
-    if found != digest:
+    actual = sha256(path)
+    if actual != digest:
         raise ModelError(
-            f"The model's file {path.name} is not the one it should be (SHA-256 {found[:12]}…, expected "
+            f"The model's file {path.name} is not the one it should be (SHA-256 {actual[:12]}…, expected "
             f"{digest[:12]}…); reinstall the model."
         )
 
 
-def check_sums(folder: Path, found: Mapping[str, str]) -> None:
-    """Raise ModelError if SHA256SUMS is there and names another digest, or a used file not at all."""
+def check_sums(folder: Path, digests: Mapping[str, str]) -> None:
+    """Raise ModelError if SHA256SUMS is there and has another digest for one of these files, or none."""
     path = folder / SUMS
     if not path.exists():
         return
     with reading(folder, f"The {SUMS}"):
-        check_file(path, MOST_CONFIG)
+        check_file(path, MAX_CONFIG)
         lines = path.read_text(encoding="utf-8").splitlines()
     matches = [SUM.fullmatch(line) for line in lines if line.strip()]
     sums = {match[2].removeprefix("./"): match[1].lower() for match in matches if match}
     if len(sums) != len(matches):
         raise ModelError(f"The {SUMS} of '{model_name(folder)}' is not what sha256sum writes.")
-    for name, digest in found.items():
+    for name, digest in digests.items():
         if sums.get(name) != digest:
-            said = "does not name it" if name not in sums else f"expects {sums[name][:12]}…"
+            expected = "does not name it" if name not in sums else f"expects {sums[name][:12]}…"
             raise ModelError(
                 f"{name} of '{model_name(folder)}' is not the file it should be (SHA-256 {digest[:12]}…; "
-                f"{SUMS} {said})."
+                f"{SUMS} {expected})."
             )
 
 
 def joint_digest(files: Mapping[str, str]) -> str:
-    """Return one digest for all files: that of the lines that `sha256sum` writes for them in alphabetical order."""
+    """Return one digest for all files, of the lines that `sha256sum` writes for them in alphabetical order."""
     lines = "".join(f"{digest}  {name}\n" for name, digest in sorted(files.items()))
     return hashlib.sha256(lines.encode()).hexdigest()
 
@@ -168,7 +168,7 @@ class Folder:
         return ""
 
     def merge_text(self) -> str:
-        """Say how the folder's adapter and its base model become one that can be read."""
+        """Say how to merge the folder's adapter with its base model."""
         settings = read_json(self.path / ADAPTER)
         settings = settings if isinstance(settings, dict) else {}
         base = settings.get("base_model_name_or_path") or settings.get("model_name")
@@ -188,12 +188,12 @@ class Folder:
         if (self.path / WEIGHTS).is_file():
             return [self.path / WEIGHTS]
         if (self.path / INDEX).is_file():
-            index = read_json(self.path / INDEX, MOST_INDEX)
+            index = read_json(self.path / INDEX, MAX_INDEX)
             shards = index.get("weight_map") if isinstance(index, dict) else None
             if not isinstance(shards, dict) or not all(isinstance(s, str) for s in shards.values()):
                 raise ModelError(f"The {INDEX} of '{self.title}' is damaged: it names no files.")
             return [self.path / Path(name).name for name in sorted(set(shards.values()))]
-        if any(found for pattern in PICKLES for found in self.path.glob(pattern)):
+        if any(True for pattern in PICKLES for _ in self.path.glob(pattern)):
             raise ModelError(
                 f"'{self.title}' holds its weights as a pickle, which can run any code when opened; only safetensors "
                 f"are read (most models have a {WEIGHTS} as well)."
@@ -210,15 +210,15 @@ class Folder:
                         yield name, file.get_tensor(name)
 
     def digests(self, *, weights: bool) -> dict[str, str]:
-        """Return the SHA-256 of every file that is used, or of all but the weights, by name.
+        """Return the SHA-256 of every file needed, or of all but the weights, by name.
 
-        Raises ModelError if SHA256SUMS says another.
+        Raises ModelError if SHA256SUMS has another.
         """
         tokenizers = TOKENIZERS[:1] if (self.path / TOKENIZERS[0]).is_file() else TOKENIZERS
         files = self.weight_files() if weights else []
         index = [INDEX] if len(files) > 1 else []
-        used = [*(self.path / name for name in ("config.json", *tokenizers, *index)), *files]
+        needed = [*(self.path / name for name in ("config.json", *tokenizers, *index)), *files]
         with reading(self.path, "A file"):
-            found = {path.name: sha256(path) for path in used if path.is_file()}
-        check_sums(self.path, found)
-        return found
+            digests = {path.name: sha256(path) for path in needed if path.is_file()}
+        check_sums(self.path, digests)
+        return digests

@@ -1,8 +1,8 @@
-"""Records of what was computed elsewhere: arrays, layers as transformers gives them, the steps of `generate`, a
+"""Records of numbers computed elsewhere: arrays, layers as transformers gives them, the steps of `generate`, a
 `torch.nn.TransformerEncoder`, a cache of TransformerLens.
 
-Nothing here loads a model. `ModelInfo.computed_by` says that the numbers are not this engine's, and so do exports and
-what a record prints.
+Nothing here loads a model. `ModelInfo.computed_by`, exports and a record's summary say that the numbers are not this
+engine's.
 """
 
 from collections.abc import Mapping, Sequence
@@ -45,32 +45,35 @@ def record_from_weights(
     computed_by: str = CALLER,
     versions: Mapping[str, str] | None = None,
 ) -> AttentionRecord:
-    """A record of attention weights (layer, head, query, key) between tokens given as strings.
+    """Make a record of attention weights (layer, head, query, key) between tokens given as strings.
 
-        record_from_weights(output, tokenizer.convert_ids_to_tokens(ids))   # a model of transformers
+        record_from_weights(output, tokenizer.convert_ids_to_tokens(ids), model=model)   # a model of transformers
         record_from_weights(model.generate(..., output_attentions=True, return_dict_in_generate=True), tokens)
         record_from_weights([layer[1:2] for layer in output.attentions], tokens, mask=batch["attention_mask"][1])
-        record_from_weights(encoder, tokens, x=x)                      # a torch.nn.TransformerEncoder and its input
-        record_from_weights(cache, tokens)                             # TransformerLens: model.run_with_cache(text)[1]
+        record_from_weights(encoder, tokens, x=x)              # a torch.nn.TransformerEncoder and its input
+        record_from_weights(cache, tokens, causal=True)        # TransformerLens: model.run_with_cache(text)[1]
 
     `weights`: an array, a tensor, a model's output, or a sequence of layers of (head, query, key), each with a batch of
     one before it or not; a layer that is None has no weights and keeps its number, and layers may have different counts
     of heads. The steps of `generate` are joined into one causal record, a row for every token that was read. `x`: what
-    the encoder is given, (n, d_model), with a batch of one or without.
+    input of the encoder, (n, d_model), with a batch of one or without.
     `keys`: the tokens of the columns where they are another text's (cross-attention). Strings are pieces as a tokenizer
     names them ("Ġcat", "▁un", "able</w>", "##ness"), and become the words they spell; without any such sign each is a
     word. Those in `special`, and names such as [CLS] and <|endoftext|>, are no words.
-    `mask`: the tokenizer's attention_mask of this text, (n,): padding is left out. Without it, what no other token
-    looks at is padding: special tokens before the first word, and at the end what is named [PAD] or <pad>.
-    `model`: the transformers model, whose settings say what its tokens see. Else `causal`: whether a token sees only
-    what stands before it; None: it does if no weight says otherwise. `windows`: how many tokens to each side every
-    layer sees, 0 for all. `sinks`: the model has learned sinks (GPT-OSS), which take what is missing to one.
+    `mask`: the tokenizer's attention_mask of this text, (n,): padding is left out. Without it, padding is that which no
+    other token looks at: special tokens before the first word, and at the end tokens named [PAD] or <pad>.
+    `model`: the transformers model, whose settings say what its tokens see. Else `causal`: True if a token sees only
+    itself and what stands before it; needed where no weight is of a later token, and `generate` is known to be causal.
+    `windows`: tokens that a layer sees to each side, one a layer, 0 for all. `sinks`: the model has learned sinks
+    (GPT-OSS), which take what is missing to one.
 
-    Raises SizeError for another shape, InputError for rows that do not sum to one, or tokens that are no strings.
+    Raises SizeError for another shape, InputError for rows that do not sum to one, tokens that are no strings, and
+    where neither `model` nor `causal` says what tokens see.
     """
     if isinstance(weights, nn.TransformerEncoder):
         weights, computed_by = of_torch(weights, x), f"torch {torch.__version__}"
-    layers = layers_of(weights, is_cross=keys is not None)
+        causal = bool(causal)
+    layers, is_generated = layers_of(weights, is_cross=keys is not None)
     rows = tokens_of_strings(tokens, special)
     columns = rows if keys is None else tokens_of_strings(keys, special)
     array, heads = stacked(layers)
@@ -86,15 +89,21 @@ def record_from_weights(
     sink = sink_of(array, heads) if sinks else None
     if fault := fault_in_rows(array, heads, sink, rows):
         raise InputError(fault)
-    visible, model = None, getattr(model, "theirs", model)
+    visible, model, is_causal = None, getattr(model, "theirs", model), False
     if model is not None and not (hasattr(model, "config") and hasattr(model, "modules")):
         raise InputError(f"`model` must be the transformers model that ran, not {type(model).__name__}.")
+    if keys is None:
+        causal = True if causal is None and is_generated else causal
+        if causal is None and model is not None:
+            causal = says_causal(model)
+            # Neither settings nor layers of a Bloom say it.
+            causal = array.shape[2] > 1 and not looks_ahead(array) if causal is None else causal
+        is_causal = _checked_causal(array, causal)
     if model is not None and keys is None:
-        causal = says_causal(model) if causal is None else causal
         config = settings_of(model.config, "decoder" if causal else "encoder")
         kinds = kinds_of(config, model.config)
-        windows = windows or windows_of(config, kinds, array, is_causal=bool(causal))
-        visible = seen_in_chunks(config, kinds, array) if causal else None
+        windows = windows or windows_of(config, kinds, array, is_causal=is_causal)
+        visible = seen_in_chunks(config, kinds, array) if is_causal else None
     info = ModelInfo(
         name=title,
         title=title,
@@ -106,7 +115,7 @@ def record_from_weights(
         n_parameters=0,
         max_tokens=max(len(rows), len(columns)),
         digest="",
-        is_causal=keys is None and is_causal(array, causal),
+        is_causal=is_causal,
         computed_by=computed_by,
         windows=tuple(windows),
     )
@@ -116,24 +125,26 @@ def record_from_weights(
     )  # fmt: skip
 
 
-def layers_of(given: Any, *, is_cross: bool = False) -> Sequence[Any]:
-    """Return the layers of whatever weights are given, in order; None for one without. `is_cross`: whether they are of
-    cross-attention."""
+def layers_of(given: Any, *, is_cross: bool = False) -> tuple[Sequence[Any], bool]:
+    """Return the layers of any weights, in order, None for one without; and whether they are the steps of `generate`.
+    `is_cross`: they are of cross-attention."""
     named = getattr(given, "cache_dict", given)
     if isinstance(named, Mapping):
         is_lens = not named or any(str(name).startswith("blocks.") for name in named)
-        return _of_lens(named) if is_lens else layers_of(_of_output(named, is_cross), is_cross=is_cross)
+        return (
+            (_of_lens(named), False) if is_lens else layers_of(_of_output(named, is_cross), is_cross=is_cross)
+        )
     if isinstance(given, str | bytes) or not (hasattr(given, "__len__") or hasattr(given, "__array__")):
         raise InputError(f"These are no attention weights but {type(given).__name__}; {WHAT_WORKS}.")
     if not isinstance(given, list | tuple):
-        return list(np.atleast_1d(_numbers(given)))
+        return list(np.atleast_1d(_numbers(given))), False
     if given and isinstance(given[0], list | tuple) and any(hasattr(each, "ndim") for each in given[0]):
-        return _joined(given, is_cross)
-    if names := [i for i, each in enumerate(given) if isinstance(each, tuple) and hasattr(given[0], "ndim")]:
+        return _joined(given, is_cross), True
+    if places := [i for i, each in enumerate(given) if isinstance(each, tuple) and hasattr(given[0], "ndim")]:
         raise InputError(
-            f"This is a model's whole output as a tuple; give its attentions, such as output[{names[-1]}]."
+            f"This is a model's whole output as a tuple; give its attentions, such as output[{places[-1]}]."
         )
-    return given
+    return given, False
 
 
 def _of_output(output: Mapping[str, Any], is_cross: bool) -> Any:
@@ -154,7 +165,7 @@ def _of_output(output: Mapping[str, Any], is_cross: bool) -> Any:
 
 
 def _of_lens(cache: Mapping[str, Any]) -> Sequence[Any]:
-    """The patterns of a TransformerLens cache, layer by layer."""
+    """Return the patterns of a TransformerLens cache, layer by layer."""
     numbers = [int(name.split(".")[1]) for name in cache if name.endswith(LENS_PATTERN.split("{}")[1])]
     if not numbers:
         raise InputError(
@@ -193,15 +204,15 @@ def _whole(parts: Sequence[Array], is_cross: bool) -> Array:
         return np.stack(rows, axis=1)
     n = len(rows)
     whole = np.zeros((parts[0].shape[1], n, n), dtype=np.float32)
-    for at, row in enumerate(rows):
-        read = max(parts[0].shape[2], at + 1)  # the tokens that were there when the row was computed
-        seen = row[:, :read]
-        whole[:, at, read - seen.shape[1] : read] = seen
+    for query, row in enumerate(rows):
+        n_read = max(parts[0].shape[2], query + 1)  # tokens read when the row was computed
+        seen = row[:, :n_read]
+        whole[:, query, n_read - seen.shape[1] : n_read] = seen
     return whole
 
 
 def of_torch(encoder: nn.TransformerEncoder, x: Tensor | None) -> list[Tensor]:
-    """The weights (1, head, n, n) of every layer of torch's own encoder for one input, as its layers compute them."""
+    """Return the weights (1, head, n, n) of every layer of torch's own encoder for one input."""
     if x is None or x.ndim not in (2, 3):
         raise InputError(
             "A torch.nn.TransformerEncoder needs its input: record_from_weights(encoder, tokens, x=x)."
@@ -210,21 +221,21 @@ def of_torch(encoder: nn.TransformerEncoder, x: Tensor | None) -> list[Tensor]:
         raise InputError(
             "The encoder is in training mode, where dropout changes the weights; call encoder.eval()."
         )
-    found = []
+    layers = []
     with torch.no_grad():
         for layer in encoder.layers:
             read = layer.norm1(x) if layer.norm_first else x
             _, weights = layer.self_attn(read, read, read, need_weights=True, average_attn_weights=False)
             if weights.ndim == 4 and len(weights) != 1:
                 raise SizeError(f"A record is of one text, not {len(weights)}.")
-            found.append(weights)
+            layers.append(weights)
             x = layer(x)
-    return found
+    return layers
 
 
 def stacked(layers: Sequence[Any]) -> tuple[Array, Mask]:
-    """Layers as one float32 array (layer, head, query, key), zero where a layer or head is not there, and which heads
-    are (layer, head). Raises SizeError for other shapes, InputError for no numbers."""
+    """Stack layers to one float32 array (layer, head, query, key), zero where a layer or head is missing; return it and
+    which heads there are, (layer, head). Raises SizeError for other shapes, InputError for no numbers."""
     arrays = [None if layer is None else _numbers(layer) for layer in layers]
     arrays = [each[0] if each is not None and each.ndim == 4 and len(each) == 1 else each for each in arrays]
     present = [each for each in arrays if each is not None]
@@ -250,8 +261,8 @@ def stacked(layers: Sequence[Any]) -> tuple[Array, Mask]:
 
 
 def _real(weights: Array, tokens: Tokens, mask: ArrayLike | Tensor | None) -> Mask:
-    """Return an attention mask as one bool a token. Without one, padding is what no other token looks at: special
-    tokens before the first word, and at the end what is named so."""
+    """Return an attention mask as one bool a token. Without one, padding is that which no other token looks at: special
+    tokens before the first word, and at the end tokens of that name."""
     if mask is not None:
         real: Mask = np.asarray(mask.detach().cpu() if isinstance(mask, Tensor) else mask).reshape(-1) > 0
         if len(real) != len(tokens):
@@ -273,11 +284,11 @@ def _real(weights: Array, tokens: Tokens, mask: ArrayLike | Tensor | None) -> Ma
 def without_padding(
     weights: Array, rows: Tokens, columns: Tokens | None = None, real: Mask | None = None
 ) -> tuple[Array, Tokens, Any]:
-    """Return weights (layer, head, query, key) and tokens without padding. `real`: which of the columns are no padding;
-    None: as the tokenizer's own mask says."""
+    """Return weights (layer, head, query, key) and tokens without padding. `real`: True for columns that are none;
+    None: by the tokenizer's own mask."""
     if real is None:
-        made = dict((rows if columns is None else columns).inputs).get("attention_mask", ())
-        real = np.array(made, dtype=bool)
+        mask = dict((rows if columns is None else columns).inputs).get("attention_mask", ())
+        real = np.array(mask, dtype=bool)
     if real.all():  # of none, too
         return weights, rows, columns
     if not real.any():
@@ -289,22 +300,32 @@ def without_padding(
     return weights, rows, columns.select(real.tolist())
 
 
-def is_causal(weights: Array, said: bool | None = None) -> bool:
-    """Whether no weight (layer, head, query, key) is of a later token. Raises InputError if it is said and not true."""
-    ahead = any(np.triu(layer, 1).any() for layer in weights)
-    if said and ahead:
-        raise InputError("These weights look at later tokens, which causal ones do not.")
-    return not ahead and weights.shape[2] > 1 if said is None else said
+def looks_ahead(weights: Array) -> bool:
+    """Return whether any weight (layer, head, query, key) is of a later token."""
+    return any(np.triu(layer, 1).any() for layer in weights)
+
+
+def _checked_causal(weights: Array, causal: bool | None) -> bool:
+    """Return `causal`. Raises InputError where the weights contradict it, or it is None and they do not show it."""
+    if looks_ahead(weights):
+        if causal:
+            raise InputError("These weights look at later tokens, which causal ones do not.")
+    elif causal is None and weights.shape[2] > 1:
+        raise InputError(
+            "No weight is of a later token. Give causal=True if no token sees later ones, causal=False if it does, or "
+            "the transformers model as model=."
+        )
+    return bool(causal)
 
 
 def sink_of(weights: Array, heads: Mask) -> Array:
-    """(layer, head, query): what is missing to one, which a learned sink took."""
+    """Return the shares missing to one, (layer, head, query), which a learned sink took."""
     missing: Array = np.clip(heads[..., None] - weights.sum(axis=-1), 0, 1).astype(np.float32)
     return missing
 
 
 def tokens_of_strings(given: Given, special: Sequence[str]) -> Tokens:
-    """Return strings as tokens of the words they spell; tokens as they are."""
+    """Return strings as tokens of the words they spell, and tokens unchanged."""
     if isinstance(given, Tokens):
         return given
     if isinstance(given, str | bytes) or not hasattr(given, "__iter__"):

@@ -1,6 +1,6 @@
 """A Llama in one GGUF file (llama.cpp's format), read by the `gguf` package: settings, tokenizer, and weights.
 
-A tensor is dequantised when it is asked for, straight to float32, and nothing is kept of it here.
+A tensor is dequantised when it is asked for, straight to float32, and not cached.
 Sources: the specification in ggml's docs/gguf.md; llama.cpp's llama-vocab.cpp for how texts are split.
 """
 
@@ -42,7 +42,7 @@ LLAMA3, QWEN2 = (
     for number in (r"\p{N}{1,3}", r"\p{N}")
 )
 LLAMA3_NAMES = ("llama-bpe", "llama3", "llama-v3")
-# How a text is split before its bytes are joined, by `tokenizer.ggml.pre`: each expression splits what is left whole.
+# Splits of a text before its bytes are joined, by `tokenizer.ggml.pre`: each expression splits the parts left whole.
 SPLITS = {
     "default": (r"[\p{P}\$\+<=>\^~\|]+", GPT2, r"\p{N}+", "[0-9][0-9][0-9]"),
     "gpt-2": (GPT2,),
@@ -63,17 +63,17 @@ class GgufFile:
         with self._reading():
             check_file(path)
             reader = _reader(path)
-            self._said = {name: field.contents() for name, field in reader.fields.items()}
+            self._fields = {name: field.contents() for name, field in reader.fields.items()}
             self._tensors = {tensor.name: tensor for tensor in reader.tensors}
 
     def settings(self) -> dict[str, Any]:
         """Return the sizes as a config.json has them."""
-        kind = self._said.get("general.architecture")
+        kind = self._fields.get("general.architecture")
         if kind != "llama":
             raise ModelError(
                 f"{self._what} holds a model of architecture {str(kind)[:40]!a}; Llamas are read."
             )
-        scaling = self._said.get("llama.rope.scaling.type", "none")
+        scaling = self._fields.get("llama.rope.scaling.type", "none")
         turned = self._ask("llama.rope.dimension_count", int, self._d_k)
         if scaling != "none" or "rope_freqs.weight" in self._tensors or turned != self._d_k:
             raise ModelError(
@@ -103,17 +103,17 @@ class GgufFile:
         from gguf.quants import dequantize
 
         for name, tensor in self._tensors.items():
-            found = NAME.fullmatch(name)
-            if found is None or found["part"] not in NAMES:
+            match = NAME.fullmatch(name)
+            if match is None or match["part"] not in NAMES:
                 raise ModelError(f"{self._what} holds {name[:60]!a}, which is no part of a Llama.")
-            layer = "" if found["layer"] is None else f"model.layers.{found['layer']}."
+            layer = "" if match["layer"] is None else f"model.layers.{match['layer']}."
             with self._reading():
                 numbers = np.require(dequantize(tensor.data, tensor.tensor_type), np.float32, ["C", "W"])
-                if found["part"] in ("attn_q", "attn_k"):
+                if match["part"] in ("attn_q", "attn_k"):
                     # llama.cpp turns neighbours, transformers halves: it has put the two rows of each pair together.
                     pairs = numbers.reshape(-1, self._d_k // 2, 2, *numbers.shape[1:])
                     numbers = pairs.swapaxes(1, 2).reshape(numbers.shape)
-            yield f"{layer}{NAMES[found['part']]}.{found['kind']}", torch.from_numpy(numbers)
+            yield f"{layer}{NAMES[match['part']]}.{match['kind']}", torch.from_numpy(numbers)
 
     def tokenizer(self, max_tokens: int) -> Tokenizer:
         """Build the tokenizer. Raises ModelError for a kind that is not read, or lists that do not fit each other."""
@@ -135,7 +135,7 @@ class GgufFile:
                 tokens = [AddedToken(name, special=special, normalized=False) for name in added]
                 fast.add_special_tokens(tokens) if special else fast.add_tokens(tokens)
             fast.encode("a b", add_special_tokens=False)
-        # What llama.cpp does where the file does not say.
+        # llama.cpp's own default.
         usual = kind == "llama" or pre in LLAMA3_NAMES
         first = self._ask("tokenizer.ggml.bos_token_id", int, -1)
         wanted = self._ask("tokenizer.ggml.add_bos_token", bool, usual) and 0 <= first < len(names)
@@ -143,12 +143,12 @@ class GgufFile:
 
     def digests(self, *, weights: bool) -> dict[str, str]:
         """Return the file's SHA-256, by its name. Raises ModelError if SHA256SUMS beside it says another."""
-        found = {self.path.name: sha256(self.path)} if weights else {}
-        check_sums(self.path.parent, found)
-        return found
+        digests = {self.path.name: sha256(self.path)} if weights else {}
+        check_sums(self.path.parent, digests)
+        return digests
 
     def _byte_level(self, vocabulary: dict[str, int], pre: str) -> FastTokenizer:
-        """BPE over bytes, by the merges in the file."""
+        """Build BPE over bytes, by the merges in the file."""
         merges = [tuple(merge.split(" ")) for merge in self._ask("tokenizer.ggml.merges", list)]
         # In a Llama 3 a word that is a token is not put together.
         fast = FastTokenizer(models.BPE(vocabulary, merges, ignore_merges=pre in LLAMA3_NAMES))
@@ -159,12 +159,12 @@ class GgufFile:
         return fast
 
     def _sentence_pieces(self, vocabulary: dict[str, int]) -> FastTokenizer:
-        """SentencePiece's BPE: of all pairs that are a piece together, that of the best score is joined first."""
+        """Build SentencePiece's BPE: of all pairs that are a piece together, that of the best score is joined first."""
         pairs = [
-            (score, name[:at], name[at:])
+            (score, name[:cut], name[cut:])
             for name, score in zip(vocabulary, self._ask("tokenizer.ggml.scores", list), strict=True)
-            for at in range(1, len(name))
-            if name[:at] in vocabulary and name[at:] in vocabulary
+            for cut in range(1, len(name))
+            if name[:cut] in vocabulary and name[cut:] in vocabulary
         ]
         pairs.sort(key=lambda pair: (pair[0], len(pair[1]), len(pair[2])), reverse=True)
         unknown = self._ask("tokenizer.ggml.unknown_token_id", int, -1)
@@ -190,12 +190,12 @@ class GgufFile:
         return self._ask("llama.attention.key_length", int, usual)
 
     def _ask(self, key: str, kind: type[T], default: T | None = None) -> T:
-        """Return what the file says. Raises ModelError if that is of another type, or missing without a default."""
-        found = self._said.get(key, default)
-        if type(found) is not kind:
-            said = "nothing" if found is None else ascii(found)[:40]
-            raise ModelError(f"{self._what} says {said} as its {key}, which is a {kind.__name__}.")
-        return found
+        """Return a field. Raises ModelError if it is of another type, or missing without a default."""
+        value = self._fields.get(key, default)
+        if type(value) is not kind:
+            given = "nothing" if value is None else ascii(value)[:40]
+            raise ModelError(f"{self._what} says {given} as its {key}, which is a {kind.__name__}.")
+        return value
 
 
 def _reader(path: Path) -> Any:

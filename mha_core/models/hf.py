@@ -1,8 +1,8 @@
-"""Any model of the library transformers, for what this engine has no family of: its attentions as our records.
+"""Any model of the library transformers, for architectures without a family here: its attentions as our records.
 
-Nothing of transformers is imported until a model is loaded by name; one that is already loaded is whatever is called
-with token ids and gives attentions. Records say which library computed them (`ModelInfo.computed_by`), and keep the
-model's own layer numbers, what a layer's window leaves out, and what a learned sink takes.
+Nothing of transformers is imported until a model is loaded by name; a loaded one is any object that takes token ids and
+gives attentions. Records name the library that computed them (`ModelInfo.computed_by`), and keep the model's own layer
+numbers, its layers' windows, and the share of a learned sink.
 """
 
 import copy
@@ -22,7 +22,7 @@ from torch import Tensor
 from mha_core.arrays import Array
 from mha_core.engine.device import choose_device, choose_precision
 from mha_core.errors import InputError, ModelError
-from mha_core.models.external_records import is_causal, sink_of, stacked, without_padding
+from mha_core.models.external_records import looks_ahead, sink_of, stacked, without_padding
 from mha_core.models.hf_layers import (
     PARTS,
     Part,
@@ -44,7 +44,7 @@ from mha_core.text.tokens import Text, Tokens
 
 NO_ADAPTER = {"subfolder": "none"}  # or peft, where it is installed, applies what lies beside the model
 EAGER = "load it with attn_implementation='eager'"
-ANSWER = 60  # tokens that an encoder-decoder writes where nobody says what it reads
+MAX_GENERATED = 60  # tokens of an encoder-decoder's own output
 INSIDE = (
     "{} is computed by transformers, which gives attention weights alone; this needs the inside of a model."
 )
@@ -52,7 +52,7 @@ INSIDE = (
 
 @dataclass(frozen=True)
 class SequenceRecords:
-    """What an encoder-decoder did: `encoder` and `decoder` look at themselves, `cross` from the target's tokens
+    """Records of an encoder-decoder: `encoder` and `decoder` look at themselves, `cross` from the target's tokens
     (rows) to the source's (columns)."""
 
     encoder: AttentionRecord
@@ -61,8 +61,7 @@ class SequenceRecords:
 
 
 class NoInternals:
-    """What stands for a model's inside where transformers computes it: whatever is asked of it is refused, in a
-    sentence."""
+    """Placeholder of a model's inside where transformers computes it: every use raises InputError."""
 
     def __init__(self, title: str) -> None:
         self.__dict__["title"] = title
@@ -79,9 +78,9 @@ class NoInternals:
 @dataclass(frozen=True, eq=False)
 class TransformersModel(Model):
     """A model of transformers with its tokenizer, to be traced with a text: `trace(text, model)`. Its inside
-    (`encoder`, `config`) is not known, and refused where it is asked for.
+    (`encoder`, `config`) is unknown; every use raises InputError.
 
-    `part`: which attention of an encoder-decoder is asked for where nobody says.
+    `part`: default attention of an encoder-decoder.
     """
 
     theirs: Any = None
@@ -93,13 +92,12 @@ class TransformersModel(Model):
 
     @property
     def is_encoder_decoder(self) -> bool:
-        """Whether it reads one text and writes another."""
+        """True if it reads one text and writes another."""
         return bool(getattr(self.theirs.config, "is_encoder_decoder", False))
 
     @cached_property
     def info(self) -> ModelInfo:
-        """What a record of it keeps of the model: of an encoder-decoder, of the part that is asked for. Found out by a
-        run over two words."""
+        """Facts of the model in its records, of an encoder-decoder those of `part`; found by a run over two words."""
         if self.part not in self._known:
             self.trace("a b")
         return self._known[self.part]
@@ -111,16 +109,16 @@ class TransformersModel(Model):
 
     @cached_property
     def n_bytes(self) -> int:
-        """How much memory its weights take."""
-        return sum(p.numel() * p.element_size() for p in self.theirs.parameters())
+        """Memory of its weights."""
+        return sum(parameter.nbytes for parameter in self.theirs.parameters())
 
     @property
     def fingerprint(self) -> str:
-        """What everything that is computed with it depends on: its files, and the part that is asked for."""
+        """Key of everything computed with it: its files, and its part."""
         return f"{super().fingerprint}/{self.part}"
 
     def to(self, device: str, dtype: str | None = None) -> "TransformersModel":
-        """The same model on another device, or computing in another type; this one stays as it is."""
+        """Return the model on another device, or computing in another type; this one stays unchanged."""
         where = choose_device(device)
         precision = self.dtype if dtype is None else choose_precision(dtype, where)
         theirs = copy.deepcopy(self.theirs).to(device=where, dtype=precision)
@@ -131,7 +129,7 @@ class TransformersModel(Model):
         return cast(HubTokenizer, self.tokenizer)
 
     def of(self, part: Part) -> "TransformersModel":
-        """The same model, asked for another of its parts."""
+        """Return the model with another default part. Raises InputError for one that it does not have."""
         if part not in PARTS or (part != "encoder" and not self.is_encoder_decoder):
             raise InputError(f"{self.title} has no part '{part}'.")
         return replace(self, part=part)
@@ -139,15 +137,15 @@ class TransformersModel(Model):
     def __call__(
         self, text: Text, *, pair: str | None = None, target: str | None = None
     ) -> AttentionRecord | SequenceRecords:
-        """The record of a text or a pair; of an encoder-decoder three records, the decoder reading `target`, or what
-        the model itself writes. Raises InputError for what the model does not take."""
+        """Trace a text or a pair; of an encoder-decoder return three records, the decoder reading `target`, or the
+        model's own output. Raises InputError for an input that the model does not take."""
         if not self.is_encoder_decoder:
             return self.trace(text, pair, target)
         return SequenceRecords(*self._sequence(self.tokenizer.read(text, pair), target))
 
     def trace(self, text: Text, pair: str | None = None, target: str | None = None) -> AttentionRecord:
-        """The record of a text, a pair, words or chat messages; of an encoder-decoder that of `part`, whose decoder
-        reads `target` or the pair."""
+        """Return the record of a text, a pair, words or chat messages; of an encoder-decoder that of `part`, whose
+        decoder reads `target` or the pair."""
         if target is not None and not self.is_encoder_decoder:
             raise InputError(f"{self.title} takes no target.")
         if self.is_encoder_decoder:
@@ -155,19 +153,19 @@ class TransformersModel(Model):
         return self.trace_tokens(self.tokenizer.read(text, pair), target)
 
     def trace_tokens(self, tokens: Tokens, target: str | None = None) -> AttentionRecord:
-        """The record of tokens that are already there."""
+        """Return the record of tokens."""
         if self.is_encoder_decoder and self.part != "encoder":
             return self._sequence(tokens, target)[PARTS.index(self.part)]
-        output = self._run(self._inputs(tokens), self._reader)
+        output = self._run(self._inputs(tokens), self._text_model)
         return self._record("encoder", self._weights(output, "attentions"), tokens)
 
     def _sequence(
         self, tokens: Tokens, target: str | None
     ) -> tuple[AttentionRecord, AttentionRecord, AttentionRecord]:
-        """Encoder, decoder and cross-attention. The decoder reads its start token and then the target without its last
-        token, as it does in training, or what the model writes for the source."""
+        """Return the records of encoder, decoder and cross-attention. The decoder reads its start token and then the
+        target without its last token, as in training, or the model's own output for the source."""
         inputs = self._inputs(tokens)
-        written = self._answer(inputs) if target is None else self._target(target)
+        written = self._generated(inputs) if target is None else self._target(target)
         ids = torch.tensor([written.ids], device=self.device)
         output = self._run({**inputs, "decoder_input_ids": ids}, self.theirs)
         weights = [self._weights(output, f"{side}_attentions") for side in PARTS]
@@ -177,17 +175,17 @@ class TransformersModel(Model):
             self._record("cross", weights[2], written, tokens),
         )
 
-    def _answer(self, inputs: dict[str, Tensor]) -> Tokens:
-        """What the model writes, word after word the likeliest: what its decoder reads at the last step."""
+    def _generated(self, inputs: dict[str, Tensor]) -> Tokens:
+        """Generate the likeliest text, token by token; return the decoder's input at the last step."""
         if not hasattr(self.theirs, "generate"):
             raise InputError(f"{self.title} reads a source and a target; give target='...'.")
-        settings = {"max_new_tokens": ANSWER, "do_sample": False, "num_beams": 1, "use_cache": False}
+        settings = {"max_new_tokens": MAX_GENERATED, "do_sample": False, "num_beams": 1, "use_cache": False}
         settings |= {} if (start := start_of(self.theirs)) is None else {"decoder_start_token_id": start}
         ids = self._call(self.theirs.generate, **inputs, **settings)[0].tolist()
         return self._hub.of_ids(ids[:-1] if len(ids) > 2 else ids)
 
     def _target(self, target: str) -> Tokens:
-        """What the decoder reads: its start token, and the target less its last token."""
+        """Return the decoder's input: its start token, and the target less its last token."""
         tokens = self._hub.encode_target(target)
         start = start_of(self.theirs)
         if start is None:
@@ -195,36 +193,36 @@ class TransformersModel(Model):
                 f"No settings of {self.title} name the token its decoder starts with; set "
                 "model.config.decoder_start_token_id, for a BERT to tokenizer.cls_token_id."
             )
-        begin, kept = self._hub.of_ids([start]).pieces, tokens.pieces[:-1]
+        begin, own = self._hub.of_ids([start]).pieces, tokens.pieces[:-1]
         begin = tuple(replace(piece, special=True, word=None, start=0, end=0) for piece in begin)
         words = tuple(
-            replace(word, first=word.first + 1, stop=min(word.stop, len(kept)) + 1)
+            replace(word, first=word.first + 1, stop=min(word.stop, len(own)) + 1)
             for word in tokens.words
-            if word.first < len(kept)
+            if word.first < len(own)
         )
-        return Tokens(tokens.text, None, (*begin, *kept), words, tokens.n_cut)
+        return Tokens(tokens.text, None, (*begin, *own), words, tokens.n_cut)
 
     @property
-    def _reader(self) -> Any:
-        """What reads a text: the model, or the encoder of an encoder-decoder."""
+    def _text_model(self) -> Any:
+        """The model, or the encoder of an encoder-decoder."""
         return self.theirs.get_encoder() if self.is_encoder_decoder else self.theirs
 
     def _inputs(self, tokens: Tokens) -> dict[str, Tensor]:
-        """Return all that the tokenizer made of a text and the model takes, as tensors of a batch of one."""
-        made = {"attention_mask": (1,) * len(tokens), "token_type_ids": tokens.segments} | dict(tokens.inputs)
+        """Return all of the tokenizer's output that the model takes, as tensors of a batch of one."""
+        inputs = {"attention_mask": (1,) * len(tokens), "token_type_ids": tokens.segments} | dict(
+            tokens.inputs
+        )
         names = getattr(self._hub.theirs, "model_input_names", ())
         has_one_type = (
             getattr(self.theirs.config, "type_vocab_size", None) == 1
-        )  # RoBERTa, whatever its tokenizer says
+        )  # RoBERTa, against its tokenizer
         if has_one_type or "token_type_ids" not in (*names, *dict(tokens.inputs)):
-            del made["token_type_ids"]
-        takes = signature(getattr(self._reader, "forward", self._reader)).parameters
-        if "input_ids" in takes:  # a wrapper hands everything on
-            made = {name: values for name, values in made.items() if name in takes}
-        return {
-            name: torch.tensor([values], device=self.device)
-            for name, values in {"input_ids": tokens.ids, **made}.items()
-        }
+            del inputs["token_type_ids"]
+        parameters = signature(getattr(self._text_model, "forward", self._text_model)).parameters
+        if "input_ids" in parameters:  # a wrapper hands everything on
+            inputs = {name: values for name, values in inputs.items() if name in parameters}
+        inputs["input_ids"] = tokens.ids
+        return {name: torch.tensor([values], device=self.device) for name, values in inputs.items()}
 
     def _run(self, inputs: dict[str, Tensor], model: Any) -> Any:
         if getattr(self.theirs, "training", False):
@@ -236,9 +234,9 @@ class TransformersModel(Model):
     def _weights(self, output: Any, name: str) -> Sequence[Any]:
         layers = getattr(output, name, None)
         if not layers or all(layer is None for layer in layers):
-            how = getattr(self.theirs.config, "_attn_implementation", None) or "eager"
-            cure = "it has none to give" if how == "eager" else EAGER
-            raise ModelError(f"{self.title} gave no attention weights (by {how!r}); {cure}.")
+            kind = getattr(self.theirs.config, "_attn_implementation", None) or "eager"
+            cure = "it has none to give" if kind == "eager" else EAGER
+            raise ModelError(f"{self.title} gave no attention weights (by {kind!r}); {cure}.")
         if strange := next(
             (each for each in layers if each is not None and not isinstance(each, Tensor)), None
         ):
@@ -248,12 +246,12 @@ class TransformersModel(Model):
             )
         return tuple(layers)
 
-    def _call(self, does: Callable[..., Any], **given: Any) -> Any:
-        """One call at a time, without gradients, for the library's hooks are on the model. Raises ModelError with the
-        library's own reason."""
+    def _call(self, function: Callable[..., Any], **inputs: Any) -> Any:
+        """Make one call at a time, for the library's hooks are on the model, without gradients. Raises ModelError with
+        the library's own reason."""
         try:
             with self._lock, torch.inference_mode():
-                return does(**given)
+                return function(**inputs)
         except (RuntimeError, TypeError, ValueError, LookupError, AttributeError, AssertionError) as problem:
             reason = " ".join(str(problem).split())[:160].rstrip(".")
             raise ModelError(f"{self.title} cannot read this text: {reason}.") from problem
@@ -266,14 +264,10 @@ class TransformersModel(Model):
         tokens, given = rows, layers
         layers, instead = placed(layers, kinds, self.title)
         expected = (len(rows), len(rows if columns is None else columns))
-        wrong = [
-            tuple(layer.shape)
-            for layer in layers
-            if layer is not None and tuple(layer.shape[-2:]) != expected
-        ]
-        if wrong:
+        shapes = [tuple(layer.shape) for layer in layers if layer is not None]
+        if wrong := next((shape for shape in shapes if shape[-2:] != expected), None):
             raise ModelError(
-                f"{self.title} gave weights of shape {wrong[0]} for {expected[0]} x {expected[1]} tokens; attention "
+                f"{self.title} gave weights of shape {wrong} for {expected[0]} x {expected[1]} tokens; attention "
                 "that is not between single tokens cannot be drawn."
             )
         weights, heads = stacked(layers)
@@ -282,55 +276,16 @@ class TransformersModel(Model):
         causal = columns is None and self._is_causal(part, weights, tokens, given)
         windows = () if columns is not None else windows_of(config, kinds, weights, is_causal=causal)
         visible = seen_in_chunks(config, kinds, weights) if causal else None
-        info = self._info(part, config, weights, causal, instead, windows)
-        return AttentionRecord(
-            info, rows, weights, self.versions, keys=columns, visible=visible,
-            heads=None if heads.all() else heads, sink=sink,
-        )  # fmt: skip
-
-    def _is_causal(self, part: Part, weights: Array, tokens: Tokens, layers: Sequence[Any]) -> bool:
-        """Return whether tokens see no later ones: as the model says, unless its weights look ahead (a prefix that is
-        read both ways). A model that says nothing is asked by another last token."""
-        says = part != "encoder" or (not self.is_encoder_decoder and says_causal(self.theirs))
-        if says is None and not self._tested and len(tokens) > 1:
-            self._tested.append(self._keeps_earlier_rows(tokens, layers))
-        says = any(self._tested) if says is None else says
-        return says is not False and (is_causal(weights) or bool(says and len(weights[0, 0]) < 2))
-
-    def _keeps_earlier_rows(self, tokens: Tokens, layers: Sequence[Any]) -> bool:
-        """Return whether another last token leaves the rows before it as they are, in all layers."""
-        inputs, ids = self._inputs(tokens), tokens.ids
-        inputs["input_ids"][0, -1] = ids[0] if ids[0] != ids[-1] else max(ids[-1] - 1, 1 - min(ids[-1], 1))
-        again = self._weights(self._run(inputs, self._reader), "attentions")
-        pairs = [(a, b) for a, b in zip(layers, again, strict=True) if a is not None]
-        return all(torch.allclose(a[..., :-1, :-1], b[..., :-1, :-1], atol=1e-6) for a, b in pairs)
-
-    @property
-    def versions(self) -> dict[str, str]:
-        """What a record says of the libraries that computed it."""
-        name, _, number = self.computed_by.partition(" ")
-        return {"torch": str(torch.__version__), name: number or "unknown"}
-
-    def _info(
-        self,
-        part: Part,
-        config: Any,
-        weights: Array,
-        causal: bool,
-        instead: tuple[str, ...],
-        windows: tuple[int, ...],
-    ) -> ModelInfo:
-        """The sizes that its settings say."""
         n_layers, n_heads = weights.shape[:2]
-        wide = first_of(config, "hidden_size", "d_model", "n_embd") or 0
+        width = first_of(config, "hidden_size", "d_model", "n_embd") or 0
         self._known[part] = info = ModelInfo(
             name=self.name or self.title,
             title=self.title,
             trained=self.trained if self.name else None,
             n_layers=n_layers,
             n_heads=n_heads,
-            d_model=wide,
-            d_k=first_of(config, "head_dim", "d_kv") or wide // n_heads,
+            d_model=width,
+            d_k=first_of(config, "head_dim", "d_kv") or width // n_heads,
             n_parameters=self.n_parameters,
             max_tokens=self.max_tokens,
             digest=self.digest,
@@ -342,22 +297,47 @@ class TransformersModel(Model):
             windows=windows,
             layer_kinds=instead,
         )
-        return info
+        return AttentionRecord(
+            info, rows, weights, self.versions, keys=columns, visible=visible,
+            heads=None if heads.all() else heads, sink=sink,
+        )  # fmt: skip
+
+    def _is_causal(self, part: Part, weights: Array, tokens: Tokens, layers: Sequence[Any]) -> bool:
+        """Return whether tokens see no later ones: by the model's settings, unless its weights look ahead (a prefix
+        that is read both ways). Without a setting the model is run again with another last token."""
+        says = part != "encoder" or (not self.is_encoder_decoder and says_causal(self.theirs))
+        if says is None and not self._tested and len(tokens) > 1:
+            self._tested.append(self._keeps_earlier_rows(tokens, layers))
+        says = any(self._tested) if says is None else says
+        return says and not looks_ahead(weights)
+
+    def _keeps_earlier_rows(self, tokens: Tokens, layers: Sequence[Any]) -> bool:
+        """Return whether another last token leaves the rows before it as they are, in all layers."""
+        inputs, ids = self._inputs(tokens), tokens.ids
+        inputs["input_ids"][0, -1] = ids[0] if ids[0] != ids[-1] else max(ids[-1] - 1, 1 - min(ids[-1], 1))
+        again = self._weights(self._run(inputs, self._text_model), "attentions")
+        pairs = [(a, b) for a, b in zip(layers, again, strict=True) if a is not None]
+        return all(torch.allclose(a[..., :-1, :-1], b[..., :-1, :-1], atol=1e-6) for a, b in pairs)
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """Versions of the libraries that compute its records."""
+        name, _, number = self.computed_by.partition(" ")
+        return {"torch": str(torch.__version__), name: number or "unknown"}
 
 
 def from_transformers(model: Any, tokenizer: Any = None) -> TransformersModel:
-    """Any model of transformers that gives attentions, with its tokenizer, for what this engine has no family of.
+    """Wrap any model of transformers that gives attentions, with its tokenizer: for architectures without a family.
 
         traced = from_transformers(AutoModel.from_pretrained(name, attn_implementation="eager"), tokenizer)
         record = traced("The cat sat on the mat.")
         cross = traced_t5("The cat sat.", target="Die Katze saß.").cross
         traced = from_transformers(SentenceTransformer(name, model_kwargs={"attn_implementation": "eager"}))
 
-    The numbers are that library's; the record says so. Raises InputError for what is no model or no tokenizer.
+    The numbers are that library's; the record says so. Raises InputError for other objects.
     """
-    if (
-        tokenizer is None and hasattr(model, "tokenizer") and hasattr(model, "_first_module")
-    ):  # SentenceTransformer
+    is_sentence_transformer = hasattr(model, "tokenizer") and hasattr(model, "_first_module")
+    if tokenizer is None and is_sentence_transformer:
         tokenizer, model = model.tokenizer, model._first_module().auto_model
     if not callable(model) or not hasattr(model, "config") or not hasattr(model, "parameters"):
         raise InputError(
@@ -391,9 +371,9 @@ def load_with_transformers(
     """
     import transformers
 
-    said: Any = transformers.logging
-    said.set_verbosity_error()
-    said.disable_progress_bar()
+    log: Any = transformers.logging
+    log.set_verbosity_error()
+    log.disable_progress_bar()
     only: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     try:
         config = transformers.AutoConfig.from_pretrained(folder, **only)
@@ -410,7 +390,7 @@ def load_with_transformers(
                 **settings,
                 **only,
             )
-            _complete(info, title)
+            _check_complete(info, title)
         else:
             with torch.random.fork_rng(devices=[]):
                 torch.manual_seed(seed)
@@ -426,7 +406,7 @@ def load_with_transformers(
 
 
 def _as_ours(model: Any, tokenizer: Any, title: str, dtype: torch.dtype) -> TransformersModel:
-    """A model of the library as the rest of the program asks one."""
+    """Wrap a model of the library as a `Model`."""
     config, inside = model.config, cast(Any, NoInternals(title))
     text = config.get_text_config() if hasattr(config, "get_text_config") else config
     is_sequence = bool(getattr(config, "is_encoder_decoder", False))
@@ -447,17 +427,17 @@ def _as_ours(model: Any, tokenizer: Any, title: str, dtype: torch.dtype) -> Tran
     )
 
 
-def _complete(said: dict[str, Any], title: str) -> None:
+def _check_complete(info: dict[str, Any], title: str) -> None:
     """Raise ModelError where weights would be random ones (a pooler is not needed), or where the library leaves those
     of a layer unread, for then it computes something else."""
-    unread = [key for key in said.get("unexpected_keys", ()) if re.search(r"\.\d+\.", key)]
+    unread = [key for key in info.get("unexpected_keys", ()) if re.search(r"\.\d+\.", key)]
     if unread:
         raise ModelError(
             f"transformers does not read all weights of '{title}', {sorted(unread)[0]} among them."
         )
-    missing = [key for key in said.get("missing_keys", ()) if "pooler" not in key]
-    if missing or said.get("mismatched_keys"):
-        which = missing[0] if missing else next(iter(said["mismatched_keys"]))[0]
+    missing = [key for key in info.get("missing_keys", ()) if "pooler" not in key]
+    if missing or info.get("mismatched_keys"):
+        which = missing[0] if missing else next(iter(info["mismatched_keys"]))[0]
         raise ModelError(f"The files of '{title}' lack weights, {which} among them; it is not complete.")
 
 

@@ -1,8 +1,7 @@
-"""What the settings of a transformers model say of its layers: which of them attend, which have a window, what takes
-part of a row.
+"""Layers of a transformers model by its settings: which of them attend, which have a window, what takes part of a row.
 
 A model of several kinds of layers gives the attentions of some; here they get the model's own numbers back. Source:
-`layer_types` of the library's configurations (5.x), and what older ones have in its place.
+`layer_types` of the library's configurations (5.x), and its counterparts in older ones.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +17,7 @@ PARTS: tuple[Part, ...] = ("encoder", "decoder", "cross")
 
 
 def placed(layers: Sequence[Any], kinds: Sequence[str], title: str) -> tuple[list[Any], tuple[str, ...]]:
-    """Attentions by the model's own layer numbers, None for a layer without, and what those layers do instead.
+    """Place attentions by the model's own layer numbers, None for a layer without; return them and those layers' kinds.
 
     A model of several kinds of layers gives the weights of its attention layers alone, or those of all.
     """
@@ -31,12 +30,11 @@ def placed(layers: Sequence[Any], kinds: Sequence[str], title: str) -> tuple[lis
         return list(layers), ()
     given: Iterator[Any] = iter(layers)
     if len(layers) == len(kinds):
-        found = [layer if there else None for layer, there in zip(layers, attends, strict=True)]
+        by_number = [layer if attends_ else None for layer, attends_ in zip(layers, attends, strict=True)]
     else:
-        found = [next(given) if there else None for there in attends]
-    return found, tuple(
-        "" if there else kind.replace("_", " ") for kind, there in zip(kinds, attends, strict=True)
-    )
+        by_number = [next(given) if attends_ else None for attends_ in attends]
+    names = ("" if _attends(kind) else kind.replace("_", " ") for kind in kinds)
+    return by_number, tuple(names)
 
 
 def _attends(kind: str) -> bool:
@@ -51,16 +49,16 @@ STARTS = ("decoder_start_token_id", "bos_token_id")
 
 
 def kinds_of(config: Any, whole: Any) -> list[str]:
-    """What every layer is, as the settings say it; empty where they say nothing."""
-    found = getattr(config, "layer_types", None) or getattr(config, "attention_layers", None)
-    if not found and getattr(config, "sliding_window", None) and getattr(whole, "use_sliding_window", True):
-        found = ["sliding_attention"] * int(config.num_hidden_layers)
-    return [str(kind) for kind in found or ()]
+    """Return the kind of every layer in the settings; empty where they say nothing."""
+    kinds = getattr(config, "layer_types", None) or getattr(config, "attention_layers", None)
+    if not kinds and getattr(config, "sliding_window", None) and getattr(whole, "use_sliding_window", True):
+        kinds = ["sliding_attention"] * int(config.num_hidden_layers)
+    return [str(kind) for kind in kinds or ()]
 
 
 def windows_of(config: Any, kinds: Sequence[str], weights: Array, *, is_causal: bool) -> tuple[int, ...]:
-    """Return how many tokens to each side every layer sees, 0 for all, as the settings say it; () where none has a
-    window. A layer whose weights (layer, head, query, key) reach further has none: its setting means something else.
+    """Return the tokens that each layer sees to each side, 0 for all, by the settings; () where none has a window. A
+    layer whose weights (layer, head, query, key) reach further has none: its setting means something else.
 
     A causal window counts the token itself, one to both sides does not (`transformers.masking_utils`), Gemma's does.
     """
@@ -75,8 +73,8 @@ def windows_of(config: Any, kinds: Sequence[str], weights: Array, *, is_causal: 
 
 
 def seen_in_chunks(config: Any, kinds: Sequence[str], weights: Array) -> Mask | None:
-    """Return (layer, query, key): keys up to the query, in layers that are cut into chunks those of its chunk alone;
-    None where no layer is."""
+    """Return the masks (layer, query, key): keys up to the query, in layers that are cut into chunks those of its chunk
+    alone; None where no layer is."""
     size = first_of(config, "attention_chunk_size")
     if not size or CHUNKED not in kinds:
         return None
@@ -89,7 +87,7 @@ def seen_in_chunks(config: Any, kinds: Sequence[str], weights: Array) -> Mask | 
 
 
 def says_causal(model: Any) -> bool | None:
-    """Return whether tokens see only what stands before them, as settings or layers say; None where neither does."""
+    """Return whether tokens see no later ones, by settings or layers; None where neither says it."""
     layers = {bool(part.is_causal) for part in model.modules() if hasattr(part, "is_causal")}
     if getattr(model.config, "is_decoder", False) or True in layers:
         return True
@@ -97,8 +95,8 @@ def says_causal(model: Any) -> bool | None:
 
 
 def n_key_heads(model: Any, config: Any, n_heads: int) -> int | None:
-    """Return the number of key heads, as the attention layers or the settings say it; None where layers differ or
-    nothing says it."""
+    """Return the number of key heads, by the attention layers or the settings; None where layers differ or nothing says
+    it."""
     counts = {first_of(part, *KEY_HEADS) or 0 for part in model.modules()} - {0}
     groups = {first_of(part, "num_key_value_groups") or 0 for part in model.modules()} - {0}
     counts = counts or {n_heads // size for size in groups}
@@ -115,21 +113,18 @@ def start_of(model: Any) -> int | None:
 
 
 def has_sinks(model: Any) -> bool:
-    """Whether it has learned sinks, a weight in every row that belongs to no token."""
+    """Return whether it has learned sinks, a weight in every row that belongs to no token."""
     return any("sink" in name.rsplit(".", 1)[-1] for name, _ in model.named_parameters())
 
 
 def settings_of(config: Any, part: Part) -> Any:
-    """The settings of that part, where it has some of its own."""
+    """Return the part's own settings where it has some, else those of the model's text."""
     own = getattr(config, "encoder" if part == "encoder" else "decoder", None)
     own = own.get_text_config() if own is not None and hasattr(own, "get_text_config") else own
     if own is not None and hasattr(own, "num_hidden_layers"):
         return own
-    return (
-        config.get_text_config()
-        if hasattr(config, "get_text_config") and not config.is_encoder_decoder
-        else config
-    )
+    has_text = hasattr(config, "get_text_config") and not config.is_encoder_decoder
+    return config.get_text_config() if has_text else config
 
 
 def first_of(config: Any, *names: str) -> int | None:

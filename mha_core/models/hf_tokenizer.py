@@ -1,5 +1,5 @@
-"""A tokenizer of the library transformers, asked as any other: texts, pairs and words to `Tokens`, cut to the model's
-limit. What is loaded already is passed in; nothing of transformers is imported here."""
+"""A tokenizer of the library transformers, as any other: texts, pairs and words to `Tokens`, cut to the model's limit.
+It is passed in; nothing of transformers is imported here."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,12 +12,12 @@ from mha_core.text.spelling import style_of
 from mha_core.text.tokens import Role, Tokenizer, Tokens, clean_text, clean_words, spelt_tokens, tokens_of
 
 NO_LIMIT = 1_000_000  # tokenizers without a limit name one with thirty digits
-LONGEST = 1024  # tokens that are read where neither says a limit, and of longer ones: all heads grow with its square
+MAX_TOKENS = 1024  # where neither says a limit, or a larger one: all heads grow with its square
 
 
 class HubTokenizer(Tokenizer):
-    """A tokenizer of transformers as the rest of the program asks one: texts, pairs and words to `Tokens`, cut to the
-    model's limit. `is_sequence`: an encoder-decoder's, whose second text is what its decoder reads."""
+    """A tokenizer of transformers as a `Tokenizer`. `is_sequence`: an encoder-decoder's, whose second text is read by
+    its decoder."""
 
     def __init__(self, theirs: Any, max_tokens: int, *, is_sequence: bool = False) -> None:
         self.theirs, self.max_tokens, self.is_sequence = theirs, max_tokens, is_sequence
@@ -26,7 +26,7 @@ class HubTokenizer(Tokenizer):
         self.mask_id = getattr(theirs, "mask_token_id", None)
         self.pad_id = getattr(theirs, "pad_token_id", None) or 0
         inputs = getattr(theirs, "model_input_names", ())
-        # What tells the texts of a pair apart; a decoder has neither.
+        # Signs that tell the texts of a pair apart; a decoder has neither.
         has_pairs = getattr(theirs, "sep_token", None) or "token_type_ids" in inputs
         self.takes_pairs = self.is_fast and bool(has_pairs) and not is_sequence
         self.special_ids = frozenset(int(i) for i in theirs.all_special_ids)
@@ -40,16 +40,16 @@ class HubTokenizer(Tokenizer):
 
     def _framed(self, *texts: str) -> list[str]:
         """Return the names of the special tokens that are put around texts, "" for each of their own."""
-        made = self.theirs(*texts, return_special_tokens_mask=True)
-        ids = _first(made["input_ids"])
-        put = _first(made.get("special_tokens_mask", [number in self.special_ids for number in ids]))
-        real = _first(made.get("attention_mask", [1] * len(ids)))
+        output = self.theirs(*texts, return_special_tokens_mask=True)
+        ids = _first(output["input_ids"])
+        put = _first(output.get("special_tokens_mask", [number in self.special_ids for number in ids]))
+        real = _first(output.get("attention_mask", [1] * len(ids)))
         names = zip(self.theirs.convert_ids_to_tokens(ids), put, real, strict=True)
         return [str(name) if is_put else "" for name, is_put, is_real in names if is_real]
 
     @cached_property
     def roles(self) -> dict[int, Role]:
-        """The role of every special token, by number; of several the last one below."""
+        """Role of every special token, by number; of several the last one below."""
         named: dict[str, Role] = {
             "unk": "unknown", "mask": "mask", "pad": "padding", "eos": "separator", "sep": "separator", "bos": "begin",
             "cls": "begin",
@@ -59,50 +59,50 @@ class HubTokenizer(Tokenizer):
 
     @cached_property
     def special_names(self) -> tuple[str, ...]:
-        """The special tokens that are put around every text."""
+        """Special tokens that are put around every text."""
         return self.encode("a").special_names
 
     @cached_property
     def identities(self) -> tuple[int, ...]:
-        """The numbers that tokens have, in order."""
+        """Numbers of the tokens, in order."""
         return tuple(range(len(self.theirs)))
 
     def piece_name(self, identity: int) -> str:
-        """The vocabulary entry with that number."""
+        """Return the vocabulary entry with that number."""
         return str(self.theirs.convert_ids_to_tokens([identity])[0])
 
     def spell(self, ids: Sequence[int]) -> str:
-        """What these tokens spell together."""
+        """Return the text that tokens spell together."""
         return str(self.theirs.decode(list(ids)))
 
     def ids_of(self, text: str) -> tuple[int, ...]:
-        """The numbers of the tokens of this text, without special tokens."""
+        """Return the numbers of the tokens of this text, without special tokens."""
         return tuple(int(i) for i in self.theirs(text, add_special_tokens=False)["input_ids"])
 
     def is_special(self, identity: int) -> bool:
-        """Whether the token with that number is a sign of the model's own: no part of any text."""
+        """Return whether the token with that number is a sign of the model's own: no part of any text."""
         return identity in self.special_ids
 
     def ordinary(self) -> tuple[int, ...]:
-        """None: it is not known which of its tokens make a text in any order."""
+        """Return none: it is unknown which of its tokens make a text in any order."""
         return ()
 
     def encode(self, text: str, pair: str | None = None) -> Tokens:
-        """A text, or two, as tokens. Raises InputError if there is nothing to look at."""
+        """Encode a text, or two. Raises InputError for an empty one."""
         texts = self._texts_of(text, pair)
         if not all(part.strip() for part in texts):
             raise InputError("The sentence is empty. Type a word.")
         return self._tokens(texts, **dict(zip(("text", "text_pair"), texts, strict=False)))
 
     def encode_target(self, text: str) -> Tokens:
-        """What an encoder-decoder is to write, as its tokenizer cuts that: Marian has two vocabularies."""
+        """Encode an encoder-decoder's target by its tokenizer's own way for targets: Marian has two vocabularies."""
         text = self._unframed(clean_text(text))
         if not text.strip():
             raise InputError("The decoder's text is empty. Type a word.")
         return self._tokens([text], text_target=text)
 
     def encode_words(self, words: Sequence[str]) -> Tokens:
-        """A sentence given as its words: the list is the list of words, whatever is in them."""
+        """Encode a sentence given as its words: the list is the list of words, whatever is in them."""
         words = clean_words(words)
         if not self.is_fast:
             raise InputError("This tokenizer does not say which piece is of which word; give one text.")
@@ -122,7 +122,7 @@ class HubTokenizer(Tokenizer):
         return self._tokens([clean_text(text)], text=clean_text(text), add_special_tokens=False)
 
     def of_ids(self, ids: Sequence[int]) -> Tokens:
-        """Tokens that somebody wrote by their numbers, spelt by their names."""
+        """Return tokens by their numbers, spelt by their names."""
         names = [str(name) for name in self.theirs.convert_ids_to_tokens(list(ids))]
         special = [identity in self.special_ids for identity in ids]
         return spelt_tokens(names, list(ids), special, style_of(self._vocabulary))
@@ -133,8 +133,8 @@ class HubTokenizer(Tokenizer):
         return frozenset(self.theirs.get_vocab()) - added
 
     def _tokens(self, texts: list[str], words: Sequence[str] | None = None, **given: Any) -> Tokens:
-        """Return texts as the tokenizer encodes what is given, cut to the model's limit at the side it cuts, with all
-        that it makes for the model."""
+        """Return texts as the tokenizer encodes `given`, cut to the model's limit at the side it cuts, with all its
+        outputs for the model."""
         if len(texts) > 1 and not self.is_fast:
             raise InputError("This tokenizer does not say which piece is of which text; give one text.")
         limits = {
@@ -142,10 +142,10 @@ class HubTokenizer(Tokenizer):
             "max_length": self.max_tokens,
             "return_overflowing_tokens": self.is_fast,
         }
-        made = self.theirs(**(limits | given))
-        columns = {name: _first(values) for name, values in made.items()}
+        output = self.theirs(**(limits | given))
+        columns = {name: _first(values) for name, values in output.items()}
         ids = tuple(int(number) for number in columns["input_ids"])
-        encoding = made.encodings[0] if self.is_fast and getattr(made, "encodings", None) else None
+        encoding = output.encodings[0] if self.is_fast and getattr(output, "encodings", None) else None
         is_whole = encoding is not None and not encoding.overflowing
         n_cut = 0 if is_whole else len(_first(self.theirs(**given)["input_ids"])) - len(ids)
         if encoding is not None and tuple(encoding.ids) == ids:
@@ -153,17 +153,18 @@ class HubTokenizer(Tokenizer):
         else:
             tokens = replace(self.of_ids(ids), n_cut=max(n_cut, 0))
         inputs = {
-            name: tuple(map(int, values)) for name, values in columns.items() if _is_row(values, len(ids))
+            name: tuple(map(int, values))
+            for name, values in columns.items()
+            if name != "input_ids" and _is_row(values, len(ids))
         }
-        return replace(tokens, inputs=tuple((n, values) for n, values in inputs.items() if n != "input_ids"))
+        return replace(tokens, inputs=tuple(inputs.items()))
 
 
 def _first(values: Any) -> Any:
-    """Return the first text's of what a tokenizer made: one that tells what it cut off makes a batch of it."""
+    """Return the first text's values of a tokenizer's output: one that returns its overflow makes a batch."""
     values = values.tolist() if hasattr(values, "tolist") else values
-    return (
-        values[0] if isinstance(values, list) and values and isinstance(values[0], list | tuple) else values
-    )
+    is_batch = isinstance(values, list) and values and isinstance(values[0], list | tuple)
+    return values[0] if is_batch else values
 
 
 def _is_row(values: Any, n: int) -> bool:
@@ -171,12 +172,7 @@ def _is_row(values: Any, n: int) -> bool:
 
 
 def limit_of(tokenizer: Any, config: Any) -> int:
-    """How many tokens fit, as the tokenizer or the settings say; LONGEST at most."""
-    said = (
-        getattr(tokenizer, "model_max_length", None),
-        *(
-            getattr(config, name, None)
-            for name in ("max_position_embeddings", "n_positions", "max_encoder_position_embeddings")
-        ),
-    )
-    return min(int(n) for n in (*said, LONGEST) if n and 0 < n < NO_LIMIT)
+    """Return the number of tokens that fit, by the tokenizer or the settings; MAX_TOKENS at most."""
+    names = ("max_position_embeddings", "n_positions", "max_encoder_position_embeddings")
+    limits = [getattr(tokenizer, "model_max_length", None), *(getattr(config, name, None) for name in names)]
+    return min(int(n) for n in (*limits, MAX_TOKENS) if n and 0 < n < NO_LIMIT)

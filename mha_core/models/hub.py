@@ -1,4 +1,4 @@
-"""Models of the Hugging Face Hub: the only network, and only when somebody asks for a model that is not here.
+"""Models of the Hugging Face Hub: the only network, used only for a model that is not on this machine.
 
 In: a model's id. Out: its size, or the folder of huggingface_hub's cache with its settings, tokenizer and safetensors:
 never a pickle, never code.
@@ -21,25 +21,19 @@ from mha_core.models.checkpoint import Folder, model_name
 
 Progress = Callable[[str, int, int], None]  # the model, bytes so far, bytes in all
 HUB_ID = re.compile(r"(?=.{1,96}$)[A-Za-z0-9]([\w.-]*\w)?(/\w([\w.-]*\w)?)?", re.ASCII)
-FILES = [
+FILES = [  # never "*.bin", "*.py"
+    *("config.json", "generation_config.json", "adapter_config.json", "chat_template.jinja"),
+    *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),
     *(
-        "config.json",
-        "tokenizer.json",
-        "tokenizer_config.json",
-        "special_tokens_map.json",
-        "added_tokens.json",
-    ),
-    *(
-        "generation_config.json",
-        "chat_template.jinja",
-        "adapter_config.json",
+        "vocab.txt",
+        "vocab.json",
+        "merges.txt",
         "spiece.model",
         "sentencepiece.bpe.model",
         "source.spm",
         "target.spm",
     ),
-    *("vocab.txt", "vocab.json", "merges.txt", "model.safetensors", "model.safetensors.index.json"),
-    "model-*.safetensors",
+    *("model.safetensors", "model.safetensors.index.json", "model-*.safetensors"),
 ]
 HUB_SECONDS = 1.0  # until the hub answers at all
 AWAY_SECONDS = 60.0  # so long a hub that did not answer is not asked again
@@ -48,12 +42,12 @@ _AWAY = {"until": 0.0}
 
 
 def is_hub_id(name: str) -> bool:
-    """Whether the name can be a model's on the hub."""
+    """Return whether the name can be a model's on the hub."""
     return bool(HUB_ID.fullmatch(name)) and not re.search(r"--|\.\.|\.git$|\.gguf$", name)
 
 
 def is_here(name: str) -> bool:
-    """Whether a hub model has been fetched before, every file of its weights; nobody is asked."""
+    """Return whether all weights of a hub model are on this machine, without a question to the hub."""
     return _cached(name) is not None
 
 
@@ -70,34 +64,34 @@ def size_of(name: str) -> int:
 def fetch(name: str, progress: Progress | None = None) -> Path:
     """Return a hub model's folder: from the cache if it is there, else fetched into it.
 
-    `progress` is told how far it is, ten times a second and at the end, in the caller's thread; what it raises ends the
-    fetch, and whole files that have arrived stay. Raises Unavailable if the hub or the model is not there.
+    `progress` is called ten times a second and at the end, in the caller's thread; an error it raises ends the fetch,
+    and files that have arrived whole stay. Raises Unavailable if the hub or the model is not there.
     """
-    found = _cached(name)
-    if found is not None:
-        return found
+    cached = _cached(name)
+    if cached is not None:
+        return cached
     from huggingface_hub import snapshot_download
 
     _check_hub(name)
-    heard: list[int] = [0, 0]  # bytes so far, and in all; empty: nobody waits any more
-    coming = _aside(snapshot_download, name, allow_patterns=FILES, tqdm_class=_bar(heard))
+    n_bytes: list[int] = [0, 0]  # so far, and in all; empty: nobody waits any more
+    coming = _aside(snapshot_download, name, allow_patterns=FILES, tqdm_class=_bar(n_bytes))
     try:
         while not wait([coming], 0.1).done:
             if progress is not None:
-                progress(name, *heard)
+                progress(name, *n_bytes)
     except BaseException:
-        heard.clear()
+        n_bytes.clear()
         raise
     folder = Path(_result(coming, name))
     if progress is not None:
-        progress(name, *heard)
+        progress(name, *n_bytes)
     return folder
 
 
 def check_fetched(folder: Path, digests: Mapping[str, str]) -> None:
-    """Refuse a large file that is not what the hub says: its cache names each by its SHA-256, and does not compare.
+    """Raise ModelError for a large file with another SHA-256 than its name in the hub's cache, which does not compare.
 
-    What is damaged is removed, so that the next fetch brings it again.
+    The damaged file is removed, so that the next fetch brings it again.
     """
     for name, digest in digests.items():
         blob = (folder / name).resolve()
@@ -121,7 +115,7 @@ def _cached(name: str) -> Path | None:
 
 
 def _check_hub(name: str) -> None:
-    """Raise Unavailable if the hub may not be asked or does not answer, found out within a second."""
+    """Raise Unavailable, within a second, if the hub may not be asked or does not answer."""
     from huggingface_hub import constants
 
     if constants.is_offline_mode() or time.monotonic() < _AWAY["until"] or not _answers(constants.ENDPOINT):
@@ -132,16 +126,14 @@ def _check_hub(name: str) -> None:
 
 
 def _answers(endpoint: str) -> bool:
-    """Whether the hub can be reached; the library itself tries for most of a minute."""
+    """Return whether the hub can be reached; the library itself tries for most of a minute."""
     if any(os.environ.get(proxy) for proxy in PROXIES):
         return True
     parts = urlsplit(endpoint)
     address = parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)
-    asked = _aside(
-        socket.create_connection, address, HUB_SECONDS
-    )  # aside, for names may take long to be looked up
-    if wait([asked], HUB_SECONDS).done and asked.exception() is None:
-        asked.result().close()
+    connection = _aside(socket.create_connection, address, HUB_SECONDS)  # looking a name up may take long
+    if wait([connection], HUB_SECONDS).done and connection.exception() is None:
+        connection.result().close()
         return True
     _AWAY["until"] = time.monotonic() + AWAY_SECONDS
     return False
@@ -157,7 +149,7 @@ def _aside(call: Callable[..., Any], *args: Any, **options: Any) -> Future[Any]:
 
 
 def _result(coming: Future[Any], name: str) -> Any:
-    """Return what the library gives, or raise what went wrong as one sentence."""
+    """Return the library's result, or raise its error as one sentence."""
     from huggingface_hub.errors import RepositoryNotFoundError
 
     try:
@@ -169,8 +161,8 @@ def _result(coming: Future[Any], name: str) -> Any:
         raise Unavailable(f"'{name}' could not be fetched: {reason}.") from problem
 
 
-def _bar(heard: list[int]) -> type[Any]:
-    """Make a progress bar that nobody sees: the library counts its bytes there, and ends when it raises."""
+def _bar(n_bytes: list[int]) -> type[Any]:
+    """Make an unseen progress bar: the library counts its bytes there, and ends when it raises."""
     from tqdm import tqdm
 
     class Bar(tqdm):  # type: ignore[misc]
@@ -186,10 +178,10 @@ def _bar(heard: list[int]) -> type[Any]:
             return shown
 
         def update(self, n: float | None = 1) -> bool | None:
-            if not heard:
+            if not n_bytes:
                 raise InterruptedError("nobody waits for this model any more")
-            if self.unit == "B":  # two bars count bytes, one of them only what comes by another way
-                heard[:] = max(heard[0], int(self.n + (n or 0))), max(heard[1], int(self.total or 0))
+            if self.unit == "B":  # two bars count bytes, one of them only those by another route
+                n_bytes[:] = max(n_bytes[0], int(self.n + (n or 0))), max(n_bytes[1], int(self.total or 0))
             shown: bool | None = super().update(n)
             return shown
 

@@ -1,8 +1,8 @@
-"""A name in, a frozen model that many readers can share out.
+"""Loading of models: a name in, a frozen model shared by all users out.
 
-A name is that of an embedded model, a hub id, a folder, or a GGUF file. What it leads to is compared with the digests
-that are known, read, and settled for inference. Every model can also be had untrained: the same shape, random weights,
-a fixed seed. Model models are kept up to a number of bytes; those unused for longest go first, the embedded ones stay.
+A name is that of an embedded model, a hub id, a folder, or a GGUF file. The files are compared with known digests; the
+model is frozen for inference. Every model also comes untrained: the same shape, random weights, a fixed seed. Loaded
+models are cached up to a number of bytes; those unused for longest go first, the embedded ones stay.
 """
 
 import os
@@ -25,7 +25,7 @@ from mha_core.models.checkpoint import SUMS, Folder
 from mha_core.models.families import FAMILIES
 from mha_core.models.families.family import AnotherVariantError
 from mha_core.models.gguf import GgufFile
-from mha_core.models.hf import TransformersModel, load_with_transformers
+from mha_core.models.hf import load_with_transformers
 from mha_core.models.hub import Progress, check_fetched, fetch, is_here, is_hub_id
 from mha_core.models.model import Model
 from mha_core.models.model_list import (
@@ -47,14 +47,15 @@ from mha_core.models.toy_checkpoints import at_step
 from mha_core.models.weights import architecture, assemble, config_of, untrained_encoder
 from mha_core.text.tokens import Tokenizer
 
-MOST_BYTES = 1_500_000_000  # of models that stay loaded beside the embedded ones
-MOST_UNTRAINED = 4_000_000_000
-LONGEST = 1024  # tokens of a decoder's text: all heads' weights grow with its square
-FEWEST_PIECES = 0.8  # of the embeddings; makers pad theirs to a round number
+MAX_BYTES = 1_500_000_000  # of models that stay loaded beside the embedded ones
+MAX_UNTRAINED = 4_000_000_000
+MAX_TOKENS = 1024  # of a decoder's text: all heads' weights grow with its square
+MIN_PIECES = 0.8  # of the embeddings; makers pad theirs to a round number
 UNMERGED = "without its adapter"
-STAMPED = (".json", ".safetensors", ".txt", ".gguf")
+WEIGHT_FILES = (".safetensors", ".gguf")
+STAMPED = (".json", ".txt", *WEIGHT_FILES)
 
-_LOADED: dict[tuple[object, ...], Model] = {}  # those used last stand last
+_LOADED: dict[tuple[object, ...], Model] = {}  # the latest use stands last
 _LOADING: dict[tuple[object, ...], threading.Lock] = {}  # nobody waits for another model's download
 _TABLE = threading.Lock()
 
@@ -81,9 +82,9 @@ def load_model(
             file. A folder or file that has changed since is loaded anew.
         trained: False gives the untrained twin, the same shape with random weights from `seed`.
         device, dtype: as in `choose_device` and `choose_precision` (a name such as "bfloat16").
-        progress: told (model, bytes so far, bytes in all) of a download, which ends if it raises.
-        local: False refuses folders and files, for servers whose readers name models.
-        sha256: pins all files at once, as `Model.files_digest` says them.
+        progress: called with (model, bytes so far, bytes in all) of a download, which ends if it raises.
+        local: False refuses folders and files, for servers whose users name models.
+        sha256: pins all files at once, by `Model.files_digest`.
         shared: False loads a model that nobody else has, its weights in plain layers that can be changed.
 
     Raises ModelError if the files are damaged or of another architecture, Unavailable if they are not here and cannot
@@ -98,29 +99,27 @@ def load_model(
     key = (name, stamp, trained, None if trained else seed, str(where), precision)
 
     def load() -> Model:
-        with plain_numbers(
-            loading=True
-        ):  # the same numbers, whatever mode or default type the caller has chosen
+        with plain_numbers(loading=True):  # the same numbers in any mode and default type of the caller
             return _load(name, trained, seed, where, precision, progress, local)
 
-    found = _used(key) if shared else load()
-    if found is None:
+    model = _cached(key) if shared else load()
+    if model is None:
         with _TABLE:
             lock = _LOADING.setdefault(key, threading.Lock())
         with lock:
-            found = _used(key) or _keep(key, load())
-    return found if sha256 is None else _pinned(found, sha256)
+            model = _cached(key) or _cache(key, load())
+    return model if sha256 is None else _pinned(model, sha256)
 
 
 def must_be_fetched(name: str, *, local: bool = True) -> bool:
-    """Whether `load_model` would fetch the model from the hub. Nobody is asked."""
+    """Return whether `load_model` would fetch the model from the hub, without a question to it."""
     if name in SHIPPED or step_of(name) is not None or (local and is_local(name)):
         return False
     return is_hub_id(name) and not is_here(name)
 
 
 def is_local(name: str) -> bool:
-    """Whether the name is a folder or a GGUF file here; False for invalid paths."""
+    """Return whether the name is a folder or a GGUF file here; False for invalid paths."""
     try:
         path = _path(name)
         return bool(name) and (path.is_dir() or (path.suffix == ".gguf" and path.is_file()))
@@ -132,11 +131,11 @@ def _path(name: str) -> Path:
     return Path(os.path.expanduser(name)).resolve()  # noqa: PTH111 - Path's own fails on an unknown user
 
 
-# Models that are kept
+# Cached models
 
 
 def _stamp(name: str) -> tuple[object, ...]:
-    """Tell whether files have changed: their names, sizes, and when they were written."""
+    """Return what differs after a change of files: their names, sizes, and times of writing."""
     path = _path(name)
     try:
         files = sorted(path.iterdir()) if path.is_dir() else [path]
@@ -146,31 +145,30 @@ def _stamp(name: str) -> tuple[object, ...]:
     return tuple((file, s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino) for file, s in states)
 
 
-def _used(key: tuple[object, ...]) -> Model | None:
+def _cached(key: tuple[object, ...]) -> Model | None:
     """Return the model if it is loaded, which counts as a use."""
     with _TABLE:
-        found = _LOADED.pop(key, None)
-        if found is not None:
-            _LOADED[key] = found
-        return found
+        if key in _LOADED:
+            _LOADED[key] = _LOADED.pop(key)
+        return _LOADED.get(key)
 
 
-def _keep(key: tuple[object, ...], model: Model) -> Model:
-    """Keep the model, and let go of those unused for longest until the others fit in MOST_BYTES."""
+def _cache(key: tuple[object, ...], model: Model) -> Model:
+    """Cache the model, and let go of those unused for longest until the others fit in MAX_BYTES."""
     with _TABLE:
         for old in [k for k in _LOADED if k[1] != key[1] and (k[0], *k[2:]) == (key[0], *key[2:])]:
-            del _LOADED[old]  # a folder as it was before is nobody's model any more
+            del _LOADED[old]  # of the folder before it changed
         _LOADED[key] = model
         others = {k: m.n_bytes for k, m in _LOADED.items() if not (m.trained and m.name in SHIPPED)}
         for oldest in list(others):
-            if sum(others.values()) <= MOST_BYTES or oldest == key:
+            if sum(others.values()) <= MAX_BYTES or oldest == key:
                 break
             del _LOADED[oldest], others[oldest]
     return model
 
 
 def _pinned(model: Model, sha256: str) -> Model:
-    """Return the model as one that was compared. Raises ModelError if its files are others."""
+    """Return the model marked as compared. Raises ModelError if its files have another digest."""
     if model.files_digest != sha256.strip().lower():
         raise ModelError(
             f"The files of '{model.title}' are not those asked for: together they have SHA-256 "
@@ -200,50 +198,51 @@ def _load(
     adapter = source.adapter_text() if isinstance(source, Folder) and trained else ""
     if adapter:
         warnings.warn(adapter, stacklevel=4)
-    if config is None:
-        other = _of_another_architecture(source, raw, name, trained, seed, device, dtype)
-        return replace(other, title=f"{other.title}, {UNMERGED}") if adapter else other
-    family = FAMILIES[config.model_type]
-    longest = min(config.max_positions, LONGEST) if config.is_causal else config.max_positions
-    if isinstance(source, GgufFile):
-        tokenizer: Tokenizer = source.tokenizer(longest)
-    else:
-        tokenizer = family.tokenizer(place, longest)
-    _check_vocabulary(tokenizer, config, source.title)
+    if config is None and isinstance(source, GgufFile):
+        raise ModelError(
+            f"'{source.title}' is {architecture(raw)}; of GGUF files those of Llama models are read."
+        )
     files = dict(known) or source.digests(weights=trained)
     check_fetched(place, files)
-    digest = "+".join(digest for file, digest in files.items() if file.endswith((".safetensors", ".gguf")))
+    digest = "+".join(digest for file, digest in files.items() if file.endswith(WEIGHT_FILES))
     title = next((entry.title for entry in LIST if entry.name == name), source.title)
     if step is not None:
-        digest, title = f"{digest}@{step}", f"Classroom after {step:,} steps"
-    title = f"{title}, {UNMERGED}" if adapter else title
+        digest, title = f"{digest}@{step}", f"Toy model after {step:,} steps"
+    if adapter:
+        title = f"{title}, {UNMERGED}"
     if not trained:
-        encoder, head = _untrained(config, seed, title)
         digest, title = f"untrained, seed {seed}", f"{title}, untrained"
-        files = {
-            file: digest for file, digest in files.items() if not file.endswith((".safetensors", ".gguf"))
-        }
+        files = {file: digest for file, digest in files.items() if not file.endswith(WEIGHT_FILES)}
+    facts: dict[str, Any] = {
+        "name": name,
+        "title": title,
+        "trained": trained,
+        "digest": digest,
+        "files": tuple(sorted(files.items())),
+        "pinned": bool(known) or source.has_sums,
+    }
+    if config is None:
+        return load_with_transformers(place, seed=seed, device=device, dtype=dtype, **facts)
+    family = FAMILIES[config.model_type]
+    max_tokens = min(config.max_positions, MAX_TOKENS) if config.is_causal else config.max_positions
+    if isinstance(source, GgufFile):
+        tokenizer: Tokenizer = source.tokenizer(max_tokens)
+    else:
+        tokenizer = family.tokenizer(place, max_tokens)
+    _check_vocabulary(tokenizer, config, source.title)
+    if not trained:
+        encoder, head = _untrained(config, seed, source.title)
     elif step is not None:
         encoder = at_step(step)
         head = family.head(encoder, {})
     else:
         encoder, head = assemble(config, source.tensors(), source.title)
-    _settle(encoder, head, device, dtype)
-    return Model(
-        name,
-        title,
-        trained,
-        tokenizer,
-        encoder,
-        head if family.predicts == "mask" else None,
-        device,
-        dtype,
-        digest,
-        config,
-        head if family.predicts == "next" else None,
-        tuple(sorted(files.items())),
-        pinned=bool(known) or source.has_sums,
-    )
+    for module in (encoder, head):
+        if module is not None:
+            freeze_for_inference(module.to(device=device, dtype=dtype))
+    heads = {"mask": "masked_head", "next": "next_head"}
+    facts |= dict.fromkeys(heads.values()) | {heads[family.predicts]: head}
+    return Model(tokenizer=tokenizer, encoder=encoder, config=config, device=device, dtype=dtype, **facts)
 
 
 def _known(raw: Mapping[str, Any], title: str) -> StackConfig | None:
@@ -257,7 +256,7 @@ def _known(raw: Mapping[str, Any], title: str) -> StackConfig | None:
 
 
 def _place(name: str, progress: Progress | None, local: bool) -> tuple[Path, Mapping[str, str]]:
-    """Find a model's folder or GGUF file, and the digests of those files that were already compared."""
+    """Find a model's folder or GGUF file, and the digests of the files already compared."""
     if name == EMBEDDED:
         return embedded_folder(), EMBEDDED_DIGESTS
     if name == DECODER:
@@ -275,40 +274,9 @@ def _place(name: str, progress: Progress | None, local: bool) -> tuple[Path, Map
     return fetch(name, progress), {}
 
 
-def _of_another_architecture(
-    source: Folder | GgufFile,
-    raw: Mapping[str, Any],
-    name: str,
-    trained: bool,
-    seed: int,
-    device: torch.device,
-    dtype: torch.dtype,
-) -> TransformersModel:
-    """Have transformers load what no family of ours knows. Raises ModelError for GGUF, and for what it cannot load."""
-    if isinstance(source, GgufFile):
-        raise ModelError(
-            f"'{source.title}' is {architecture(raw)}; of GGUF files those of Llama models are read."
-        )
-    files = source.digests(weights=trained)
-    check_fetched(source.path, files)
-    digest = "+".join(digest for file, digest in files.items() if file.endswith(".safetensors"))
-    return load_with_transformers(
-        source.path,
-        name=name,
-        title=source.title if trained else f"{source.title}, untrained",
-        trained=trained,
-        seed=seed,
-        device=device,
-        dtype=dtype,
-        digest=digest if trained else f"untrained, seed {seed}",
-        files=tuple(sorted(files.items())),
-        pinned=source.has_sums,
-    )
-
-
 def _check_vocabulary(tokenizer: Tokenizer, config: StackConfig, title: str) -> None:
     """Raise ModelError unless every piece has an embedding, and nearly every embedding a piece (some are padding)."""
-    if tokenizer.largest_id >= config.vocab_size or tokenizer.vocab_size < FEWEST_PIECES * config.vocab_size:
+    if tokenizer.largest_id >= config.vocab_size or tokenizer.vocab_size < MIN_PIECES * config.vocab_size:
         raise ModelError(
             f"'{title}' has embeddings for {config.vocab_size:,} pieces and a tokenizer of {tokenizer.vocab_size:,}, "
             f"numbered up to {tokenizer.largest_id:,} from 0; they belong to different models."
@@ -316,17 +284,10 @@ def _check_vocabulary(tokenizer: Tokenizer, config: StackConfig, title: str) -> 
 
 
 def _untrained(config: StackConfig, seed: int, title: str) -> tuple[Stack, nn.Module | None]:
-    """Make the same shape with random weights; of the heads only one that is the matrix of the embeddings."""
-    if config.n_bytes > MOST_UNTRAINED:
+    """Make the shape with random weights; of the heads only one that is the matrix of the embeddings."""
+    if config.n_bytes > MAX_UNTRAINED:
         raise ModelError(
-            f"An untrained '{title}' would take {config.n_bytes:,} bytes; at most {MOST_UNTRAINED:,} are made."
+            f"An untrained '{title}' would take {config.n_bytes:,} bytes; at most {MAX_UNTRAINED:,} are made."
         )
     encoder = untrained_encoder(config, seed)
     return encoder, FAMILIES[config.model_type].head(encoder, {}) if getattr(config, "tied", False) else None
-
-
-def _settle(encoder: Stack, head: nn.Module | None, device: torch.device, dtype: torch.dtype) -> None:
-    """Freeze a model's modules for inference, where they are to compute."""
-    for module in (encoder, head):
-        if module is not None:
-            freeze_for_inference(module.to(device=device, dtype=dtype))

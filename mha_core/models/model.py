@@ -1,7 +1,6 @@
-"""A model ready to trace: frozen, shared by all readers."""
+"""A model ready to trace: frozen, shared by all users."""
 
 import copy
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import cast
@@ -10,7 +9,7 @@ import torch
 from torch import nn
 
 from mha_core.engine.device import choose_device, choose_precision
-from mha_core.engine.kv_cache import DecoderState, start
+from mha_core.engine.kv_cache import DecoderState
 from mha_core.engine.stack import Stack, StackConfig
 from mha_core.models.checkpoint import joint_digest
 from mha_core.record.record import ModelInfo
@@ -19,7 +18,7 @@ from mha_core.text.tokens import Tokenizer, Tokens
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A model ready to trace. Its weights are frozen; whatever varies between calls is an argument of the call.
+    """A model ready to trace. Its weights are frozen; anything that varies between calls is an argument of the call.
 
     `files`, `pinned`: as in ModelInfo.
     """
@@ -40,37 +39,37 @@ class Model:
 
     @property
     def n_layers(self) -> int:
-        """How many layers there are."""
+        """Number of layers."""
         return self.info.n_layers
 
     @property
     def n_heads(self) -> int:
-        """How many heads a layer has."""
+        """Number of heads in a layer."""
         return self.info.n_heads
 
     @property
     def n_kv_heads(self) -> int:
-        """How many key and value heads a layer has; its query heads share them in groups."""
+        """Number of key and value heads in a layer; its query heads share them in groups."""
         return self.info.n_kv_heads or self.info.n_heads
 
     @property
     def is_causal(self) -> bool:
-        """Whether a token sees only what comes before it: a decoder."""
+        """True for a decoder: a token sees no later ones."""
         return self.info.is_causal
 
     @property
     def d_model(self) -> int:
-        """How wide a token's vector is."""
+        """Width of a token's vector."""
         return self.info.d_model
 
     @property
     def d_k(self) -> int:
-        """How wide a head is."""
+        """Width of a head."""
         return self.info.d_k
 
     @property
     def max_tokens(self) -> int:
-        """How many tokens fit, the special ones counted."""
+        """Number of tokens that fit, the special ones counted."""
         return self.tokenizer.max_tokens
 
     @cached_property
@@ -80,7 +79,7 @@ class Model:
 
     @cached_property
     def info(self) -> ModelInfo:
-        """What a record keeps of the model."""
+        """Facts of the model in its records."""
         config = self.config
         return ModelInfo(
             name=self.name,
@@ -101,8 +100,8 @@ class Model:
         )
 
     def to(self, device: str, dtype: str | None = None) -> "Model":
-        """The same model on another device, or computing in another type (a name such as "bfloat16"); this one stays
-        as it is. Raises InputError for a device that is not here."""
+        """Return the model on another device, or computing in another type (a name such as "bfloat16"); this one stays
+        unchanged. Raises InputError for a device that is not here."""
         where = choose_device(device)
         precision = self.dtype if dtype is None else choose_precision(dtype, where)
         if where == self.device and precision == self.dtype:
@@ -126,27 +125,19 @@ class Model:
 
     @property
     def fingerprint(self) -> str:
-        """What everything that is computed with it depends on: its weights, or the seed that random ones are drawn
-        with, and its other files (configuration, tokens), which `digest` says nothing of."""
-        return fingerprint_of(self.digest, dict(self.files))
+        """Key of everything computed with it: its weights, or the seed of random ones, and its other files
+        (configuration, tokens), which `digest` does not cover."""
+        return f"{self.digest}/{self.files_digest}"
 
     @cached_property
     def n_bytes(self) -> int:
-        """How much memory its weights take."""
-        modules = [
-            module for module in (self.encoder, self.masked_head, self.next_head) if module is not None
-        ]
-        parameters = {id(p): p for module in modules for p in module.parameters()}
-        return sum(p.numel() * p.element_size() for p in parameters.values())
+        """Memory of its weights."""
+        modules = nn.ModuleList(filter(None, (self.encoder, self.masked_head, self.next_head)))
+        return sum(parameter.nbytes for parameter in modules.parameters())  # each once
 
     def start(self, tokens: Tokens) -> DecoderState:
-        """A state of one reader's own that reads `tokens` and is then given one token at a time.
+        """Begin one user's own state that has read `tokens` and is then given one token at a time.
 
         Raises InputError for a model that predicts no next token.
         """
-        return start(self.encoder, self.next_head, tokens.ids, self.title, self.max_tokens)
-
-
-def fingerprint_of(digest: str, files: Mapping[str, str]) -> str:
-    """The fingerprint of a model whose weights have that digest, made from files with those."""
-    return f"{digest}/{joint_digest(files)}"
+        return DecoderState(self.encoder, self.next_head, tokens.ids, self.title, self.max_tokens)

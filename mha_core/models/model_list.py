@@ -1,7 +1,7 @@
-"""The models that come with the project, and the list of those that a reader can choose by name.
+"""Models that come with the project, and the list of those that a user can choose by name.
 
 MiniLM and SmolLM2 lie in installed packages, which are found and never imported; the classroom's lie in assets. Each
-file is compared with the digest that it must have before anything reads it.
+file is compared with its known digest before anything reads it.
 """
 
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ OPENING_HEADS = MappingProxyType({EMBEDDED: (3, 1), DECODER: (13, 8), CLASSROOM:
 
 @dataclass(frozen=True)
 class ListedModel:
-    """A model to choose: its name for `load_model`, words about it, and the megabytes of a hub model's weights."""
+    """A model to choose: its name for `load_model`, words about it, and the megabytes of its weights."""
 
     name: str
     title: str
@@ -45,24 +45,27 @@ class ListedModel:
 
 
 LIST = (
-    ListedModel(EMBEDDED, "MiniLM", "all-MiniLM-L6-v2: 6 layers x 12 heads, English; built in.", True),
+    ListedModel(EMBEDDED, "MiniLM", "all-MiniLM-L6-v2: 6 layers x 12 heads, English; built in.", True, 91),
     ListedModel(
         DECODER,
         "SmolLM2 135M, 4-bit",
         "SmolLM2-135M-Instruct: 30 layers x 9 heads on 3 key-value heads, English; predicts the next token.",
         True,
+        98,
     ),
     ListedModel(
         CLASSROOM,
-        "Classroom",
+        "Toy model",
         "2 layers x 4 heads, trained by this project on a small English; predicts [MASK]; `it` moves with its meaning.",
         True,
+        1,
     ),
     ListedModel(
         TWIN,
-        "Classroom, twin",
+        "Toy model, control",
         "The same task without the window of layer 1: the same answers, and no head that shows them.",
         True,
+        1,
     ),
     ListedModel(
         "bert-base-uncased", "BERT base", "12 layers x 12 heads, English; predicts [MASK].", False, 440

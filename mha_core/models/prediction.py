@@ -1,4 +1,4 @@
-"""What a model would say: the likeliest pieces for a masked place (an encoder), or for the next token (a decoder).
+"""Predictions of a model: the likeliest pieces for a masked place (an encoder), or for the next token (a decoder).
 
 In: a text or its tokens. Out: token ids with their probabilities, best first.
 """
@@ -21,7 +21,7 @@ from mha_core.text.tokens import Tokens
 
 @dataclass(frozen=True)
 class NextToken:
-    """One token that could come next: `text` as a reader would type it, the space before it included."""
+    """One token that could come next: `text` as a user would type it, the space before it included."""
 
     id: int
     text: str
@@ -32,9 +32,9 @@ class NextToken:
 def predict_next(
     tokens: Tokens | str, model: Model, position: int = -1, k: int = 10, *, gates: ArrayLike | None = None
 ) -> tuple[NextToken, ...]:
-    """The k likeliest tokens after the one at `position` (from 0; negative from the end), best first.
+    """Return the k likeliest tokens after the one at `position` (from 0; negative from the end), best first.
 
-    Raises InputError for a model that predicts no next token, or a position or number that cannot be.
+    Raises InputError for a model that predicts no next token, or a position or number outside its range.
     """
     tokens = as_tokens(tokens, model)
     if not -len(tokens) <= position < len(tokens):
@@ -45,7 +45,7 @@ def predict_next(
 
 
 def likeliest(logits: Array, model: Model, k: int = 10) -> tuple[NextToken, ...]:
-    """The k likeliest tokens by their scores (vocabulary,), a cached step's for example."""
+    """Return the k likeliest tokens by their scores (vocabulary,), a cached step's for example."""
     _check_k(k, model)
     scores = of_pieces(torch.from_numpy(np.array(logits, dtype=np.float32)), model)
     best = scores.softmax(dim=-1).topk(k)
@@ -56,21 +56,20 @@ def likeliest(logits: Array, model: Model, k: int = 10) -> tuple[NextToken, ...]
 
 
 def of_pieces(scores: Tensor, model: Model) -> Tensor:
-    """The scores (..., rows of the head) of the tokens that there are, (..., largest number + 1): makers pad the matrix
-    to a round number, and what no piece has as its number cannot be said: it scores -inf."""
-    found = scores[..., : model.tokenizer.largest_id + 1]
-    if not model.tokenizer.left_out:
-        return found
-    found = found.clone()
-    found[..., list(model.tokenizer.left_out)] = -torch.inf
-    return found
+    """Return the scores (..., rows of the head) of the pieces alone, (..., largest number + 1): makers pad the matrix
+    to a round number. A number that no piece has scores -inf."""
+    scores = scores[..., : model.tokenizer.largest_id + 1]
+    if model.tokenizer.left_out:
+        scores = scores.clone()
+        scores[..., list(model.tokenizer.left_out)] = -torch.inf
+    return scores
 
 
 def next_logits(
     tokens: Tokens, model: Model, *, gates: ArrayLike | None = None, position: int | None = None
 ) -> Array:
-    """The scores of every token of the vocabulary after every token of the text, (n, vocabulary), or after one
-    `position`, (vocabulary,): only that is computed. Raises InputError for a model that predicts no next token.
+    """Return the scores of every token of the vocabulary after every token of the text, (n, vocabulary), or after one
+    `position`, (vocabulary,), which is computed alone. Raises InputError for a model that predicts no next token.
     """
     if model.next_head is None:
         raise InputError(f"{model.title} predicts no next word; a decoder such as SmolLM2 does.")
@@ -82,7 +81,7 @@ def next_logits(
 def predict_masked(
     text: str, model: Model, k: int = 5, *, pair: str | None = None
 ) -> list[list[tuple[str, float]]]:
-    """For every masked place in the text (or pair), the k likeliest pieces with their probabilities, best first.
+    """Return for every masked place in the text (or pair) the k likeliest pieces with their probabilities, best first.
 
     Raises InputError for a model without a masked head, or a text in which nothing is masked.
     """

@@ -1,4 +1,4 @@
-"""The tokenizer of a model folder: tokenizer.json, or the list of pieces or words in vocab.txt."""
+"""Tokenizer of a model folder: tokenizer.json, or the list of pieces or words in vocab.txt."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from tokenizers import Tokenizer as FastTokenizer
 
 from mha_core.errors import ModelError
 from mha_core.models.checkpoint import (
-    MOST_TOKENIZER,
+    MAX_TOKENIZER,
     check_file,
     fast_tokenizer,
     model_name,
@@ -23,7 +23,7 @@ LIST = SpecialTokenNames("", "", "[PAD]", "[UNK]", "[MASK]")
 
 
 def tokenizer_of(folder: Path, max_tokens: int, specials: SpecialTokenNames | None = None) -> Tokenizer:
-    """The tokenizer that tokenizer.json describes. Raises ModelError without it."""
+    """Read tokenizer.json. Raises ModelError without it."""
     if not (folder / "tokenizer.json").exists():
         raise ModelError(f"'{model_name(folder)}' has no tokenizer.json, so no text can be read.")
     with reading(folder, "The tokenizer files"):
@@ -31,7 +31,7 @@ def tokenizer_of(folder: Path, max_tokens: int, specials: SpecialTokenNames | No
 
 
 def wordpiece_of(folder: Path, max_tokens: int, specials: SpecialTokenNames) -> Tokenizer:
-    """From tokenizer.json, or vocab.txt with tokenizer_config.json. Raises ModelError without them."""
+    """Read tokenizer.json, or vocab.txt with tokenizer_config.json. Raises ModelError without them."""
     path, settings = folder / "vocab.txt", folder / "tokenizer_config.json"
     if (folder / "tokenizer.json").exists():
         return tokenizer_of(folder, max_tokens, specials)
@@ -41,8 +41,8 @@ def wordpiece_of(folder: Path, max_tokens: int, specials: SpecialTokenNames) -> 
         )
     with reading(folder, "The tokenizer files"):
         _check_pieces(path)
-        found = read_json(settings) if settings.exists() else {}
-        lower = found.get("do_lower_case", True) if isinstance(found, dict) else True
+        raw = read_json(settings) if settings.exists() else {}
+        lower = raw.get("do_lower_case", True) if isinstance(raw, dict) else True
         fast = FastTokenizer(models.WordPiece.from_file(str(path), unk_token=specials.unknown))
         fast.normalizer = normalizers.BertNormalizer(lowercase=bool(lower))
         fast.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -52,12 +52,12 @@ def wordpiece_of(folder: Path, max_tokens: int, specials: SpecialTokenNames) -> 
 
 
 def words_of(folder: Path, max_tokens: int) -> Tokenizer:
-    """From vocab.txt, one word a line in the order of their numbers. Raises ModelError without it."""
+    """Read vocab.txt, one word a line in the order of their numbers. Raises ModelError without it."""
     path = folder / "vocab.txt"
     if not path.exists():
         raise ModelError(f"'{model_name(folder)}' has no vocab.txt, so no text can be read.")
     with reading(folder, "The vocab.txt"):
-        check_file(path, MOST_TOKENIZER)
+        check_file(path, MAX_TOKENIZER)
         words = path.read_text(encoding="utf-8").split()
     if len(set(words)) != len(words):
         raise ModelError(f"The vocab.txt of '{model_name(folder)}' has a word twice.")
@@ -70,7 +70,7 @@ def words_of(folder: Path, max_tokens: int) -> Tokenizer:
 
 def _check_pieces(path: Path) -> None:
     """Raise ModelError unless every line has a piece, and no two the same."""
-    check_file(path, MOST_TOKENIZER)
+    check_file(path, MAX_TOKENIZER)
     pieces = [line.rstrip("\r") for line in path.read_text(encoding="utf-8").removesuffix("\n").split("\n")]
     seen = set[str]()
     for number, piece in enumerate(pieces, start=1):

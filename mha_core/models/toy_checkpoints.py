@@ -9,7 +9,6 @@ import json
 import lzma
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -29,16 +28,11 @@ CHECKPOINT_STEPS = (0, 100, 250, 400, 600, 800, 1000, 1400, 2000, 3000, 4200, 56
 LEVELS = 90
 
 
-def home() -> Path:
-    """Return the folder of the shipped models."""
-    return asset("classroom")
-
-
 @cache
 def report() -> dict[str, Any]:
     """Return the report card. Raises ModelError if it is missing."""
     try:
-        card: dict[str, Any] = json.loads((home() / "report.json").read_text(encoding="utf-8"))
+        card: dict[str, Any] = json.loads(asset("classroom", "report.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         raise ModelError("The report card of the classroom models is missing or damaged.") from None
     return card
@@ -70,7 +64,7 @@ def unpacked(file: bytes) -> dict[int, State]:
 def checkpoints() -> Mapping[int, State]:
     """Return the shipped checkpoints between the first and the last, by step. Raises ModelError if they are damaged."""
     try:
-        file = home() / "checkpoints.xz"
+        file = asset("classroom", "checkpoints.xz")
         check_digest(file, report()["checkpoints"]["digest"])
         return unpacked(file.read_bytes())
     except (OSError, lzma.LZMAError):

@@ -84,7 +84,7 @@ def trace_tokens(
     gates: ArrayLike | None = None,
     hook: Hook | None = None,
 ) -> AttentionRecord:
-    """Trace tokens made before (of a treebank's words, for example); options as in `trace`."""
+    """Trace tokens (of a treebank's words, for example); options as in `trace`."""
     if isinstance(model, TransformersModel) and gates is None and hook is None:
         return model.trace_tokens(tokens)
     check_model(model)

@@ -67,12 +67,12 @@ def assemble(
     head_ours: dict[str, Tensor] = {}
     for their, tensor in tensors:
         plain = family.plain_name(their)
-        for rules, found in ((family.names, ours), (family.head_names, head_ours)):
+        for rules, renamed in ((family.names, ours), (family.head_names, head_ours)):
             key = next((re.sub("^" + old, new, plain) for old, new in rules if re.match(old, plain)), None)
-            if key in found:
+            if key in renamed:
                 raise ModelError(f"The weights of '{name}' hold {plain[:80]!a} twice, under two names.")
             if key is not None:
-                found[key] = tensor
+                renamed[key] = tensor
                 break
         else:
             if not family.not_needed.match(plain):

@@ -6,14 +6,14 @@ no attention weights is zero and is not in `heads`; a key that a query cannot se
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mha_core.arrays import Array, Mask, ReadOnlyArrays
 from mha_core.display_names import Head, count_noun, head_name, parse_head, size_in_words
-from mha_core.errors import InputError, SizeError
+from mha_core.errors import InputError
 from mha_core.record.links import find_unit, places_of, ranked_heads
 from mha_core.text.tokens import Tokens
 
@@ -168,25 +168,19 @@ class Grid(ReadOnlyArrays):
             has_row &= self.visible[layers, queries, keys]
         if self.heads is not None:
             has_row &= self.heads[layers, heads]
-        columns = [column[has_row] for column in (layers, heads, queries, keys, self.weights.ravel())]
+        columns: list[NDArray[Any]] = [
+            column[has_row] for column in (layers, heads, queries, keys, self.weights.ravel())
+        ]
         if self.sink is not None:  # its rows look at key -1, whose label is the last
             of_sink = np.argwhere(
                 np.broadcast_to(True if self.heads is None else self.heads[..., None], self.sink.shape)
             )
             rows = (*of_sink.T, np.full(len(of_sink), -1), self.sink[tuple(of_sink.T)])
             columns = [np.concatenate(pair) for pair in zip(columns, rows, strict=True)]
-        layers, heads, queries, keys, weights = columns
-        return pd.DataFrame(
-            {
-                "layer": layers + 1,
-                "head": heads + 1,
-                "query": queries,
-                "key": keys,
-                "query_text": np.array(self.labels, dtype=object)[queries],
-                "key_text": np.array([*self.key_labels, SINK], dtype=object)[keys],
-                "weight": weights,
-            }
-        )
+        frame = pd.DataFrame(dict(zip(("layer", "head", "query", "key"), columns, strict=False)))
+        frame["query_text"] = np.array(self.labels, dtype=object)[frame["query"]]
+        frame["key_text"] = np.array([*self.key_labels, SINK], dtype=object)[frame["key"]]
+        return frame.assign(layer=frame["layer"] + 1, head=frame["head"] + 1, weight=columns[-1])
 
     def __repr__(self) -> str:
         layers, heads, rows, columns = self.weights.shape
@@ -271,17 +265,3 @@ def check_heads(heads: Iterable[Head], n_layers: int, n_heads: int) -> None:
             raise InputError(
                 f"Unknown head {head_name((layer, head))}. The model has {size_in_words(n_layers, n_heads)}."
             )
-
-
-def check_specials(specials: object) -> None:
-    """Raise InputError for an unknown treatment of special tokens."""
-    if specials not in ("shown", "hidden", "renormalised"):
-        raise InputError(f"Specials can be shown, hidden or renormalised, not '{specials}'.")
-
-
-def check_between(weights: Array, rows: Tokens, columns: Tokens) -> None:
-    """Raise SizeError unless the weights are (layer, head, query, key) between these pieces."""
-    if weights.ndim != 4 or weights.shape[2:] != (len(rows), len(columns)):
-        raise SizeError(
-            f"Weights of shape {weights.shape} are not between {len(rows)} pieces that look and {len(columns)}."
-        )

@@ -1,4 +1,4 @@
-"""The record of one run: what every head of a model did with one text. Frozen, on the CPU, in NumPy.
+"""Record of one run: the attention weights of every head of a model over one text. Frozen, on the CPU, in NumPy.
 
 Everything above (analysis, figures, pages) reads this and knows no model; everything below makes it and knows
 no screen. Axes of the weights: (layer, head, query, key), all from 0; layers and heads have the model's own numbers.
@@ -20,8 +20,6 @@ from mha_core.record.grid import (
     Grid,
     HeadWeights,
     Specials,
-    check_between,
-    check_specials,
     distinct,
     head_from_name,
     pool_to_units,
@@ -38,8 +36,8 @@ if TYPE_CHECKING:
     from mha_core.draw.widget import Widget
 
 ENGINE = "mha_core"
-LARGEST_ERROR = 1e-2  # of the sum of a row
-ROUNDED = 5e-2  # so far rounding can take it
+MAX_ERROR = 1e-2  # of the sum of a row
+MAX_ROUNDING = 5e-2  # so far rounding can take it
 
 
 @dataclass(frozen=True)
@@ -268,9 +266,13 @@ def _grid(
     record: AttentionRecord, weights: Array, words: bool, specials: Specials, visible: Mask | None,
     sink: Array | None, *, is_mixed: bool = False,
 ) -> Grid:  # fmt: skip
-    check_specials(specials)
+    if specials not in ("shown", "hidden", "renormalised"):
+        raise InputError(f"Specials can be shown, hidden or renormalised, not '{specials}'.")
     rows, columns = record.tokens, record.key_tokens
-    check_between(weights, rows, columns)
+    if weights.ndim != 4 or weights.shape[2:] != (len(rows), len(columns)):
+        raise SizeError(
+            f"Weights of shape {weights.shape} are not between {len(rows)} pieces that look and {len(columns)}."
+        )
     units = units_of(rows, words)
     keys = units if record.keys is None else units_of(columns, words)
     weights = pool_to_units(weights, units, keys, (len(rows), len(columns)))
@@ -305,16 +307,16 @@ def fault_in_rows(weights: Array, heads: Mask | None, sink: Array | None, rows: 
     likely reason; "" where all rows are finite numbers from 0 that sum to one, a learned sink's share included."""
     sums = weights.sum(axis=-1) if sink is None else weights.sum(axis=-1) + sink
     off = np.abs(sums - (1 if heads is None else heads[..., None]))
-    if np.isfinite(sums).all() and off.max(initial=0) <= LARGEST_ERROR and (weights >= 0).all():
+    if np.isfinite(sums).all() and off.max(initial=0) <= MAX_ERROR and (weights >= 0).all():
         return ""
     lowest = weights.min(axis=-1)
-    wrong = ~(off <= LARGEST_ERROR) | (lowest < 0)
-    is_rounded = np.full_like(wrong, (sums > 1 - ROUNDED)[wrong].all())
+    wrong = ~(off <= MAX_ERROR) | (lowest < 0)
+    is_rounded = np.full_like(wrong, (sums > 1 - MAX_ROUNDING)[wrong].all())
     reasons = (
         (~np.isfinite(sums), "half precision overflowed, or every key was masked; compute attention in float32"),
         (lowest < 0, "these are scores; take the weights after the softmax"),
-        (sums > 1 + LARGEST_ERROR, "dropout was on (call model.eval() before the run), or these are scores"),
-        (sums < LARGEST_ERROR, "every key was masked, as for padding; give mask=attention_mask"),
+        (sums > 1 + MAX_ERROR, "dropout was on (call model.eval() before the run), or these are scores"),
+        (sums < MAX_ERROR, "every key was masked, as for padding; give mask=attention_mask"),
         (is_rounded, "rounding, as half precision or few decimals do; compute attention in float32"),
         (wrong, "keys were cut off or dropout was on (call model.eval()); if the model has learned sinks (GPT-OSS), "
          "give sinks=True"),

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from mha_core.record.record import AttentionRecord
     from mha_core.text.tokens import Tokens
 
-LONGEST = 60  # signs of a text that are repeated
-STRONGEST = 3
+MAX_SHOWN = 60  # signs of a text that are repeated
+N_LINKS = 3
 
 
 def summary(record: "AttentionRecord") -> str:
@@ -85,7 +85,7 @@ def quoted(tokens: "Tokens") -> str:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+    return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…"
 
 
 def _calls(record: "AttentionRecord") -> str:
@@ -112,7 +112,7 @@ def _links(grid: "Grid") -> str:
     return (
         "; ".join(
             f"{head_name(head)} {_cut(grid.labels[query])} → {_cut(grid.key_labels[key])} {percent(weight)}"
-            for head, (query, key), weight in heads_by_link(grid)[:STRONGEST]
+            for head, (query, key), weight in heads_by_link(grid)[:N_LINKS]
         )
         or "none between two words"
     )

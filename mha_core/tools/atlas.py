@@ -145,7 +145,7 @@ def _say(text: str) -> None:
 
 
 def main() -> None:
-    """Write the file of the model that is named."""
+    """Write the file of a named model."""
     parser = argparse.ArgumentParser(prog="python -m mha_core.tools.atlas", description=__doc__)
     parser.add_argument("model", choices=("minilm", "smollm2"))
     name = parser.parse_args().model

@@ -26,7 +26,7 @@ DIGITS = 6
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Ask, and write."""
+    """Find the roles of trained and untrained weights, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("model", help="a name of the model list")
     parser.add_argument("files", type=Path, nargs="*", metavar="FILE")

@@ -12,7 +12,7 @@ from mha_core.resources import asset
 
 
 def main() -> None:
-    """Ablate every head over the prompts, and write what becomes of the answers to `assets/experiments`."""
+    """Ablate every head over the prompts, and write the answers' logits to `assets/experiments`."""
     model = load_model(DECODER)
     effects = final_result(sweep_prompts(with_other_names(PROMPT, model), model, METHOD))
     path = asset("experiments", FILE)

@@ -1,4 +1,4 @@
-"""What the heads of an attention-only model do, by the measures and thresholds that name the heads of real models.
+"""Scores of the heads of an attention-only model, by the measures and thresholds that name the heads of real models.
 
 In: a trained model. Out: every head's mass on the previous token, the first, an earlier copy and the token after it,
 on repeated random tokens; its mass on the answers of each job; its role; and what ablating it costs.
@@ -95,31 +95,28 @@ def _answer_masses(model: AttentionOnlyModel, task: Task) -> dict[str, FloatArra
 @torch.no_grad()
 def _roles(model: AttentionOnlyModel, task: Task) -> dict[Head, str | None]:
     """Return every head's role by heads/verdict.py: the first of NAMED_BY that it has, or None."""
-    heads = list(np.ndindex(model.config.n_layers, model.config.n_heads))
-    rights: dict[str, list[FloatArray]] = {kind: [] for kind in NAMED_BY}
-    masses: dict[str, list[FloatArray]] = {kind: [] for kind in NAMED_BY}
-    uniform, distances = list[float](), list[int]()
-    for weights in _weights(model, task):
-        n = weights.shape[-1]
-        for kind in NAMED_BY:
-            right, mass = peaks_at(weights.reshape(-1, n, n), *_rows_and_keys(n)[kind])
-            rights[kind].append(right)
-            masses[kind].append(mass)
-        uniform += (1 / np.arange(2, n + 1)).tolist()
-        distances += [n // 2 - 1] * (n // 2)
-    baselines = {
-        "previous": ("looking everywhere alike", float(np.mean(uniform))),
-        "induction": ("always one distance", max(map(distances.count, set(distances))) / len(distances)),
-    }
-    roles: dict[Head, str | None] = dict.fromkeys(heads)
+    texts = [weights.reshape(-1, *weights.shape[2:]) for weights in _weights(model, task)]
+    roles: dict[Head, str | None] = dict.fromkeys(np.ndindex(model.config.n_layers, model.config.n_heads))
+    n_comparisons = len(roles) * len(NAMED_BY)
     for kind in reversed(NAMED_BY):
-        right, mass = np.concatenate(rights[kind]), np.concatenate(masses[kind]).mean(0)
-        n, n_comparisons = len(right), len(heads) * len(NAMED_BY)
-        for i, head in enumerate(heads):
-            score = float(right[:, i].mean())
-            if judge(Evidence(kind, score, n, n, baselines[kind], n_comparisons, float(mass[i]))) == "role":
+        peaks = [peaks_at(weights, *_rows_and_keys(weights.shape[-1])[kind]) for weights in texts]
+        right, mass = (np.concatenate(rows) for rows in zip(*peaks, strict=True))  # (row, head)
+        for head, score, share in zip(roles, right.mean(0), mass.mean(0), strict=True):
+            n, baseline = len(right), _baselines(task)[kind]
+            if judge(Evidence(kind, float(score), n, n, baseline, n_comparisons, float(share))) == "role":
                 roles[head] = KIND_OF[kind].name
     return roles
+
+
+def _baselines(task: Task) -> dict[str, tuple[str, float]]:
+    """Return for each of NAMED_BY the baseline's name and its share of right answers in the texts."""
+    lengths = [len(ids) for ids in texts_for(task)]
+    uniform = np.concatenate([1 / np.arange(2, n + 1) for n in lengths])
+    rows_by_distance = np.bincount([n // 2 - 1 for n in lengths], weights=[n // 2 for n in lengths])
+    return {
+        "previous": ("looking everywhere alike", float(uniform.mean())),
+        "induction": ("always one distance", float(rows_by_distance.max() / rows_by_distance.sum())),
+    }
 
 
 def ablated(model: AttentionOnlyModel, task: Task, heads: Sequence[Head]) -> dict[str, Any]:

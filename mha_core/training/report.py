@@ -14,27 +14,27 @@ from mha_core.training.tasks import task_called
 from mha_core.training.train import Snapshot, Training, TrainingSetup, n_answers, trained_model
 
 
-def report(training: Training, curve: Sequence[Snapshot]) -> dict[str, Any]:
+def report(training: Training) -> dict[str, Any]:
     """Return all results of a finished training, with the setup that gives them again."""
     model, task = training.model, training.task
     return {
         "setup": asdict(training.setup),
         "parameters": sum(p.numel() for p in model.parameters()),
         "answers": n_answers(task.name),
-        "curve": [snapshot.row() for snapshot in curve],
+        "curve": [snapshot.row() for snapshot in training.curve],
         "heads": head_rows(model, task),
-        "without": ablation_rows(model, task, curve[-1].accuracy),
+        "without": ablation_rows(model, task, training.curve[-1].accuracy),
     }
 
 
-def trained(setup: TrainingSetup, tell: Callable[[Snapshot], None] | None = None) -> dict[str, Any]:
-    """Train to the end and report; `tell` gets every snapshot as it is taken."""
-    training, curve = Training(setup), list[Snapshot]()
+def train_and_report(
+    setup: TrainingSetup, on_snapshot: Callable[[Snapshot], None] = lambda _: None
+) -> dict[str, Any]:
+    """Train to the end and report; `on_snapshot` gets every snapshot as it is taken."""
+    training = Training(setup)
     for snapshot in training.snapshots():
-        curve.append(snapshot)
-        if tell is not None:
-            tell(snapshot)
-    return report(training, curve)
+        on_snapshot(snapshot)
+    return report(training)
 
 
 def ablation_report(

@@ -69,11 +69,12 @@ class Snapshot:
 
 
 class Training:
-    """A model in training; `snapshots()` continues where it stopped."""
+    """A model in training, and its `curve` of snapshots so far; `snapshots()` continues where it stopped."""
 
     def __init__(self, setup: TrainingSetup) -> None:
         self.setup, self.task = setup, task_called(setup.task)
         self.model = seeded_module(lambda: AttentionOnlyModel(setup.config), setup.seed)
+        self.curve: list[Snapshot] = []
         self._random = random_for("data", setup.seed)
         self._trainer = Trainer(self.model, self._loss, Schedule(setup.steps, decay=self.task.decay))
 
@@ -83,14 +84,22 @@ class Training:
 
     def snapshots(self) -> Iterator[Snapshot]:
         """Yield one before the first step, then one every EVERY steps until every job reaches the task's target."""
-        yield take_snapshot(self.model, self.task, self._trainer.n_steps)
+        yield self._snapshot()
         while not self._trainer.is_over:
-            self._trainer.step()
-            if self._trainer.n_steps % EVERY == 0 or self._trainer.is_over:
-                snapshot = take_snapshot(self.model, self.task, self._trainer.n_steps)
-                yield snapshot
-                if min(snapshot.jobs.values()) >= self.task.target:
-                    return
+            self._trainer.run(EVERY)
+            yield (snapshot := self._snapshot())
+            if min(snapshot.jobs.values()) >= self.task.target:
+                return
+
+    @torch.no_grad()
+    def _snapshot(self) -> Snapshot:
+        """Score the model as it is, with its heads' weights on the example; add this to the curve."""
+        loss, jobs = evaluate_model(self.model, self.task)
+        weights = self.model(example(self.task.name).ids[:, :-1]).weights.transpose(0, 1).numpy().copy()
+        self.curve.append(
+            Snapshot(self._trainer.n_steps, loss, sum(jobs.values()) / len(jobs), jobs, weights)
+        )
+        return self.curve[-1]
 
     def parameters(self) -> dict[str, FloatArray]:
         """Return a copy of the model's current weights by name."""
@@ -115,14 +124,6 @@ def held_out(task: str) -> Batch:
 def example(task: str) -> Batch:
     """Return the fixed texts that pages show, one a job."""
     return task_called(task).example(random_for(f"example {task}", HELD_OUT_SEED))
-
-
-@torch.no_grad()
-def take_snapshot(model: AttentionOnlyModel, task: Task, step: int) -> Snapshot:
-    """Score the model as it is, with its heads' weights on the example."""
-    loss, jobs = evaluate_model(model, task)
-    weights = model(example(task.name).ids[:, :-1]).weights.transpose(0, 1).numpy().copy()
-    return Snapshot(step, loss, sum(jobs.values()) / len(jobs), jobs, weights)
 
 
 @torch.no_grad()

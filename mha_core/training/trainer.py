@@ -49,8 +49,11 @@ class Trainer(Generic[M]):
         """True once all steps of the schedule are made."""
         return self.n_steps >= self.schedule.steps
 
-    def step(self) -> float:
-        """Learn from one batch; return its loss before the step, in nats."""
+    def run(self, n: int) -> list[float]:
+        """Make n steps, or those that are left; return the loss before each, in nats."""
+        return [self._step() for _ in range(min(n, self.schedule.steps - self.n_steps))]
+
+    def _step(self) -> float:
         self.n_steps += 1
         for group in self._optimiser.param_groups:
             group["lr"] = self.schedule.rate(self.n_steps)

@@ -10,7 +10,7 @@ from typing import Any
 from mha_core.errors import InputError
 from mha_core.training.report import report
 from mha_core.training.toy.toy_updates import toy_updates
-from mha_core.training.train import Snapshot, Training, TrainingSetup
+from mha_core.training.train import Training, TrainingSetup
 from mha_core.training.trainer import TrainingUpdate
 
 MAX_RUNS = 2
@@ -37,12 +37,11 @@ def toy_model_updates(settings: Mapping[str, Any]) -> Iterator[TrainingUpdate]:
 
 def _run_updates(setup: TrainingSetup) -> Iterator[TrainingUpdate]:
     """Train one model: yield an update a snapshot, and one with the report."""
-    training, curve, state = Training(setup), list[Snapshot](), dict[str, Any]()
+    training, state = Training(setup), dict[str, Any]()
     for snapshot in training.snapshots():
-        curve.append(snapshot)
         state = {"step": snapshot.step, "weights": snapshot.weights}
         yield TrainingUpdate(snapshot.step / setup.steps, (snapshot.row(),), state)
-    results = {"report": report(training, curve), "parameters": training.parameters()}
+    results = {"report": report(training), "parameters": training.parameters()}
     yield TrainingUpdate(1.0, (), state | results)
 
 

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 pytestmark = pytest.mark.browser
 LAPTOP = {"width": 1366, "height": 768}
 SOON = 30_000
-MOVES = "tired / wide, where it moves"
+MOVES = "tired / wide, toy model"
 DOCUMENT = "() => document.documentElement.scrollHeight"
 
 
@@ -53,7 +53,7 @@ def test_an_example_does_not_leave_its_model_to_the_next(reader):
     model = person.page.get_by_test_id("stPopoverButton").first
     for pair in (MOVES, "tired / wide", MOVES):
         press(person, pair)
-        shown = "Classroom" if pair == MOVES else "MiniLM"
+        shown = "Toy model" if pair == MOVES else "MiniLM"
         expect(model).to_contain_text(shown, timeout=SOON)
         person.settled()
     person.page.get_by_role("link", name="Explore", exact=True).click()

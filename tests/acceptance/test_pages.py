@@ -105,7 +105,9 @@ def opened(page: Any, address: str) -> list[str]:
     for tab in kind(address)[1:]:
         try:  # the heading is there before its tabs are
             radio = page.get_by_role("radio", name=tab, exact=True, checked=True)
-            link = page.locator('a[aria-current="page"]', has_text=re.compile(f"^{tab}$", re.IGNORECASE))
+            link = page.locator(
+                'a[aria-current="page"]', has_text=re.compile(f"^{re.escape(tab)}$", re.IGNORECASE)
+            )
             radio.or_(link).first.wait_for(timeout=20_000)
         except TimeoutError:
             wrong.append(f"not the tab {tab!r}")

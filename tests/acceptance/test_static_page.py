@@ -77,12 +77,12 @@ def test_the_page_makes_the_payload_that_python_makes(key, models):
         payload.pop("id")
         runs.append({"run": run, "expected": portable(payload), "unit": unit, "specials": specials})
     assert len(runs) > 100
-    found = in_node({"models": {key: model_facts(key, model, 0) | {"roles": []}}, "runs": runs, "pairs": []})[
-        "made"
-    ]
-    for made, given in zip(found, runs, strict=True):
-        assert made.pop("off") <= 1, given["run"]["text"]  # of 65535: the sums are rounded in another order
-        assert made == given["expected"] | {"weights": None}, given["run"]["text"]
+    results = in_node(
+        {"models": {key: model_facts(key, model, 0) | {"roles": []}}, "runs": runs, "pairs": []}
+    )["made"]
+    for page_, given in zip(results, runs, strict=True):
+        assert page_.pop("off") <= 1, given["run"]["text"]  # of 65535: the sums are rounded in another order
+        assert page_ == given["expected"] | {"weights": None}, given["run"]["text"]
 
 
 def test_two_sentences_stand_side_by_side_as_in_python():
@@ -91,8 +91,8 @@ def test_two_sentences_stand_side_by_side_as_in_python():
     pairs = [
         [[words[i] for i in draw.integers(0, 9, draw.integers(1, 14))] for _ in "AB"] for _ in range(300)
     ]
-    found = in_node({"models": {}, "runs": [], "pairs": pairs})["aligned"]
-    assert found == [[list(pair) for pair in align(*both)] for both in pairs]
+    results = in_node({"models": {}, "runs": [], "pairs": pairs})["aligned"]
+    assert results == [[list(pair) for pair in align(*both)] for both in pairs]
 
 
 class Reader:
@@ -117,7 +117,7 @@ class Reader:
         self.page.on("console", lambda line: line.type == "error" and self.problems.append(line.text))
         self.page.on("pageerror", lambda error: self.problems.append(str(error)))
         ours = (self.base, "data:", "blob:", "file:")
-        self.page.on("request", lambda one: one.url.startswith(ours) or self.problems.append(one.url))
+        self.page.on("request", lambda each: each.url.startswith(ours) or self.problems.append(each.url))
 
     def open(self, **query):
         self.page.goto(f"{self.base}?{urlencode(query)}" if query else self.base)
@@ -178,7 +178,7 @@ def reader(chromium):
 def test_a_first_visit_shows_the_classic_and_what_one_word_changes(reader, static_folder):
     person = reader(static_folder).open().reads("Head 4-2 looks from it to animal .68%")
     person.page.get_by_role("link", name="Change “tired” to “wide”").click()
-    person.reads("from it to .CLS. .33%")
+    person.reads("animal falls from 68% to 28%")
     assert not complaints(person.page)
     options = person.page.locator("#options")
     person.page.locator("#chosen").click()
@@ -190,7 +190,7 @@ def test_a_first_visit_shows_the_classic_and_what_one_word_changes(reader, stati
     person.reads("it to animal 68% in A, 28% in B")
     person.type("  ", "Sentence B").is_told("The sentence is empty. Type a word.").reads("28% in B")
     person.page.go_back()
-    person.reads("from it to .CLS. .33%")
+    person.reads("animal falls from 68% to 28%")
     assert person.page.get_by_role("gridcell").count() == 72
     person.page.get_by_role("textbox").focus()
     person.reaches("Tab", person.page.get_by_role("gridcell", name=re.compile("^Head 4-2")))

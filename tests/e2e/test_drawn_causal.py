@@ -8,7 +8,7 @@ from itertools import count
 import numpy as np
 import pytest
 from alone import new_tab
-from causal_runs import record_from_weights
+from causal_runs import causal_record
 from drawn import SHADE, Picture, centres, page_of, shares
 
 from mha_core import AttentionRecord
@@ -24,7 +24,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 @pytest.fixture(scope="module")
 def record() -> AttentionRecord:
-    return record_from_weights()
+    return causal_record()
 
 
 @pytest.fixture
@@ -137,7 +137,7 @@ SAME = 6  # pieces before "slept"
 
 @pytest.fixture(scope="module")
 def runs():
-    return record_from_weights(A, seed=1, same_up_to=SAME), record_from_weights(B, seed=2, same_up_to=SAME)
+    return causal_record(A, seed=1, same_up_to=SAME), causal_record(B, seed=2, same_up_to=SAME)
 
 
 def compared(runs, **chosen) -> str:

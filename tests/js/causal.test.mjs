@@ -1,8 +1,8 @@
 // What a decoder's word cannot see: no cell, no number, no rank, and words that say so.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cannotSee, cellInWords, gaps, groupColumns, keysOf, maskNote, noneSeesInWords, sharers, sharingInWords, stairs, withoutGaps } from "../../assets/js/causal.js";
-import { betweenWords, chose, mask, noneSees, seenBy, unseen } from "../../assets/js/seen.js";
+import { cannotSee, cellInWords, gaps, groupColumns, keysOf, maskNote, noneSeesInWords, sharers, sharingInWords, stairs, withoutGaps } from "../../assets/js/visibility_text.js";
+import { betweenWords, hasChoice, mask, noneSees, seenBy, isMasked } from "../../assets/js/visibility.js";
 import { headInWords } from "../../assets/js/words.js";
 
 const names = ["Zoe", "saw", "it", "late"];
@@ -10,8 +10,8 @@ const decoder = { causal: true, names, n: 4, heads: 6, sharing: 3 };
 const encoder = { causal: false, names, n: 4, heads: 6, sharing: 1 };
 
 test("a word cannot see what comes later, and sees itself; an encoder sees all", () => {
-  assert.deepEqual([[2, 3], [2, 2], [3, 2]].map(([q, k]) => unseen(decoder, q, k)), [true, false, false]);
-  assert.equal(unseen(encoder, 0, 3), false);
+  assert.deepEqual([[2, 3], [2, 2], [3, 2]].map(([q, k]) => isMasked(decoder, q, k)), [true, false, false]);
+  assert.equal(isMasked(encoder, 0, 3), false);
   assert.equal(mask(encoder), null);
   assert.deepEqual([0, 1, 2, 3].map((k) => mask(decoder)(1, k)), [false, false, true, true]);
 });
@@ -41,7 +41,7 @@ test("a link is between two words, and a decoder's first is none of them", () =>
   assert.match(headInWords([0, 0], names, matrix, (q, k) => betweenWords({ ...decoder, names, specials: [0, 0, 0, 0] }, q, k)), /links between words \(Zoe left out\): “late” looks at “saw” \(25%\) and “it” looks at “saw” \(10%\)\.$/);
   const marked = ["Zoe", "saw", ",", "[SEP]"];
   assert.match(headInWords([0, 0], marked, matrix, (q, k) => betweenWords({ ...encoder, names: marked, specials: [0, 0, 0, 1] }, q, k)), /links between words \(, and \[SEP\] left out\): “saw” looks at “Zoe” \(20%\)\.$/);
-  assert.equal(chose({ causal: true, n: 1 }, 0), true);
+  assert.equal(hasChoice({ causal: true, n: 1 }, 0), true);
 });
 
 test("heads that share keys are named in threes, and stand in groups", () => {

@@ -5,7 +5,7 @@ import { Compare } from "../../assets/js/compare.js";
 import { drawHero, drawMatrix, specOf } from "../../assets/js/compare/drawn.js";
 import { describe, diffOf, rowsFor, spanOf } from "../../assets/js/compare/rows.js";
 import { drawWords } from "../../assets/js/compare/sentences.js";
-import { Duo } from "../../assets/js/duo.js";
+import { SentencePair } from "../../assets/js/sentence_pair.js";
 import { Headscope } from "../../assets/js/view.js";
 import { column, format, numbers, record as records } from "./drawing.mjs";
 import { onPage, withGlobals } from "./page.mjs";
@@ -58,7 +58,7 @@ test("A minus B over the words that both have, and the span is the largest chang
 test("both sentences are written in the direction of their letters", () => {
   const dir = (names) => onPage(() => {
     const record = run("a", names, A);
-    const duo = new Duo({});
+    const duo = new SentencePair({});
     duo.fill(record, record, PAIRS.map((_, i) => [i, i]), [false, false, false]);
     return duo.words.dir;
   });
@@ -67,7 +67,7 @@ test("both sentences are written in the direction of their letters", () => {
 
 test("by the keyboard a word of B is changed, where B has it", () => {
   onPage(() => {
-    const duo = new Duo({});
+    const duo = new SentencePair({});
     duo.fill(run("a", ["[CLS]", "cat", "it"], A), run("b", ["[CLS]", "She"], B), PAIRS, [false, true, true]);
     const begun = [];
     duo.edit.begin = ([cell], typed) => begun.push([cell.getAttribute("data-at"), typed]);

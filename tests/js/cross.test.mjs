@@ -1,7 +1,7 @@
 // Two texts in one list: two words of the source, then three of the target, which look.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { apart, blockOf, chosenAcross, crossSpec, hintAcross, inUnits, lookers, pointedAt, sources, squared } from "../../assets/js/cross.js";
+import { isOffBlock, blockOf, chosenAcross, crossSpec, hintAcross, inUnits, lookers, pointedAt, sources, squared } from "../../assets/js/cross_attention.js";
 
 const record = { keys: 2, n: 5 };
 const given = Float64Array.of(0.1, 0.9, 0.2, 0.8, 0.3, 0.7, 0.4, 0.6, 0.5, 0.5, 0.55, 0.45); // two heads of 3 x 2
@@ -17,8 +17,8 @@ test("every head's weights stand below and left in a square of all units", () =>
 
 test("only the target looks, and only at the source", () => {
   const pairs = [[2, 0], [4, 1], [0, 1], [1, 2], [2, 3]];
-  assert.deepEqual(pairs.map(([q, k]) => apart(record, q, k)), [false, false, true, true, true]);
-  assert.equal(apart({ n: 5 }, 0, 4), false);
+  assert.deepEqual(pairs.map(([q, k]) => isOffBlock(record, q, k)), [false, false, true, true, true]);
+  assert.equal(isOffBlock({ n: 5 }, 0, 4), false);
   assert.deepEqual([sources(record), sources({})], [2, 0]);
 });
 

@@ -5,11 +5,12 @@ import { openRecord } from "../../assets/js/record.js";
 export * as colour from "../../assets/js/colour.js";
 export * as format from "../../assets/js/format.js";
 export * as geometry from "../../assets/js/geometry.js";
+export * as heatmap from "../../assets/js/heatmap.js";
 export * as matrix from "../../assets/js/matrix.js";
 export * as numbers from "../../assets/js/numbers.js";
 export * as record from "../../assets/js/record.js";
 export * as sentence from "../../assets/js/sentence.js";
-export * as sheet from "../../assets/js/sheet.js";
+export * as sheet from "../../assets/js/head_thumbnails.js";
 export * as words from "../../assets/js/words.js";
 
 // What a canvas's 2d context is asked for: pixels are kept as they were put.

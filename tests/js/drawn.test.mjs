@@ -1,7 +1,7 @@
 // What is drawn, pixel by pixel, of matrices that are not their own transpose.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { colour, geometry, levels, matrix, paper, sentence, shareOf, sheet, signedOf } from "./drawing.mjs";
+import { colour, geometry, heatmap, levels, matrix, paper, sentence, shareOf, sheet, signedOf } from "./drawing.mjs";
 
 const NEAR = 0.002;
 const near = (a, b, within = NEAR) => assert.ok(Math.abs(a - b) <= within, `${a} is not ${b}`);
@@ -47,18 +47,18 @@ test("a signed matrix has less at one end, more at the other, and nothing in the
   const at = cells({ rows: [0, 1], columns: [0, 1], values, signed: true, least: 0.05 }, levels(true));
   near(signedOf(at(0, 0)), -1);
   near(signedOf(at(0, 1)), 0.5);
-  assert.equal(at(1, 0), 511);
+  assert.ok([511, 512].includes(at(1, 0)), "the middle of 1024 shades");
   near(signedOf(at(1, 1)), 1);
 });
 
 test("differences are stretched to the largest one shown, and kept inside the ramp", () => {
-  near(matrix.level(0.1, { signed: true, span: 0.2 }), 0.75, 1e-12);
-  near(matrix.level(-0.1, { signed: true, span: 0.2 }), 0.25, 1e-12);
-  near(matrix.level(-3, { signed: true, span: 0.2 }), 0, 1e-12);
-  near(matrix.level(0.3, { signed: false, span: 0.2 }), 0.3, 1e-12);
-  near(matrix.level(1.4, { signed: false }), 1, 1e-12);
-  near(matrix.level(-0.4, { signed: false }), 0, 1e-12);
-  near(matrix.level(0.45, { signed: false, top: 0.9 }), 0.5, 1e-12);
+  near(heatmap.level(0.1, { signed: true, span: 0.2 }), 0.75, 1e-12);
+  near(heatmap.level(-0.1, { signed: true, span: 0.2 }), 0.25, 1e-12);
+  near(heatmap.level(-3, { signed: true, span: 0.2 }), 0, 1e-12);
+  near(heatmap.level(0.3, { signed: false, span: 0.2 }), 0.3, 1e-12);
+  near(heatmap.level(1.4, { signed: false }), 1, 1e-12);
+  near(heatmap.level(-0.4, { signed: false }), 0, 1e-12);
+  near(heatmap.level(0.45, { signed: false, top: 0.9 }), 0.5, 1e-12);
 });
 
 function crowded(n, side, strong, more = {}) {
@@ -91,7 +91,7 @@ test("a crowded pixel obeys the threshold and the filter, and keeps the sign of 
 
 function small(cells, n, side, top, paint = levels()) {
   const out = new Uint32Array(side * side);
-  sheet.Sheet.prototype.paintOne(out, side, { cells, side: n, top }, paint);
+  sheet.HeadThumbnails.prototype.paintOne(out, side, { cells, side: n, top }, paint);
   return (q, k) => out[Math.floor(((q + 0.5) * side) / Math.min(n, side)) * side + Math.floor(((k + 0.5) * side) / Math.min(n, side))];
 }
 
@@ -102,7 +102,7 @@ test("a small picture has queries on rows and keys on columns, in steps of its o
 
 test("a small picture of a decoder has every word's own cell and those before it, and nothing of what comes later", () => {
   const out = new Uint32Array(9).fill(7777);
-  sheet.Sheet.prototype.paintOne.call({ record: { causal: true } }, out, 3, { cells: [1, 0, 0, 0.6, 0.4, 0, 0.2, 0.3, 0.5], side: 3, top: 1 }, levels());
+  sheet.HeadThumbnails.prototype.paintOne.call({ record: { causal: true } }, out, 3, { cells: [1, 0, 0, 0.6, 0.4, 0, 0.2, 0.3, 0.5], side: 3, top: 1 }, levels());
   const seen = [1, null, null, 0.6, 0.4, null, 0.2, 0.3, 0.5];
   seen.forEach((share, i) => (share === null ? assert.equal(out[i], 7777) : near(shareOf(out[i]), share)));
 });

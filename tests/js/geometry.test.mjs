@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { arcPath, edges, heroSize, lanePath, placeLabels, riseOf, strokeOf, strokeWithin, ticks } from "../../assets/js/geometry.js";
-import { directionOf } from "../../assets/js/duo.js";
+import { directionOf } from "../../assets/js/sentence_pair.js";
 
 const numbers = (path) => path.match(/-?[\d.]+/g).map(Number);
 

@@ -1,7 +1,8 @@
 // The large matrix as it is painted: every pixel of it, its size, and the names on both axes.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { Matrix, clip, level } from "../../assets/js/matrix.js";
+import { level } from "../../assets/js/heatmap.js";
+import { Matrix, clip } from "../../assets/js/matrix.js";
 import { onPage, withGlobals } from "./page.mjs";
 
 const PAINT = { pixels: Uint32Array.from({ length: 1024 }, (_, i) => i), line: [1, 1, 1], accent: [2, 2, 2], accentText: [3, 3, 3], soft: [4, 4, 4], font: "serif" };

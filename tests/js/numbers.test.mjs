@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { percent, points } from "../../assets/js/format.js";
-import { STEPS, dequantise, mix, poolMax, poolSigned, quantise, ranked, strongest, strongestLinks, meanRow } from "../../assets/js/numbers.js";
+import { STEPS, dequantise, mix, quantise, ranked, strongest, strongestLinks, meanRow } from "../../assets/js/numbers.js";
 
 test("a weight survives the trip as uint16 within 8e-6", () => {
   const weights = Array.from({ length: 1001 }, (_, i) => i / 1000);
@@ -41,16 +41,3 @@ test("heads rank by weight and ties keep the order of layers", () => {
   assert.deepEqual(order.map((e) => [e.layer, e.head]), [[2, 2], [0, 1], [1, 0]]);
 });
 
-test("a small picture of more columns than rows keeps each row at its height", () => {
-  assert.deepEqual([...poolMax([1, 2, 3, 4, 8, 7, 6, 5], 4, 2, 2, 2)], [2, 4, 8, 6]);
-});
-
-test("a small picture keeps a single strong link that a mean would hide", () => {
-  const cells = new Uint16Array(36);
-  cells[35] = STEPS;
-  assert.deepEqual([...poolMax(cells, 6, 2)], [0, 0, 0, STEPS]);
-  const signed = new Float64Array(36);
-  signed[0] = 0.1;
-  signed[1] = -0.8;
-  assert.equal(poolSigned(signed, 6, 2)[0], -0.8);
-});

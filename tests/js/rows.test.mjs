@@ -1,4 +1,5 @@
 // Rows, rankings, tables and sentences of matrices that are not their own transpose; every number by hand.
+import { strongestUnder } from "../../assets/js/heatmap.js";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { WEIGHTS, column, format, numbers, record, words } from "./drawing.mjs";
@@ -135,6 +136,9 @@ test("small pictures of uneven cuts keep queries on rows", () => {
   const cells = new Float64Array(25);
   cells[5 * 4 + 1] = 9;
   cells[5 * 1 + 4] = -4;
-  assert.deepEqual([...numbers.poolMax(cells, 5, 2)], [0, 0, 9, 0]);
-  assert.deepEqual([...numbers.poolSigned(cells, 5, 2)], [0, -4, 9, 0]);
+  const at = strongestUnder([5, 5], [2, 2], (q, k) => (q + k > 6 ? null : cells[5 * q + k]));
+  assert.deepEqual([at(0, 0), at(0, 1), at(1, 0), at(1, 1)], [0, -4, 9, 0]);
+  const wide = strongestUnder([2, 4], [2, 2], (q, k) => [1, 2, 3, 4, 8, 7, 6, 5][4 * q + k]);
+  assert.deepEqual([wide(0, 0), wide(0, 1), wide(1, 0), wide(1, 1)], [2, 4, 8, 6], "each row keeps its height");
+  assert.equal(strongestUnder([2, 2], [1, 1], () => null)(0, 0), null);
 });

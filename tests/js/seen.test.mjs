@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { cannotSee } from "../../assets/js/causal.js";
+import { cannotSee } from "../../assets/js/visibility_text.js";
 import { openRecord, rankHeads } from "../../assets/js/record.js";
-import { chose, mask, neverSeen, unseen } from "../../assets/js/seen.js";
+import { hasChoice, mask, neverSeen, isMasked } from "../../assets/js/visibility.js";
 
 const names = ["a", "b", "c", "d"];
 const column = (cells) => ({ getChildAt: () => ({ toArray: () => cells }) });
@@ -13,10 +13,10 @@ const record = () => openRecord({ names, layers: 2, heads: 2, packing: "full", w
 
 test("what a window leaves out is not there in its layer, and is in another", () => {
   const opened = record();
-  assert.ok(unseen(opened, 3, 0));
+  assert.ok(isMasked(opened, 3, 0));
   opened.layer = 1;
-  assert.ok(!unseen(opened, 3, 0));
-  assert.ok(unseen(opened, 0, 3));
+  assert.ok(!isMasked(opened, 3, 0));
+  assert.ok(isMasked(opened, 0, 3));
   assert.ok(mask(opened)(0, 1));
   assert.ok(!neverSeen(opened, [3], 0));
   assert.ok(neverSeen(opened, [0], 3));
@@ -28,7 +28,7 @@ test("it is said why a word cannot be seen", () => {
 });
 
 test("a unit that sees itself alone has no choice", () => {
-  assert.deepEqual([0, 1, 2, 3].map((q) => chose(record(), q)), [false, true, true, true]);
+  assert.deepEqual([0, 1, 2, 3].map((q) => hasChoice(record(), q)), [false, true, true, true]);
 });
 
 test("a link is ranked in the heads that are there and whose layer sees it", () => {

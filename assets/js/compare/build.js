@@ -1,10 +1,10 @@
 // What Compare consists of: both sentences, the difference of all heads and of one, and what each tells the view.
 import { make } from "../dom.js";
-import { Duo } from "../duo.js";
+import { SentencePair } from "../sentence_pair.js";
 import { drawHero } from "./drawn.js";
 import { Matrix } from "../matrix.js";
 import { measureRow } from "../measure.js";
-import { Sheet } from "../sheet.js";
+import { HeadThumbnails } from "../head_thumbnails.js";
 import { describe } from "./rows.js";
 
 export function build(view) {
@@ -16,8 +16,8 @@ export function build(view) {
     retype: (side, unit, word) => view.retype({ side, unit, word }),
     redraw: () => drawHero(view),
   };
-  view.duo = new Duo(actions);
-  view.sheet = new Sheet(actions);
+  view.duo = new SentencePair(actions);
+  view.sheet = new HeadThumbnails(actions);
   const columnOf = (unit) => (unit === null ? null : view.bothColumns[unit]);
   view.matrix = new Matrix(
     {

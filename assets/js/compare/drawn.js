@@ -1,11 +1,11 @@
 // What Compare draws: arcs over and under both sentences, and the difference of one head.
-import { cannotSee } from "../causal.js";
-import { DRAWN_BOTH } from "../duo.js";
+import { cannotSee } from "../visibility_text.js";
+import { DRAWN_BOTH } from "../sentence_pair.js";
 import { points } from "../format.js";
 import { dequantise, strongest } from "../numbers.js";
-import { tallNow } from "../explore/shown.js";
+import { tallNow } from "../explore/view_model.js";
 import { compared, diffOf, isHere, matricesOf, rowsFor, seenIn } from "./rows.js";
-import { mask } from "../seen.js";
+import { mask } from "../visibility.js";
 
 function fromNow(view) {
   const pointed = view.hovered.q ?? view.hovered.column;

@@ -1,9 +1,9 @@
 // The numbers of Compare: rows of A and B over the same columns, and their difference.
-import { withoutGaps } from "../causal.js";
+import { withoutGaps } from "../visibility_text.js";
 import { points } from "../format.js";
 import { meanRow } from "../numbers.js";
 import { allHeads, headIndex, matrixOf, titleOf } from "../record.js";
-import { seenBy } from "../seen.js";
+import { seenBy } from "../visibility.js";
 import { byMeasure, quoted } from "../words.js";
 import { difference, spread } from "./change.js";
 

@@ -1,5 +1,5 @@
 // What stands around the pictures of Compare, in words.
-import { triangleNote } from "../causal.js";
+import { triangleNote } from "../visibility_text.js";
 import { spoken } from "../dom.js";
 import { percent } from "../format.js";
 import { strongest } from "../numbers.js";

@@ -1,12 +1,12 @@
 // All heads as switches in a grid: a click, a drag or a key ablates them. The longer side of the model runs across.
 import { arrowStep, make } from "../dom.js";
-import { Sheet } from "../sheet.js";
+import { HeadThumbnails } from "../head_thumbnails.js";
 import { headName } from "../words.js";
 
 // Pixels at a type of 16: the sides of a head's picture, the numbers beside them, and the height of all.
 const [LARGEST, SMALLEST, NARROW, AXIS, GAP, HEIGHT] = [44, 15, 22, 24, 2, 400];
 
-export class HeadSwitches extends Sheet {
+export class HeadSwitches extends HeadThumbnails {
   constructor(actions) {
     super(actions);
     this.actions = actions;

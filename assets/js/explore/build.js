@@ -1,11 +1,11 @@
 // What Explore consists of: the sentence, all heads, one head, the ranking, and what each tells the view.
-import { inUnits, pointedAt } from "../cross.js";
+import { inUnits, pointedAt } from "../cross_attention.js";
 import { make } from "../dom.js";
 import { Matrix } from "../matrix.js";
 import { measureRow } from "../measure.js";
 import { Ranking } from "../ranking.js";
 import { Sentence } from "../sentence.js";
-import { Sheet } from "../sheet.js";
+import { HeadThumbnails } from "../head_thumbnails.js";
 import { ask, whyButton, whyPanel } from "./why.js";
 
 export function build(view) {
@@ -20,7 +20,7 @@ export function build(view) {
     why: (head, to) => ask(view, head, to),
   };
   view.sentence = new Sentence(actions);
-  view.sheet = new Sheet(actions);
+  view.sheet = new HeadThumbnails(actions);
   view.matrix = new Matrix(inUnits(view, actions), "The chosen head as a matrix");
   view.ranking = new Ranking(actions);
   view.live = make("p", { class: "hidden-aloud", "aria-live": "polite", "data-uncounted": "" });

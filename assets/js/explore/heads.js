@@ -1,12 +1,12 @@
 // All heads in Explore: their order, what is said of each, and the ranking.
-import { noneSeesInWords } from "../causal.js";
+import { noneSeesInWords } from "../visibility_text.js";
 import { make } from "../dom.js";
 import { percent } from "../format.js";
 import { meanRow, strongest, strongestLinks } from "../numbers.js";
 import { notRanked } from "../ranking.js";
 import { allHeads, hasHead, kindOf, loudest, matrixOf, rankHeads, startsIn, titleOf } from "../record.js";
-import { betweenWords, chose, neverSeen } from "../seen.js";
-import { nameAll } from "../sheet.js";
+import { betweenWords, hasChoice, neverSeen } from "../visibility.js";
+import { nameAll } from "../head_thumbnails.js";
 import { byMeasure, headName, listed, quoted, rowInWords, verbOf } from "../words.js";
 
 export function fillSheet(view) {
@@ -101,7 +101,7 @@ export function drawRanking(view) {
     entries: entries?.map((entry) => ({ ...entry, aim: entry.to, note: to === null && entry.to !== null ? names[entry.to] : null })),
     chosen,
     hint,
-    why: Boolean(view.why) && !view.present && pins.length === 1 && chose(view.record, pins[0]),
+    why: Boolean(view.why) && !view.present && pins.length === 1 && hasChoice(view.record, pins[0]),
   });
 }
 

@@ -7,13 +7,13 @@ const PAIRS = ["all", "AA", "AB", "BA", "BB"];
 export const hasTwo = (record) => !record?.segments || record.segments.some((segment) => segment > 0);
 
 // Whether a chosen word is one that the page chose: `mine` is what the reader did.
-export function notMine({ state, mine }, unit) {
+export function isPageChoice({ state, mine }, unit) {
   const given = (key) => String(state[key]) !== String(mine[key]);
   return (state.pins.includes(unit) && given("pins")) || (state.to === unit && given("to"));
 }
 
 // What Python says of a choice, {said, of}, is said for as long as that is chosen.
-export function current(part, state) {
+export function isAbout(part, state) {
   if (!part) return false;
   const { head, pins, to } = part.of;
   return JSON.stringify([head, pins, to]) === JSON.stringify([state.head, state.pins, state.to]);

@@ -2,10 +2,10 @@
 // the largest parts of each side of the link's score, an arc for each head among them, and the way back from head to head.
 import { make, write } from "../dom.js";
 import { meanRow, strongest } from "../numbers.js";
-import { spokenOnce } from "../parts.js";
-import { chose, noneSees } from "../seen.js";
+import { announceOnce } from "../parts.js";
+import { hasChoice, noneSees } from "../visibility.js";
 import { headName } from "../words.js";
-import { current } from "./look.js";
+import { isAbout } from "./look.js";
 
 const LEAVES_OUT =
   "Each side is the whole score above the mean of all keys, split another way. A part is no cause: “Without it” removes it. LayerNorm is held fixed, and an MLP is one part.";
@@ -27,7 +27,7 @@ export function whyPanel(view) {
 }
 
 // The answer is shown for as long as its link is chosen.
-export const answered = (view) => Boolean(view.why?.of && current(view.why, view.state));
+export const answered = (view) => Boolean(view.why?.of && isAbout(view.why, view.state));
 
 // The link that the sentence draws first: from one word to the one that is chosen, or else where it looks most.
 function linkNow(view) {
@@ -35,7 +35,7 @@ function linkNow(view) {
   if (!view.why || view.present || state.pins.length !== 1 || !matrixNow) return null;
   const [from] = state.pins;
   const to = state.to ?? strongest(meanRow(matrixNow, record.n, [from]), 1)[0]?.to ?? null;
-  return to === null || !chose(record, from) || noneSees(record, [from], to) ? null : { from, to };
+  return to === null || !hasChoice(record, from) || noneSees(record, [from], to) ? null : { from, to };
 }
 
 // Ask about the chosen link, or about that of a row of the ranking.
@@ -69,7 +69,7 @@ export function drawWhy(view) {
   if (!open) {
     view.whyShown = null;
     for (const part of [view.way, view.whySides]) part.replaceChildren();
-    spokenOnce(view.whySaid, waits ? "Splitting the score …" : "");
+    announceOnce(view.whySaid, waits ? "Splitting the score …" : "");
     return write(view.whyTokens, "");
   }
   const { way, said, tokens, sides, asked } = view.why;
@@ -79,7 +79,7 @@ export function drawWhy(view) {
   Object.assign(view, { whyShown: form, whyAsked: asked });
   view.way.hidden = way.length < 2;
   view.way.replaceChildren(...way.map((step, i) => make("li", {}, i < way.length - 1 ? press(view, step.name, step.go, `Back to ${step.name}`) : make("b", { text: step.name, "aria-current": "step" }))));
-  spokenOnce(view.whySaid, said);
+  announceOnce(view.whySaid, said);
   write(view.whyTokens, tokens);
   view.whyTokens.hidden = !tokens;
   const parts = partsOf(view);

@@ -2,7 +2,7 @@
 import { Address, changed } from "../address.js";
 import { alone } from "../alone.js";
 import { make } from "../dom.js";
-import { bytesOf, revived } from "../portable.js";
+import { bytesOf, decodeArrays } from "../portable.js";
 import { placeName } from "../record.js";
 import { Headscope } from "../view.js";
 import { align, changeBetween, wordsBetween } from "./align.js";
@@ -30,7 +30,7 @@ class Page {
     this.stop = button("Stop", () => this.engine.stop());
     const source = at("worker")?.textContent;
     const start = () => new Worker(source ? URL.createObjectURL(new Blob([source], { type: "text/javascript" })) : "worker.js");
-    const runs = data.runs.map((run) => ({ ...run, weights: Float32Array.from(revived(run).weights.getChildAt(0).toArray(), (step) => step / 65535) }));
+    const runs = data.runs.map((run) => ({ ...run, weights: Float32Array.from(decodeArrays(run).weights.getChildAt(0).toArray(), (step) => step / 65535) }));
     const files = data.files && Object.fromEntries(Object.entries(data.files).map(([name, content]) => [name, bytesOf(content)]));
     this.engine = new Engine(start, { runs, files }, (share, key) => key === this.awaited?.key && this.loading(share));
     this.listen();

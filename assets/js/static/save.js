@@ -2,10 +2,10 @@
 import { at, css } from "../colour.js";
 import { specOf } from "../compare/drawn.js";
 import { make, vector } from "../dom.js";
-import { matrixSpec } from "../explore/shown.js";
+import { matrixSpec } from "../explore/view_model.js";
 import { percent, points } from "../format.js";
 import { placeName } from "../record.js";
-import { unseen } from "../seen.js";
+import { isMasked } from "../visibility.js";
 import { headName } from "../words.js";
 import { weightOf } from "./opening.js";
 
@@ -79,7 +79,7 @@ function csvOf({ view: { state }, compare, records, pairs, model, unit }) {
   const said = { measure: "raw", unit, specials: a.specialsShown, normalisation: a.normalised, model: model.title, digest: model.digest };
   const once = { ...(compare ? { "text A": a.title, "text B": b.title } : { text: a.title }), link: location.href };
   const rows = [];
-  const row = (record, layer, head, q, k, weights) => !unseen(record, q, k, layer) && rows.push({ layer: layer + 1, head: head + 1, query: q, key: k, query_text: record.labels[q], key_text: record.labels[k], ...weights, ...said, ...(rows.length ? {} : once) });
+  const row = (record, layer, head, q, k, weights) => !isMasked(record, q, k, layer) && rows.push({ layer: layer + 1, head: head + 1, query: q, key: k, query_text: record.labels[q], key_text: record.labels[k], ...weights, ...said, ...(rows.length ? {} : once) });
   const both = (pairs || []).filter(([i, j]) => i !== null && j !== null);
   if (compare) for (const [q, r] of both) for (const [k, l] of both) {
     const [here, there] = [weightOf(a, state.head, q, k), weightOf(b, state.head, r, l)].map(plain);

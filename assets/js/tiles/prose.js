@@ -56,8 +56,9 @@ function term(board, text, meaning) {
     const place = button.getBoundingClientRect();
     const left = Math.max(12, Math.min(place.left, innerWidth - note.offsetWidth - 12));
     const below = place.bottom + 6 + note.offsetHeight < innerHeight;
-    note.style.left = `${left}px`;
-    note.style.top = `${below ? place.bottom + 6 : place.top - 6 - note.offsetHeight}px`;
+    const zoom = note.currentCSSZoom || 1; // a projector's page is enlarged, and with it what its places count in
+    note.style.left = `${left / zoom}px`;
+    note.style.top = `${(below ? place.bottom + 6 : place.top - 6 - note.offsetHeight) / zoom}px`;
   };
   return button;
 }

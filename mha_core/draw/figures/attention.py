@@ -1,10 +1,9 @@
-"""Where heads look, as a figure for paper, slides and pages.
+"""Attention of heads as a figure for paper, slides and pages.
 
 In: a grid (layer, head, query, key), and which of its heads and rows. Out: a Plotly figure, which writes itself as
 HTML, JSON or, with kaleido, as an image.
 """
 
-import html
 import textwrap
 from collections.abc import Sequence
 from math import ceil
@@ -15,12 +14,13 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from mha_core.arrays import FloatArray
 from mha_core.display_names import Head, head_name, visible
 from mha_core.draw.figures.charts import bars
 from mha_core.draw.figures.colours import page
 from mha_core.draw.figures.links import arcs, lines
-from mha_core.draw.figures.sheet import INCH, Floats, Sheet, text_width
-from mha_core.draw.figures.style import template
+from mha_core.draw.figures.sheet import INCH, Sheet, text_width
+from mha_core.draw.figures.style import NO_LINES, named_ticks, plain, template
 from mha_core.errors import InputError
 from mha_core.record.compact_weights import pooled
 from mha_core.record.grid import Grid
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 WIDTHS = (4.0, 40.0)  # centimetres
 SIDE = 32  # cells of a head's side where all heads are drawn
-PANELS = 24
+MAX_PANELS = 24
 LINE = 1.3  # from line to line of a text, of the size
 WIDTH, PHONE = 640, 360  # pixels, where no width is asked for: what is planned with, and the least
-CELLS = {"showgrid": False, "zeroline": False, "showline": False, "ticks": ""}
+CELLS = NO_LINES | {"showline": False, "ticks": ""}
 
 
 def figure(
@@ -65,8 +65,8 @@ def figure(
         raise InputError("Nothing of this text is left to draw.")
     if kind == "heads":
         heads = list(np.ndindex(*grid.weights.shape[:2]))
-    elif not 1 <= len(heads) <= PANELS:
-        raise InputError(f"A figure of this kind has 1 to {PANELS} heads, not {len(heads)}.")
+    elif not 1 <= len(heads) <= MAX_PANELS:
+        raise InputError(f"A figure of this kind has 1 to {MAX_PANELS} heads, not {len(heads)}.")
     else:
         _ = [grid[head_name(head)] for head in heads]  # raises for one that is not there
     if not all(0 <= query < len(grid) for query in queries):
@@ -121,8 +121,11 @@ def matrix(sheet: Sheet) -> go.Figure:
             ygap=min(1, cell / 10),
             **place,
         )
-        drawn.update_xaxes(**_ticks(sheet.columns, step, shown=i + across >= n), tickangle=-90, **place)
-        drawn.update_yaxes(**_ticks(sheet.marked, step, shown=i % across == 0), autorange="reversed", **place)
+        below_all, leftmost = i + across >= n, i % across == 0
+        ticks = named_ticks(sheet.columns, step) | CELLS
+        drawn.update_xaxes(**ticks, showticklabels=below_all, tickangle=-90, **place)
+        ticks = named_ticks(sheet.marked, step) | CELLS
+        drawn.update_yaxes(**ticks, showticklabels=leftmost, autorange="reversed", **place)
         for row in sheet.queries:
             ends = {"x0": -0.5, "x1": columns - 0.5, "y0": row - 0.5, "y1": row + 0.5}
             drawn.add_shape(line={"color": page(dark=sheet.dark)["accent"], "width": 2}, **ends, **place)
@@ -130,11 +133,6 @@ def matrix(sheet: Sheet) -> go.Figure:
     spare = (room / across - 2 * size - cell * columns) * across if sheet.width else 0  # cells are square
     margin = {"l": left, "r": 5.5 * size + spare, "b": below, "t": 1.5 * size * (n > 1)}
     return drawn.update_layout(coloraxis=sheet.colour_axis(high), height=high + below, margin=margin)
-
-
-def _ticks(names: Sequence[str], step: int, *, shown: bool) -> dict[str, object]:
-    at = list(range(0, len(names), step))
-    return {"tickvals": at, "ticktext": [names[i] for i in at], "showticklabels": shown, **CELLS}
 
 
 def every_head(sheet: Sheet) -> go.Figure:
@@ -165,31 +163,29 @@ def every_head(sheet: Sheet) -> go.Figure:
         hovertemplate=f"{place}, %{{z:{sheet.number}}}<extra></extra>",
         coloraxis="coloraxis",
     )
+    size = sheet.size
+    font = {"size": size}
     drawn.update_xaxes(
-        title={"text": "head", "font": {"size": sheet.size}},
-        tickvals=list(range(1, heads + 1)),
-        side="top",
-        **CELLS,
+        title={"text": "head", "font": font}, tickvals=list(range(1, heads + 1)), side="top", **CELLS
     )
     drawn.update_yaxes(
-        title={"text": "layer", "font": {"size": sheet.size}},
+        title={"text": "layer", "font": font},
         tickvals=list(range(1, layers + 1)),
         autorange="reversed",
         **CELLS,
     )
-    size = sheet.size
     room = (sheet.width or WIDTH) - 9 * size
     margin = {"l": 3.5 * size, "r": 5.5 * size, "t": 3.5 * size, "b": 5}
     height = min(room / heads, 5 * size) * layers
     return drawn.update_layout(coloraxis=sheet.colour_axis(height), height=height, margin=margin)
 
 
-def _largest(weights: Floats) -> Floats:
-    """Weights (..., query, key) in at most SIDE rows and columns: the one furthest from 0 under each cell."""
+def _largest(weights: FloatArray) -> FloatArray:
+    """Return weights (..., query, key) in at most SIDE rows and columns: the one furthest from 0 under each cell."""
     most = pooled(np.where(np.isnan(weights), -np.inf, weights), SIDE)
     least = -pooled(np.where(np.isnan(weights), -np.inf, -weights), SIDE)
-    found: Floats = np.where(most >= -least, most, least)
-    return np.where(np.isinf(found), np.float32(np.nan), found)
+    furthest: FloatArray = np.where(most >= -least, most, least)
+    return np.where(np.isinf(furthest), np.float32(np.nan), furthest)
 
 
 def looks(sheet: Sheet) -> go.Figure:
@@ -210,23 +206,23 @@ def looks(sheet: Sheet) -> go.Figure:
 
 
 def _finished(drawn: go.Figure, sheet: Sheet, title: str) -> go.Figure:
-    """The figure with its title in lines that fit, its size, its type and its ground."""
+    """Add the title in lines that fit, the size, the type and the ground."""
     size, margin = sheet.size, drawn.layout.margin
     wide = sheet.width or drawn.layout.width
     signs = int((wide or PHONE) / (0.55 * size)) - 2
-    said = [html.escape(line, quote=False) for line in textwrap.wrap(title and visible(title), signs)]
-    above = (LINE * len(said) + 0.8) * size
+    title_lines = [plain(line) for line in textwrap.wrap(title and visible(title), signs)]
+    above = (LINE * len(title_lines) + 0.8) * size
     return drawn.update_layout(
         template=template(dark=sheet.dark),
         title={
-            "text": "<br>".join(said),
+            "text": "<br>".join(title_lines),
             "font": {"size": size},
             "x": 0,
             "xref": "container",
             "y": 1,
             "yref": "paper",
             "yanchor": "bottom",
-            "pad": {"b": (margin.t or 0) + (0.5 + LINE * (len(said) - 1)) * size, "l": 8},
+            "pad": {"b": (margin.t or 0) + (0.5 + LINE * (len(title_lines) - 1)) * size, "l": 8},
         },
         font={"size": size},
         width=wide,

@@ -4,7 +4,6 @@ In: a pandas DataFrame, a row a point, and the names of its columns. Out: `plotl
 the numbers, a dash or a symbol tells apart what a colour tells apart.
 """
 
-import html
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +13,17 @@ import plotly.graph_objects as go
 
 from mha_core.display_names import head_name
 from mha_core.draw.figures.colours import page
-from mha_core.draw.figures.style import CLEAR, DASHES, SYMBOLS, differences_scale, template, weights_scale
+from mha_core.draw.figures.style import (
+    CLEAR,
+    DASHES,
+    HATCHES,
+    NO_LINES,
+    colour_axis,
+    largest,
+    named_ticks,
+    plain,
+    template,
+)  # fmt: skip
 
 ROW = 26  # pixels of a bar or a head, with the space around it
 FAINT, CROWDED = 0.04, 10  # a weight, and points in a plane
@@ -46,10 +55,10 @@ def curves(
         figure.add_scatter(
             x=rows[x],
             y=rows[y],
-            name=_plain(name),
+            name=plain(name),
             mode="lines" if len(rows) > 1 else "markers",
             line={"dash": DASHES[i % len(DASHES)], "width": 2},
-            hovertemplate=f"{_plain(name)} {number} at %{{x:,}}<extra></extra>",
+            hovertemplate=f"{plain(name)} {number} at %{{x:,}}<extra></extra>",
             showlegend=by is not None,
         )
     figure.update_xaxes(title_text=x_title, rangemode="tozero")
@@ -86,7 +95,7 @@ def head_map(
     layers_across = layers > heads
     values = np.full((layers, depth), np.nan)
     values[frame["layer"] - 1, lines - 1] = frame[value]
-    top, number = _largest(values), ".1%" if percent else ".2f"
+    top, number = largest(values), ".1%" if percent else ".2f"
     x, y = (frame["layer"], lines) if layers_across else (lines, frame["layer"])
     width, rows = (layers, depth) if layers_across else (depth, layers)
     row = ROW if width <= MANY else LOW_ROW
@@ -97,7 +106,8 @@ def head_map(
         xgap=2,
         ygap=2,
         hoverinfo="skip",
-        **_shaded(values.T if layers_across else values, name, number, signed=signed, dark=dark),
+        z=values.T if layers_across else values,
+        coloraxis="coloraxis",
     )
     names = [
         f"MLP {layer}" if line == mlp else head_name((layer - 1, line - 1))
@@ -120,31 +130,34 @@ def head_map(
         selected={"marker": {"opacity": 1}, "textfont": {"color": colours["accent"]}},
         unselected={"marker": {"opacity": 0}},
         textfont={"color": [colours[on] for on in ground]},
-        text=None if mark is None else [_plain(each) for each in frame[mark]],
+        text=None if mark is None else [plain(each) for each in frame[mark]],
         customdata=frame[["layer", "head"]].fillna(0),
-        hovertext=labels if text is None else [_plain(each) for each in frame[text]],
+        hovertext=labels if text is None else [plain(each) for each in frame[text]],
         hovertemplate="%{hovertext}<extra></extra>",
         showlegend=False,
     )
     places = list(zip(x, y, strict=True))
     if outlined is not None:
         for place in (place for place, has in zip(places, frame[outlined], strict=True) if has):
-            figure.add_shape(_frame_around(*place, 0.44, colours["ink"]))
+            figure.add_shape(_frame_around(*place, 0.5, colours["ink"], 3))
+            figure.add_shape(_frame_around(*place, 0.42, colours["paper"], 1))
     if chosen is not None:
         place = (chosen[0] + 1, chosen[1] + 1)
         figure.add_shape(_frame_around(*(place if layers_across else place[::-1]), 0.5, colours["accent"], 3))
-    ticks = {"showgrid": False, "zeroline": False, "constrain": "domain"}
-    head_ticks = _every(heads)
+    ticks = NO_LINES | {"constrain": "domain"}
+    head_ticks: dict[str, Any] = _every(heads)
     if depth == mlp:
-        shown = [*head_ticks["tickvals"]]
-        head_ticks = {"tickvals": [*shown, mlp], "ticktext": [*map(str, shown), "MLP"]}
+        numbers = head_ticks["tickvals"]
+        head_ticks = {"tickvals": [*numbers, mlp], "ticktext": [*map(str, numbers), "MLP"]}
     of_layers, of_heads = {"title_text": "layer", **_every(layers)}, {"title_text": "head", **head_ticks}
     across, down = (of_layers, of_heads) if layers_across else (of_heads, of_layers)
     figure.update_xaxes(side="top", range=(0.5, width + 0.5), **ticks, **across)
     figure.update_yaxes(range=(rows + 0.5, 0.5), **ticks, **down)
     # A click selects a head, Shift adds one; the box is a tool of the bar. Dragging would eat a finger's scrolling.
     return figure.update_layout(
+        coloraxis=colour_axis(values, name, number, signed=signed, dark=dark),
         height=row * rows + ABOVE + 34,
+        plot_bgcolor=colours["shade"],
         margin={"t": ABOVE + 24, "b": 10},
         dragmode=False,
         clickmode="event+select",
@@ -165,27 +178,24 @@ def bars(
     """Draw bars across, the first row on top: one for each column of `values`, side by side."""
     figure = _figure(title, dark=dark)
     number = ":.1%" if percent else ":.3~g"
-    shades = ("", "/", "x")
-    at = np.arange(len(frame))
+    names = [plain(each) for each in frame[label]]
     for i, name in enumerate(values):
         figure.add_bar(
-            y=at,
+            y=list(range(len(frame))),
             x=frame[name],
             orientation="h",
-            name=_plain(name),
-            marker={"pattern": {"shape": shades[i % len(shades)]}},
-            customdata=[_plain(each) for each in frame[label]],
+            name=plain(name),
+            marker={"pattern": {"shape": HATCHES[i % len(HATCHES)]}},
+            customdata=names,
             texttemplate=f"%{{x{number}}}",
             textposition="outside",
             textfont={"size": 12},
             constraintext="none",
             cliponaxis=False,
-            hovertemplate=f"%{{customdata}}, {_plain(name)}: %{{x{number}}}<extra></extra>",
+            hovertemplate=f"%{{customdata}}, {plain(name)}: %{{x{number}}}<extra></extra>",
             showlegend=len(values) > 1,
         )
-    figure.update_yaxes(
-        tickvals=at, ticktext=[_plain(each) for each in frame[label]], autorange="reversed", showgrid=False
-    )
+    figure.update_yaxes(**named_ticks(names), autorange="reversed", showgrid=False)
     figure.update_xaxes(title_text=x_title, **({"tickformat": ".0%"} if percent else {}))
     numbers = frame[list(values)].to_numpy(dtype=float)
     if np.isfinite(numbers).any():  # room for the number after the longest bar, to either side
@@ -196,38 +206,6 @@ def bars(
         )
     height = ROW * len(frame) * max(1, len(values)) + ABOVE + BELOW
     return figure.update_layout(height=height, barmode="group", bargap=0.25)
-
-
-def intervals(
-    frame: pd.DataFrame, label: str, value: str, low: str, high: str, *, title: str, dark: bool = False
-) -> go.Figure:
-    """Draw shares as points on one axis from 0 to 100%, a row each, with their interval where they have one."""
-    figure = _figure(title, dark=dark)
-    for i, (name, point, start, stop) in enumerate(
-        frame[[label, value, low, high]].itertuples(index=False, name=None)
-    ):
-        known = bool(np.isfinite([start, stop]).all())
-        told = f", 95% interval {start:.0%} to {stop:.0%}" if known else ""
-        figure.add_scatter(
-            x=[point],
-            y=[i],
-            mode="markers",
-            marker={"size": 12, "symbol": SYMBOLS[i % len(SYMBOLS)]},
-            error_x={"array": [stop - point], "arrayminus": [point - start], "thickness": 2}
-            if known
-            else None,
-            hovertemplate=f"{_plain(name)}: %{{x:.1%}}{told}<extra></extra>",
-            showlegend=False,
-        )
-    figure.update_yaxes(
-        tickvals=list(range(len(frame))),
-        ticktext=[_plain(each) for each in frame[label]],
-        range=(len(frame) - 0.5, -0.5),
-        showgrid=False,
-        zeroline=False,
-    )
-    figure.update_xaxes(tickformat=".0%", range=(0, 1.02))
-    return figure.update_layout(height=34 * len(frame) + ABOVE + 10, margin={"t": 40})
 
 
 def plane(
@@ -257,7 +235,7 @@ def plane(
             showlegend=False,
         )
     weights = frame["weight"] if "weight" in frame else pd.Series(1.0, index=frame.index)
-    labels = np.array([_plain(each) for each in frame["label"]], object)
+    labels = np.array([plain(each) for each in frame["label"]], object)
     figure.add_scatter(
         x=frame["x"],
         y=frame["y"],
@@ -277,7 +255,7 @@ def plane(
             y=marks["y"],
             mode="markers+text",
             cliponaxis=False,
-            text=[_plain(each) for each in marks["label"]],
+            text=[plain(each) for each in marks["label"]],
             textposition="bottom center",
             marker={"size": 14, "symbol": "cross", "color": page(dark=dark)["accent"]},
             hovertemplate="%{text}<extra></extra>",
@@ -288,8 +266,8 @@ def plane(
         low, high = float(points[axis].min()), float(points[axis].max())
         pad = 0.12 * (high - low) or 1.0
         update(range=(low - pad, high + pad))
-    figure.update_xaxes(showticklabels=False, showgrid=False, zeroline=False)
-    figure.update_yaxes(showticklabels=False, showgrid=False, zeroline=False, scaleanchor="x")
+    figure.update_xaxes(showticklabels=False, **NO_LINES)
+    figure.update_yaxes(showticklabels=False, **NO_LINES, scaleanchor="x")
     return figure.update_layout(height=380, margin={"l": 10, "r": 10, "t": 40, "b": 10})
 
 
@@ -328,67 +306,33 @@ def cells(
     dark: bool = False,
 ) -> go.Figure:
     """Draw a matrix (row, column) with its names; nan is drawn empty. Names may repeat."""
-    figure = _figure(title, dark=dark)
-    number = ".1%" if percent else ".2f"
-    named = [[[_plain(row), _plain(column)] for column in columns] for row in rows]
+    figure, number = _figure(title, dark=dark), ".1%" if percent else ".2f"
+    row_names, column_names = ([plain(name) for name in names] for names in (rows, columns))
     figure.add_heatmap(
-        customdata=named,
-        hovertemplate=f"%{{customdata[0]}}, {_plain(column_title)} %{{customdata[1]}}: %{{z:{number}}}<extra></extra>",
+        z=values,
+        customdata=[[[row, column] for column in column_names] for row in row_names],
+        hovertemplate=f"%{{customdata[0]}}, {plain(column_title)} %{{customdata[1]}}: %{{z:{number}}}<extra></extra>",
         hoverongaps=False,
         xgap=1,
         ygap=1,
-        **_shaded(values, name, number, signed=signed, dark=dark),
+        coloraxis="coloraxis",
     )
-    figure.update_xaxes(
-        tickvals=list(range(len(columns))),
-        ticktext=list(map(_plain, columns)),
-        title_text=column_title,
-        showgrid=False,
-        zeroline=False,
-    )
-    figure.update_yaxes(
-        tickvals=list(range(len(rows))),
-        ticktext=list(map(_plain, rows)),
-        title_text=row_title,
-        autorange="reversed",
-        showgrid=False,
-        zeroline=False,
-    )
-    return figure.update_layout(height=ROW * len(rows) + ABOVE + 30, margin={"t": 40})
+    figure.update_xaxes(**named_ticks(column_names), **NO_LINES, title_text=column_title)
+    figure.update_yaxes(**named_ticks(row_names), **NO_LINES, title_text=row_title, autorange="reversed")
+    colours = colour_axis(values, name, number, signed=signed, dark=dark)
+    return figure.update_layout(coloraxis=colours, height=ROW * len(rows) + ABOVE + 30, margin={"t": 40})
 
 
-def _frame_around(x: int, y: int, half: float, colour: str, width: int = 2) -> dict[str, Any]:
+def _frame_around(x: int, y: int, half: float, colour: str, width: int) -> dict[str, Any]:
     """Return a rectangle around a cell."""
     sides = {"x0": x - half, "x1": x + half, "y0": y - half, "y1": y + half}
     return {"type": "rect", **sides, "line": {"color": colour, "width": width}}
 
 
-def _largest(values: np.ndarray) -> float:
-    """The largest size of a value, at which the colours end; 1 where there is none."""
-    return float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
-
-
-def _shaded(values: np.ndarray, name: str, number: str, *, signed: bool, dark: bool) -> dict[str, Any]:
-    """A heatmap's values with their colours, from 0 or to both sides of it, and the bar that says what these mean."""
-    top = _largest(values)
-    return {
-        "z": values,
-        "zmin": -top if signed else 0,
-        "zmax": top,
-        "colorscale": differences_scale(dark=dark) if signed else weights_scale(dark=dark),
-        "colorbar": {"title": {"text": name}, "thickness": 10, "outlinewidth": 0, "tickformat": number},
-    }
-
-
 def _figure(title: str, *, dark: bool) -> go.Figure:
-    return go.Figure(layout={"template": template(dark=dark), "title": {"text": _plain(title)}})
-
-
-def _plain(text: object) -> str:
-    """A text that Plotly, which reads its texts as markup, shows as it stands."""
-    return html.escape(str(text), quote=False)
+    return go.Figure(layout={"template": template(dark=dark), "title": {"text": plain(title)}})
 
 
 def _every(n: int) -> dict[str, Any]:
-    """Ticks at every number up to n, or at every other where there are many."""
+    """Return ticks at every number up to n, or at every other where there are many."""
     return {"tickvals": list(range(1, n + 1, 1 if n <= 16 else 2))}

@@ -9,33 +9,34 @@ from math import ceil
 import numpy as np
 import plotly.graph_objects as go
 
-from mha_core.draw.figures.sheet import INCH, Floats, Sheet, text_width
+from mha_core.arrays import FloatArray
+from mha_core.draw.figures.sheet import INCH, Sheet, text_width
 from mha_core.errors import InputError
 from mha_core.record.links import between_words
 
-LEAST, WORTH_SAYING = 0.01, 0.02  # links below are not drawn; shares below not written
-LINKS, STRONGEST = 12, 5  # links drawn at most: of a word that is looked from, and where none is
-SMALLEST = 4 / 72 * INCH  # smaller type is not read
-SPACE, WIDEST = 0.35, 1.2  # between words at least and at most, of the size
-BROADEST = 1200  # pixels, where no width is asked for
+MIN_DRAWN, MIN_WRITTEN = 0.01, 0.02  # links below are not drawn; shares below not written
+MAX_LINKS, MAX_STRONGEST = 12, 5  # links drawn at most: of a word that is looked from, and where none is
+MIN_TYPE = 4 / 72 * INCH  # smaller type is not read
+MIN_SPACE, MAX_SPACE = 0.35, 1.2  # between words at least and at most, of the size
+MAX_WIDTH = 1200  # pixels, where no width is asked for
 BETWEEN, LEADING = 7.0, 1.5  # of the size: from a source's line to its target's; from row to row
 Link = tuple[int, int, float]
 Point = tuple[float, float]
 
 
-def strongest_links(sheet: Sheet, weights: Floats) -> list[Link]:
+def strongest_links(sheet: Sheet, weights: FloatArray) -> list[Link]:
     """Return the links to draw, weakest first: of the rows that are looked from, else the strongest between words."""
     known = np.nan_to_num(weights)
     if sheet.queries:
-        rows = [(q, np.argsort(-np.abs(known[q]), kind="stable")[:LINKS]) for q in sheet.queries]
-        found = [(q, int(k), float(known[q, k])) for q, keys in rows for k in keys]
+        rows = [(q, np.argsort(-np.abs(known[q]), kind="stable")[:MAX_LINKS]) for q in sheet.queries]
+        links = [(q, int(k), float(known[q, k])) for q, keys in rows for k in keys]
     else:
         among = between_words(sheet.grid)
         known = np.where(among, known[:, : among.shape[1]], 0)  # a learned sink is no word
         best = np.abs(known).argmax(axis=1)
-        found = [(q, int(k), float(known[q, k])) for q, k in enumerate(best)]
-        found = sorted(found, key=lambda link: -abs(link[2]))[:STRONGEST]
-    return sorted((link for link in found if abs(link[2]) >= LEAST), key=lambda link: abs(link[2]))
+        links = [(q, int(k), float(known[q, k])) for q, k in enumerate(best)]
+        links = sorted(links, key=lambda link: -abs(link[2]))[:MAX_STRONGEST]
+    return sorted((link for link in links if abs(link[2]) >= MIN_DRAWN), key=lambda link: abs(link[2]))
 
 
 def arcs(sheet: Sheet) -> go.Figure:
@@ -48,13 +49,13 @@ def arcs(sheet: Sheet) -> go.Figure:
     lines = [sheet.rows, sheet.columns] if cross else [sheet.columns]
     wide, size = _fitted(sheet, lines)
     middles = [_middles(line, size, wide, leftward=sheet.leftward) for line in lines]
-    found = [strongest_links(sheet, weights) for weights in sheet.weights]
-    reach = max((abs(middles[0][q] - middles[-1][k]) for links in found for q, k, _ in links), default=0.0)
+    panels = [strongest_links(sheet, weights) for weights in sheet.weights]
+    reach = max((abs(middles[0][q] - middles[-1][k]) for links in panels for q, k, _ in links), default=0.0)
     rise = BETWEEN * size if cross else _height(reach, wide, size)
-    above = (1.8 * (len(found) > 1) + cross) * sheet.size
+    above = (1.8 * (len(panels) > 1) + cross) * sheet.size
     high = above + rise + 3 * size
-    figure = sheet.canvas(wide, high * len(found))
-    for i, (name, links) in enumerate(zip(sheet.names, found, strict=True)):
+    figure = sheet.canvas(wide, high * len(panels))
+    for i, (name, links) in enumerate(zip(sheet.names, panels, strict=True)):
         base = 2 * size - high * (i + 1)
         top = base + rise if cross else base  # of the line that is looked at
         for q, k, weight in links:
@@ -69,7 +70,7 @@ def arcs(sheet: Sheet) -> go.Figure:
         for line, xs, y in zip(words, middles, (base, top), strict=False):
             _write(figure, xs, [y] * len(xs), line, size)
         _shares(figure, sheet, i, links, middles[-1], top - 1.1 * size, 0.9 * size)
-        if len(found) > 1:
+        if len(panels) > 1:
             _write(figure, [0], [-high * i - 0.6 * sheet.size], [name], sheet.size, "middle right")
     return figure
 
@@ -99,30 +100,31 @@ def lines(sheet: Sheet) -> go.Figure:
         for q, k, weight in strongest_links(sheet, sheet.weights[i]):
             line = _curve((ends[0], heights[q]), (ends[1], heights[k]))
             _add(figure, sheet, i, (q, k, weight), line, size)
-        for words, at, side in zip(
-            (sheet.marked, sheet.columns), ends, sides[:: -1 if sheet.leftward else 1], strict=True
-        ):
-            _write(figure, [at] * len(words), heights[: len(words)], words, size, side)
+        labels = zip((sheet.marked, sheet.columns), ends, sides[:: -1 if sheet.leftward else 1], strict=True)
+        for words, end, side in labels:
+            _write(figure, [end] * len(words), heights[: len(words)], words, size, side)
         if n > 1:
             _write(figure, [x], [y - 0.6 * size], [name], size, "middle right")
     return figure
 
 
 def _fitted(sheet: Sheet, lines: Sequence[Sequence[str]]) -> tuple[float, float]:
-    """How wide a figure of these lines of words is, and the size of their type, both in pixels."""
+    """Return the width of a figure of these lines of words, and the size of their type, both in pixels."""
     ems = [sum(text_width(name, 1) for name in line) for line in lines]
     needed = max(em + 0.8 * len(line) for em, line in zip(ems, lines, strict=True))
-    wide = (sheet.width or min(BROADEST, max(400, needed * sheet.size))) - 20
-    size = min(sheet.size, *(wide / (em + SPACE * len(line)) for em, line in zip(ems, lines, strict=True)))
-    if size < SMALLEST:
+    wide = (sheet.width or min(MAX_WIDTH, max(400, needed * sheet.size))) - 20
+    size = min(
+        sheet.size, *(wide / (em + MIN_SPACE * len(line)) for em, line in zip(ems, lines, strict=True))
+    )
+    if size < MIN_TYPE:
         raise InputError("The text is too long for one line of arcs; take a wider figure, or a matrix.")
     return wide, size
 
 
 def _middles(names: Sequence[str], size: float, wide: float, *, leftward: bool) -> list[float]:
-    """Where the middle of every word of a line stands."""
+    """Return the place of the middle of every word of a line."""
     widths = np.array([text_width(name, size) for name in names])
-    space = min(WIDEST * size, (wide - widths.sum()) / max(1, len(names) - 1))
+    space = min(MAX_SPACE * size, (wide - widths.sum()) / max(1, len(names) - 1))
     middles = np.cumsum(widths + space) - space - widths / 2
     if leftward:
         middles = widths.sum() + space * (len(names) - 1) - middles
@@ -133,21 +135,21 @@ def _height(reach: float, wide: float, size: float) -> float:
     return min(0.3 * reach, 0.19 * wide) + size
 
 
-def _curve(start: Point, end: Point, up: float = 0.0, down: float = 0.0) -> Floats:
-    """A cubic Bézier curve (point, 2), pulled up where it leaves `start` and where it reaches `end`; else straight."""
+def _curve(start: Point, end: Point, up: float = 0.0, down: float = 0.0) -> FloatArray:
+    """Return a cubic Bézier curve (point, 2), pulled up where it leaves `start` and reaches `end`; else straight."""
     t = np.linspace(0, 1, 25)[:, None]
     a, b, c, d = np.array([start, (start[0], start[1] + up), (end[0], end[1] + down), end])
-    curve: Floats = (1 - t) ** 3 * a + 3 * (1 - t) ** 2 * t * b + 3 * (1 - t) * t**2 * c + t**3 * d
+    curve: FloatArray = (1 - t) ** 3 * a + 3 * (1 - t) ** 2 * t * b + 3 * (1 - t) * t**2 * c + t**3 * d
     return curve
 
 
-def _add(figure: go.Figure, sheet: Sheet, panel: int, link: Link, points: Floats, size: float) -> None:
+def _add(figure: go.Figure, sheet: Sheet, panel: int, link: Link, points: FloatArray, size: float) -> None:
     q, k, weight = link
     stroke = sheet.stroke(weight, size)
-    way = points[-1] - points
-    left = np.hypot(*way.T)
+    to_end = points[-1] - points
+    left = np.hypot(*to_end.T)
     tip = min(max(6.0, 2.4 * stroke["width"]), 0.6 * left.max())
-    last = way[left > tip][-1]
+    last = to_end[left > tip][-1]
     neck = points[-1] - 0.75 * tip * last / np.hypot(*last)  # the line ends in its arrowhead
     points = np.concatenate([points[left > tip], [neck, (np.nan, np.nan)], points[-1:]])
     figure.add_scatter(
@@ -178,13 +180,14 @@ def _write(
     size: float,
     where: str = "middle center",
 ) -> None:
+    font = {"size": size}
     figure.add_scatter(
         x=x,
         y=y,
         text=texts,
         mode="text",
         textposition=where,
-        textfont={"size": size},
+        textfont=font,
         hoverinfo="skip",
         showlegend=False,
     )
@@ -199,13 +202,13 @@ def _shares(
     y: float,
     size: float,
 ) -> None:
-    """Percentages under the words that are looked at, the largest first; one that finds no room is left out. Of several
-    rows it is their mean."""
+    """Write percentages under the words that are looked at, the largest first, as far as there is room. Of several rows
+    it is their mean."""
     shares = {k: weight for _, k, weight in links}
     if sheet.queries:
         shares = {k: float(np.nanmean(sheet.weights[panel, list(sheet.queries), k])) for k in shares}
-    kept = dict[float, str]()
+    written = dict[float, str]()
     for k, share in sorted(shares.items(), key=lambda item: -abs(item[1])):
-        if abs(share) >= WORTH_SAYING and all(abs(middles[k] - x) > 2.4 * size for x in kept):
-            kept[middles[k]] = sheet.share(share, 0)
-    _write(figure, list(kept), [y] * len(kept), list(kept.values()), size)
+        if abs(share) >= MIN_WRITTEN and all(abs(middles[k] - x) > 2.4 * size for x in written):
+            written[middles[k]] = sheet.share(share, 0)
+    _write(figure, list(written), [y] * len(written), list(written.values()), size)

@@ -1,4 +1,4 @@
-"""What a figure of attention is drawn from: the weights of its heads, the names of rows and columns, sizes in pixels.
+"""Data of a figure of attention: the weights of its heads, the names of rows and columns, sizes in pixels.
 
 In: a grid, the heads, the rows that are looked from. Out: a `Sheet`, which every kind of figure reads.
 """
@@ -6,7 +6,6 @@ In: a grid, the heads, the rows that are looked from. Out: a `Sheet`, which ever
 import unicodedata
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -14,12 +13,12 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.colors import sample_colorscale
 
+from mha_core.arrays import FloatArray
 from mha_core.display_names import Head, head_name, visible
 from mha_core.draw.figures.colours import page
-from mha_core.draw.figures.style import Scale, differences_scale, weights_scale
+from mha_core.draw.figures.style import colour_axis, colour_scale, largest, plain
 from mha_core.record.grid import SINK, Grid
 
-Floats = NDArray[np.floating]
 INCH = 96  # pixels
 SCREEN, PRINT = 14.0, 8 / 72 * INCH  # size of type: on a screen, and 8 points on paper
 NARROW, BROAD = "iljtfrI.,;:'’!|()[] ", "mwMW@%—…"
@@ -27,7 +26,7 @@ NARROW, BROAD = "iljtfrI.,;:'’!|()[] ", "mwMW@%—…"
 
 @dataclass(frozen=True, eq=False)
 class Sheet:
-    """What is drawn: `heads` (layer, head) from 0, the rows `queries` that are looked from, `width` in pixels."""
+    """Data of a figure: `heads` (layer, head) from 0, the rows `queries` that are looked from, `width` in pixels."""
 
     grid: Grid
     heads: tuple[Head, ...]
@@ -42,7 +41,7 @@ class Sheet:
         return SCREEN if self.width is None else PRINT
 
     @cached_property
-    def weights(self) -> Floats:
+    def weights(self) -> FloatArray:
         """(head, query, key), nan where a query cannot see; a learned sink is the last key."""
         layers, heads = (list(each) for each in zip(*self.heads, strict=True))
         weights = self.grid.weights[layers, heads]
@@ -57,11 +56,11 @@ class Sheet:
     @cached_property
     def rows(self) -> list[str]:
         """The words that look, as Plotly writes them."""
-        return [escape(visible(label), quote=False) for label in self.grid.labels]
+        return [plain(visible(label)) for label in self.grid.labels]
 
     @property
     def marked(self) -> list[str]:
-        """The same with those that are looked from in bold."""
+        """The rows, with those that are looked from in bold."""
         bold = '<b style="color:' + page(dark=self.dark)["accent"] + '">'
         return [f"{bold}{row}</b>" if i in self.queries else row for i, row in enumerate(self.rows)]
 
@@ -73,8 +72,8 @@ class Sheet:
 
     @cached_property
     def columns(self) -> list[str]:
-        """The same, as Plotly writes them."""
-        return [escape(key, quote=False) for key in self.keys]
+        """The keys, as Plotly writes them."""
+        return [plain(key) for key in self.keys]
 
     @property
     def names(self) -> list[str]:
@@ -82,65 +81,54 @@ class Sheet:
         return [f"Head {head_name(head)}" for head in self.heads]
 
     @property
-    def scale(self) -> Scale:
-        """The colours of the weights."""
-        return differences_scale(dark=self.dark) if self.signed else weights_scale(dark=self.dark)
-
-    @property
     def number(self) -> str:
-        """How a weight is written."""
+        """The format of a weight."""
         return "+.1%" if self.signed else ".1%"
 
     @cached_property
     def links(self) -> NDArray[np.object_]:
         """(query, key): "it looks at animal"."""
-        said = [[f"{row} looks at {column}" for column in self.columns] for row in self.rows]
-        return np.array(said, dtype=object)
+        links = [[f"{row} looks at {column}" for column in self.columns] for row in self.rows]
+        return np.array(links, dtype=object)
 
     def share(self, weight: float, digits: int = 1) -> str:
-        """A weight as a person reads it: "67.7%", of a difference "−3.1%"."""
+        """Return a weight as a person reads it: "67.7%", of a difference "−3.1%"."""
         return f"{weight:{'+' * self.signed}.{digits}%}".replace("-", "−")
 
-    def colour_axis(self, height: float) -> dict[str, object]:
-        """The one scale of all panels, with a bar beside a figure so many pixels high."""
-        top = float(np.nanmax(np.abs(self.weights), initial=0)) or 1.0
-        small = {"size": 0.9 * self.size}
-        return {
-            "colorscale": self.scale,
-            "cmin": -top if self.signed else 0,
-            "cmax": top,
-            "colorbar": {
-                "title": {"text": "change" if self.signed else "weight", "font": small},
-                "tickformat": ".0%",
-                "tickfont": small,
-                "nticks": 6,
-                "thickness": 10,
-                "outlinewidth": 0,
-                "lenmode": "pixels",
-                "len": min(height, 14 * self.size),
-                "y": 1,
-                "yanchor": "top",
-            },
+    def colour_axis(self, height: float) -> dict[str, Any]:
+        """Return the one scale of all panels, with a bar beside a figure so many pixels high."""
+        title, small = "change" if self.signed else "weight", {"size": 0.9 * self.size}
+        axis = colour_axis(self.weights, title, ".0%", signed=self.signed, dark=self.dark)
+        axis["colorbar"] |= {
+            "title": {"text": title, "font": small},
+            "tickfont": small,
+            "nticks": 6,
+            "lenmode": "pixels",
+            "len": min(height, 14 * self.size),
+            "y": 1,
+            "yanchor": "top",
         }
+        return axis
 
     @cached_property
     def top(self) -> float:
         """The largest weight of the rows that are looked from, which has the thickest stroke."""
-        drawn = self.weights[:, list(self.queries)] if self.queries else self.weights
-        return float(np.nanmax(np.abs(drawn), initial=0)) or 1.0
+        return largest(self.weights[:, list(self.queries)] if self.queries else self.weights)
 
     def stroke(self, weight: float, size: float) -> dict[str, Any]:
-        """How thick a link is, and its colour; even the weakest is seen."""
+        """Return the width and the colour of a link; even the weakest is seen."""
         share = abs(weight) / self.top
         place = 0.3 + 0.7 * share
         if self.signed:
             place = 0.5 + (place if weight > 0 else -place) / 2
-        (colour,) = sample_colorscale(list(map(list, self.scale)), [place])
+        (colour,) = sample_colorscale(
+            list(map(list, colour_scale(signed=self.signed, dark=self.dark))), [place]
+        )
         return {"width": size * (0.06 + 0.5 * share), "color": colour}
 
     @property
     def leftward(self) -> bool:
-        """Whether the text runs from right to left: the first letter of its words with a direction decides."""
+        """True for text from right to left: the first letter of its words with a direction decides."""
         strong = (
             unicodedata.bidirectional(sign)
             for unit in self.grid.units
@@ -150,7 +138,7 @@ class Sheet:
         return next((kind for kind in strong if kind in ("L", "R", "AL")), "L") != "L"
 
     def canvas(self, width: float, height: float) -> go.Figure:
-        """An empty figure whose axes count pixels: to the right from 0, and up from -height to 0."""
+        """Return an empty figure whose axes count pixels: to the right from 0, and up from -height to 0."""
         figure = go.Figure()
         figure.update_xaxes(visible=False, range=(0, width), automargin=False)
         figure.update_yaxes(visible=False, range=(-height, 0), automargin=False)

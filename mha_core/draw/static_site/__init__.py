@@ -1,1 +1,1 @@
-"""A page without a server: Explore and Compare as files, whose models the reader's browser computes."""
+"""A page without a server: Explore and Compare as files, whose models the user's browser computes."""

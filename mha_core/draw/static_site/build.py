@@ -1,4 +1,4 @@
-"""Explore and Compare as a folder for any static host: the models are computed in the reader's browser.
+"""Explore and Compare as a folder for any static host: the models are computed in the user's browser.
 
 In: the model to offer beside the toy model, and sentences to open with. Out: a folder with the page, models.json (what
 there is to load, with sizes and SHA-256 of every file), models/NAME/ (model.json, packed weights, the graph) and ONNX
@@ -63,7 +63,7 @@ Files = dict[str, bytes]
 def static_site(
     folder: str | os.PathLike[str], model: str | Model | None = EMBEDDED, texts: Sequence[str] = ()
 ) -> Path:
-    """Write Explore and Compare as a page that computes in the reader's browser, for any static host.
+    """Write Explore and Compare as a page that computes in the user's browser, for any static host.
 
     Args:
         folder: a new or empty folder, or one that holds only what this has written before; or a name that ends in
@@ -84,8 +84,8 @@ def static_site(
     before = _own_files(place)
     models = {TOY: toy}
     if model not in (None, TOY):
-        found = model if isinstance(model, Model) else load_model(model, device="cpu")
-        models = {_key(found.name): found, TOY: toy}
+        offered = model if isinstance(model, Model) else load_model(model, device="cpu")
+        models = {_key(offered.name): offered, TOY: toy}
     written = _site_files(models, texts)
     written[WRITTEN] = _json({name: hashlib.sha256(content).hexdigest() for name, content in written.items()})
     for path in before:
@@ -121,25 +121,25 @@ def _own_files(place: Path) -> list[Path]:
 
 
 def _site_files(models: Mapping[str, Model], texts: Sequence[str]) -> Files:
-    """All files of the folder by their names."""
+    """Return all files of the folder by their names."""
     files = {name: _model_files(name, each) for name, each in models.items()}
     runtime = {} if set(models) == {TOY} else _runtime()
     listed = {
-        name: _listed(models[name], made | (runtime if name != TOY else {})) for name, made in files.items()
+        name: _listed(models[name], own | (runtime if name != TOY else {})) for name, own in files.items()
     }
-    megabytes = {name: round(found["bytes"] / 1e6) for name, found in listed.items() if name != TOY}
+    megabytes = {name: round(entry["bytes"] / 1e6) for name, entry in listed.items() if name != TOY}
     page = {
         "index.html": page_html(models, texts, megabytes).encode(),
         **{f"{entry}.js": bundle(f"static/{entry}").encode() for entry in ENTRIES},
         LIST: _json(listed),
     }
-    made = {name: content for each in files.values() for name, content in each.items()}
-    return page | {"sw.js": service_worker(page).encode()} | runtime | made
+    of_models = {name: content for own in files.values() for name, content in own.items()}
+    return page | {"sw.js": service_worker(page).encode()} | runtime | of_models
 
 
 @cache
 def _toy_files() -> Files:
-    """What the worker reads of the toy model, where nothing is to be fetched."""
+    """Return the files of the toy model that the worker reads, where nothing is to be fetched."""
     toy = load_model(CLASSROOM, device="cpu")
     files = _model_files(TOY, toy)
     return {LIST: _json({TOY: _listed(toy, files)}), **files}
@@ -151,13 +151,13 @@ def toy_page(texts: Sequence[str]) -> str:
 
 
 def _key(name: str) -> str:
-    """A model's name as a folder of its own: letters, digits, points and hyphens."""
+    """Return a model's name as a folder of its own: letters, digits, points and hyphens."""
     key = re.sub(r"[^a-z0-9.-]+", "-", Path(name).name.lower()).strip(".-")
     return "model" if key in ("", TOY) else key
 
 
 def _runtime() -> Files:
-    """ONNX Runtime's files as the page names them; not .mjs, .gz, which some hosts serve as they should not."""
+    """Return ONNX Runtime's files as the page names them; not .mjs, .gz, which some hosts serve as they should not."""
     for name, (_, digest) in RUNTIME.items():
         check_digest(asset("static", FOLDER, name), digest)
     return {
@@ -166,7 +166,7 @@ def _runtime() -> Files:
 
 
 def _model_files(name: str, model: Model) -> Files:
-    """What the page's worker reads of one model, by its place in the folder."""
+    """Return the files of one model that the page's worker reads, by their place in the folder."""
     home = f"models/{name}"
     about, arrays, graph = _toy(model) if name == TOY else _bert(model)
     parts, stretches = pack(arrays)
@@ -192,7 +192,7 @@ def _bert(model: Model) -> tuple[dict[str, Any], Arrays, bytes]:
 
 
 def _toy(model: Model) -> tuple[dict[str, Any], Arrays, bytes]:
-    """Its sizes, and the matrices before the last weights; no graph, because plain JavaScript computes it."""
+    """Return its sizes, and the matrices before the last weights; no graph, because plain JavaScript computes it."""
     config = cast(ClassroomConfig, model.config)
     sizes = {
         "width": config.d_model,
@@ -208,7 +208,7 @@ def _toy(model: Model) -> tuple[dict[str, Any], Arrays, bytes]:
 
 
 def _known(model: Model) -> dict[str, Any]:
-    """A sentence and what one query of every head must give, for the page to compare before it shows anything."""
+    """Return a sentence and one query's weights of every head, which the page compares before it shows anything."""
     record = trace(CLASSIC, model)
     query = len(record.tokens) // 2
     rows = np.asarray(record.weights)[:, :, query].ravel()
@@ -217,7 +217,7 @@ def _known(model: Model) -> dict[str, Any]:
 
 
 def _listed(model: Model, files: Files) -> dict[str, Any]:
-    """A model in models.json: what a reader chooses by, and the files that the worker fetches, in order."""
+    """Return a model's entry in models.json: title, sizes, and the files that the worker fetches, in order."""
     digests = [
         {"name": name, "size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
         for name, content in files.items()

@@ -41,7 +41,7 @@ def attention_graph(model: Model) -> "tuple[onnx.ModelProto, Arrays]":
     writer.encoder()
     integers: int = onnx.TensorProto.INT64
     size: list[str | int | None] = [config.n_layers, config.n_heads, "n", "n"]
-    made = onnx.helper.make_graph(
+    graph = onnx.helper.make_graph(
         writer.nodes,
         "attention",
         [onnx.helper.make_tensor_value_info(name, integers, ["n"]) for name in ("ids", "segments")],
@@ -49,11 +49,11 @@ def attention_graph(model: Model) -> "tuple[onnx.ModelProto, Arrays]":
         writer.constants,
     )
     opset = onnx.helper.make_opsetid("", OPSET)
-    return onnx.helper.make_model(made, opset_imports=[opset], ir_version=IR_VERSION), writer.outside
+    return onnx.helper.make_model(graph, opset_imports=[opset], ir_version=IR_VERSION), writer.outside
 
 
 class _Writer:
-    """The nodes so far; every value has the name of the node that gives it."""
+    """Writer of nodes; every value has the name of the node that gives it."""
 
     def __init__(self, config: EncoderConfig, tensors: Arrays) -> None:
         import onnx
@@ -86,23 +86,23 @@ class _Writer:
         return name
 
     def linear(self, name: str, x: str, scale: float = 1) -> str:
-        """X Wᵀ + b."""
+        """Add X Wᵀ + b."""
         weight, bias = (self.parameter(f"{name}.{kind}", scale) for kind in ("weight", "bias"))
         return self.op("Gemm", name, x, weight, bias, transB=1)
 
     def norm(self, name: str, x: str) -> str:
-        """LayerNorm."""
+        """Add a LayerNorm."""
         weight, bias = (self.parameter(f"{name}.{kind}") for kind in ("weight", "bias"))
         return self.op("LayerNormalization", name, x, weight, bias, axis=-1, epsilon=self.config.norm_eps)
 
     def split(self, name: str, x: str, order: list[int]) -> str:
-        """(n, d_model) as heads: (n, head, d_k) in another order of axes."""
+        """Split (n, d_model) into heads: (n, head, d_k) in another order of axes."""
         return self.op(
             "Transpose", f"{name}.heads", self.op("Reshape", f"{name}.split", x, "split"), perm=order
         )
 
     def encoder(self) -> None:
-        """All layers, and their weights as one output."""
+        """Add all layers, and their weights as one output."""
         config = self.config
         self.constant("zero", 0)
         self.constant("split", 0, config.n_heads, config.d_k)
@@ -117,7 +117,7 @@ class _Writer:
         self.op("Concat", "weights", *weights, axis=0)
 
     def embeddings(self) -> str:
-        """Words, segments and positions, added and normalised: (n, d_model)."""
+        """Add words, segments and positions, summed and normalised: (n, d_model)."""
         words, segments, positions = (
             self.parameter(f"embeddings.{kind}.weight") for kind in ("word", "segment", "position")
         )
@@ -129,7 +129,7 @@ class _Writer:
         )
 
     def weights(self, layer: str, x: str) -> str:
-        """The layer's attention weights: (head, n, n)."""
+        """Add the layer's attention weights: (head, n, n)."""
         name = f"{layer}.attention"
         queries = self.split(f"{name}.q", self.linear(f"{name}.W_q", x, self.config.d_k**-0.5), [1, 0, 2])
         keys = self.split(f"{name}.k", self.linear(f"{name}.W_k", x), [1, 2, 0])
@@ -138,7 +138,7 @@ class _Writer:
         )
 
     def rest(self, layer: str, x: str) -> str:
-        """The layer's output: (n, d_model)."""
+        """Add the layer's output: (n, d_model)."""
         name = f"{layer}.attention"
         values = self.split(f"{name}.v", self.linear(f"{name}.W_v", x), [1, 0, 2])
         context = self.op("MatMul", f"{name}.context", f"{name}.weights", values)

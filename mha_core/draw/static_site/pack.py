@@ -40,7 +40,7 @@ def pack(arrays: Mapping[str, NDArray[np.float32]]) -> tuple[list[bytes], list[d
 
 
 def _size(rows: int, columns: int, ndim: int) -> int:
-    """At most so many bytes, filled up to whole words."""
+    """Return the most bytes that rows take, filled up to whole words."""
     return rows * (4 * columns if ndim == 1 else 4 + (5 * columns + 1) // 2 + 1) + 4
 
 

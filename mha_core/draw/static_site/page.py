@@ -1,4 +1,4 @@
-"""The page that computes in the reader's browser: what it knows of its models, and the texts that it opens with.
+"""The page that computes in the user's browser: what it knows of its models, and the texts that it opens with.
 
 In: models and texts. Out: index.html and the service worker, as text.
 """
@@ -44,7 +44,7 @@ TEXTS = (
     "The keys to the old wooden cabinet are on the table.",
     "Zbigniew called and said that Zbigniew would be late.",
 )
-LETTERS = "\u0100"  # a reader may type any of the letters that the typeface has
+LETTERS = "\u0100"  # a user may type any of the letters that the typeface has
 # Nothing from another host, and no script but the page's own; the picture sets styles and draws from blobs.
 DRAWS = "style-src 'unsafe-inline'; img-src data: blob:; font-src data:"
 POLICY = f"default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'; {DRAWS}"
@@ -135,17 +135,17 @@ def _piece(piece: Token, place: Places) -> dict[str, Any]:
 
 
 def _places(typed: str, tokens: Tokens) -> Places:
-    """Places in a segment as places in what was typed, in units of a JavaScript string."""
+    """Return a function from places in a segment to places in what was typed, in units of a JavaScript string."""
     bases = (typed.find(tokens.text), typed.rfind(tokens.pair or ""))
 
-    def place(segment: int, *at: int) -> tuple[int, ...]:
-        return tuple(len(typed[: bases[segment] + each].encode("utf-16-le")) // 2 for each in at)
+    def place(segment: int, *offsets: int) -> tuple[int, ...]:
+        return tuple(len(typed[: bases[segment] + each].encode("utf-16-le")) // 2 for each in offsets)
 
     return place
 
 
 def model_facts(key: str, model: Model, megabytes: int) -> dict[str, Any]:
-    """What the page says of a model, and how it draws it."""
+    """Return the facts about a model that the page shows and draws with."""
     info = model.info
     table = read_roles(model.name, info.digest)
     record = trace(TIRED, model)
@@ -169,6 +169,6 @@ def model_facts(key: str, model: Model, megabytes: int) -> dict[str, Any]:
 
 
 def _inline() -> str:
-    """The page's script and its worker's, in the page."""
+    """Return the page's script and its worker's, for the page."""
     own, other = (script_in_html(bundle(f"static/{name}")) for name in ("page", "worker"))
     return f'<script type="text/plain" id="worker">{other}</script>\n<script type="module" id="source">\n{own}</script>'

@@ -30,11 +30,11 @@ def vocabulary(model: Model) -> dict[str, Any]:
     Raises ModelError for a tokenizer that is neither BERT's WordPiece nor a list of words.
     """
     tokenizer = model.tokenizer
-    made = json.loads(tokenizer.to_json())
+    parsed = json.loads(tokenizer.to_json())
     if tokenizer.is_list:
-        classes, settings = _of_words(made["pre_tokenizer"]["pattern"]["Regex"]), {"lowers": True}
-    elif _is_berts(made):
-        normalizer = {name: value for name, value in made["normalizer"].items() if name != "type"}
+        classes, settings = _of_words(parsed["pre_tokenizer"]["pattern"]["Regex"]), {"lowers": True}
+    elif _is_berts(parsed):
+        normalizer = {name: value for name, value in parsed["normalizer"].items() if name != "type"}
         classes, lowers, strips = (
             _of_pieces(json.dumps(normalizer)),
             normalizer["lowercase"],
@@ -49,7 +49,7 @@ def vocabulary(model: Model) -> dict[str, Any]:
         ],
         "begin": list(tokenizer.begin),
         "separator": tokenizer.separator,
-        "typed": [token["content"] for token in made["added_tokens"]],
+        "typed": [token["content"] for token in parsed["added_tokens"]],
         "outside": sorted(
             tokenizer.piece_name(i) for i in tokenizer.identities if tokenizer.is_outside_words(i)
         ),
@@ -60,20 +60,20 @@ def vocabulary(model: Model) -> dict[str, Any]:
     }
 
 
-def _is_berts(made: dict[str, Any]) -> bool:
-    """Whether a tokenizer.json is BERT's own, whose special tokens are found as they are written."""
-    normalizer, model = made["normalizer"] or {}, made["model"]
+def _is_berts(parsed: dict[str, Any]) -> bool:
+    """Return whether a tokenizer.json is BERT's own, whose special tokens are found as they are written."""
+    normalizer, model = parsed["normalizer"] or {}, parsed["model"]
     return (
         normalizer.get("type") == "BertNormalizer"
         and normalizer["clean_text"]
         and normalizer["handle_chinese_chars"]
-        and (made["pre_tokenizer"] or {}).get("type") == "BertPreTokenizer"
+        and (parsed["pre_tokenizer"] or {}).get("type") == "BertPreTokenizer"
         and (model["type"], model.get("continuing_subword_prefix"), model.get("unk_token"))
         == ("WordPiece", "##", "[UNK]")
         and model.get("max_input_chars_per_word") == LONGEST_WORD
         and not any(
             token[flag]
-            for token in made["added_tokens"]
+            for token in parsed["added_tokens"]
             for flag in ("single_word", "lstrip", "rstrip", "normalized")
         )
     )
@@ -86,7 +86,7 @@ def _characters() -> list[str]:
 
 @cache
 def _of_spans() -> dict[str, list[str]]:
-    """What word_spans.py asks of a character."""
+    """Return the classes of characters that word_spans.py tells apart."""
     kinds = {c: unicodedata.category(c) for c in _characters()}
     return {
         "mark": [c for c, kind in kinds.items() if kind in MARKS],
@@ -100,7 +100,7 @@ def _of_spans() -> dict[str, list[str]]:
 
 @cache
 def _of_pieces(normalizer: str) -> dict[str, list[str]]:
-    """What BERT's normalizer, as tokenizer.json says it, and its pre-tokenizer do with a character between letters."""
+    """Return the classes by what BERT's normalizer and pre-tokenizer do with a character between letters."""
     normal, runs = BertNormalizer(**json.loads(normalizer)), BertPreTokenizer()
     became = {c: normal.normalize_str(f"a{c}b")[1:-1] for c in _characters()}
     return {
@@ -113,9 +113,9 @@ def _of_pieces(normalizer: str) -> dict[str, list[str]]:
 
 @cache
 def _of_words(pattern: str) -> dict[str, list[str]]:
-    """What the pattern of a list of words makes of a character after a letter."""
-    found = Split(Regex(pattern), "removed", invert=True).pre_tokenize_str
-    runs = {c: found(f"a{c}")[-1][0] for c in _characters()}
+    """Return the classes by what the pattern of a list of words makes of a character after a letter."""
+    split = Split(Regex(pattern), "removed", invert=True).pre_tokenize_str
+    runs = {c: split(f"a{c}")[-1][0] for c in _characters()}
     return {
         "word": [c for c, run in runs.items() if len(run) == 2],
         "space": [c for c, run in runs.items() if run == "a" != c],
@@ -123,7 +123,7 @@ def _of_words(pattern: str) -> dict[str, list[str]]:
 
 
 def _as_class(characters: Iterable[str]) -> str:
-    """Characters in the order of their numbers as the inside of a class, [a-z]."""
+    """Return characters in the order of their numbers as the inside of a class, [a-z]."""
     ranges: list[list[str]] = []
     for character in characters:
         if ranges and ord(ranges[-1][-1]) == ord(character) - 1:

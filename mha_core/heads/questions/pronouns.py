@@ -4,8 +4,8 @@ A case is a pronoun with two names of which one is right; EVEN has those whose n
 same comparison from every other row of the text (back: every other column). A head that prefers the right name from
 there as well has a favourite name, no antecedent. In a decoder the control's rows are those that have seen both.
 
-Source: Webster et al. 2018 (GAP) for the rules; a logistic model of twelve surface features stands beside them, since
-one rule alone is a weak opponent.
+Source: Webster et al. 2018 (GAP) for the rules; two models of surface features stand beside them, since one rule alone
+is a weak opponent.
 """
 
 from collections import defaultdict

@@ -153,8 +153,8 @@ class BertEmbeddings(nn.Module):
         counted = (
             ids != self.padding
         )  # the padding token stands on its own position, and none is counted for it
-        found: Tensor = self.position(counted.cumsum(dim=1) * counted + self.padding)
-        return found
+        positions: Tensor = self.position(counted.cumsum(dim=1) * counted + self.padding)
+        return positions
 
 
 class EncoderLayer(Block):
@@ -170,17 +170,17 @@ class EncoderLayer(Block):
         self.activation = ACTIVATIONS[config.activation]
 
     def residual(self, x: Tensor, attended: Tensor) -> Tensor:
-        """LayerNorm(x + attended)."""
+        """Return LayerNorm(x + attended)."""
         normed: Tensor = self.attention_norm(x + attended)
         return normed
 
     def mlp(self, residual: Tensor) -> Tensor:
-        """What the feed-forward net writes."""
+        """Return the feed-forward net's output."""
         written: Tensor = self.down(self.activation(self.up(residual)))
         return written
 
     def output(self, residual: Tensor, written: Tensor) -> Tensor:
-        """LayerNorm(residual + written)."""
+        """Return LayerNorm(residual + written)."""
         normed: Tensor = self.output_norm(residual + written)
         return normed
 
@@ -209,7 +209,7 @@ class MaskedHead(nn.Module):
 
 
 def masked_head(stack: Stack, tensors: Tensors) -> nn.Module | None:
-    """The head for [MASK] where the checkpoint has one; its last matrix is that of the embeddings if it has none."""
+    """Make the head for [MASK] if the checkpoint has one; its last matrix is the embeddings' unless it has its own."""
     if "transform.weight" not in tensors:
         return None
     tensors.setdefault("decoder.weight", stack.get_submodule("embeddings.word").weight.detach())  # type: ignore[operator]
@@ -218,12 +218,12 @@ def masked_head(stack: Stack, tensors: Tensors) -> nn.Module | None:
 
 
 def read_config(raw: Mapping[str, Any], name: str) -> EncoderConfig:
-    """BERT's config.json as ours."""
+    """Read BERT's config.json."""
     return EncoderConfig(**sizes(raw, name, "a BERT"))
 
 
 def read_distilbert_config(raw: Mapping[str, Any], name: str) -> EncoderConfig:
-    """DistilBERT's config.json as ours."""
+    """Read DistilBERT's config.json."""
     return DistilBertConfig(
         vocab_size=whole(raw, "vocab_size"),
         d_model=whole(raw, "dim"),
@@ -237,23 +237,23 @@ def read_distilbert_config(raw: Mapping[str, Any], name: str) -> EncoderConfig:
 
 
 def read_electra_config(raw: Mapping[str, Any], name: str) -> EncoderConfig:
-    """ELECTRA's config.json as ours."""
+    """Read ELECTRA's config.json."""
     return ElectraConfig(**sizes(raw, name, "an ELECTRA"), d_embedding=whole(raw, "embedding_size", 128))
 
 
 def read_roberta_config(
     raw: Mapping[str, Any], name: str, kind: type[RobertaConfig] = RobertaConfig
 ) -> EncoderConfig:
-    """RoBERTa's config.json, or XLM-R's, as ours."""
-    found = sizes(raw, name, "a RoBERTa")
+    """Read RoBERTa's config.json, or XLM-R's."""
+    fields = sizes(raw, name, "a RoBERTa")
     padding = whole(raw, "pad_token_id", 1)
     refuse_unless(padding >= 0, name, "has no padding token", "those with one")
-    found["max_positions"] -= padding + 1
-    return kind(**found, padding=padding)
+    fields["max_positions"] -= padding + 1
+    return kind(**fields, padding=padding)
 
 
 def sizes(raw: Mapping[str, Any], name: str, kind: str) -> dict[str, Any]:
-    """What BERT and its kin call alike in config.json; `kind`: "a BERT". Refuses decoders and other positions."""
+    """Read the settings that BERT and its kin call alike; `kind`: "a BERT". Refuses decoders and other positions."""
     positions = raw.get("position_embedding_type", "absolute")
     refuse_unless(positions == "absolute", name, f"has {positions} positions", "absolute ones")
     decoder = raw.get("is_decoder") or raw.get("add_cross_attention")
@@ -271,14 +271,8 @@ def sizes(raw: Mapping[str, Any], name: str, kind: str) -> dict[str, Any]:
     }
 
 
-def tokenizer(folder: Path, max_tokens: int) -> Tokenizer:
-    """WordPiece with BERT's special tokens."""
-    return wordpiece_of(folder, max_tokens, SPECIALS)
-
-
-def framed_tokenizer(folder: Path, max_tokens: int) -> Tokenizer:
-    """By tokenizer.json, with <s> and </s>."""
-    return tokenizer_of(folder, max_tokens, FRAMED)
+WORDPIECE_TOKENIZER = partial(wordpiece_of, specials=SPECIALS)
+FRAMED_TOKENIZER = partial(tokenizer_of, specials=FRAMED)
 
 
 def _family(
@@ -288,10 +282,10 @@ def _family(
     names: Rules = NAMES,
     head_names: Rules = HEAD_NAMES,
     other_heads: str = OTHER_HEADS,
-    tokenizer: Callable[[Path, int], Tokenizer] = tokenizer,
+    tokenizer: Callable[[Path, int], Tokenizer] = WORDPIECE_TOKENIZER,
     prefix: str = "",
 ) -> Family:
-    """One kind, by what it has otherwise than BERT."""
+    """Make one kind from its differences from BERT."""
     not_needed = re.compile(f"({other_heads})")
     prefix = prefix or f"{model_type}."
     return Family(
@@ -307,9 +301,14 @@ ELECTRA = _family(
     "electra", read_electra_config, names=ELECTRA_NAMES, head_names=ELECTRA_HEAD_NAMES,
     other_heads=rf"discriminator_predictions\.|{OTHER_HEADS}",
 )  # fmt: skip
-ROBERTA = _family("roberta", read_roberta_config, head_names=ROBERTA_HEAD_NAMES, tokenizer=framed_tokenizer)
+ROBERTA = _family(
+    "roberta",
+    read_roberta_config,
+    head_names=ROBERTA_HEAD_NAMES,
+    tokenizer=FRAMED_TOKENIZER,
+)
 XLM_ROBERTA = _family(
     "xlm-roberta", partial(read_roberta_config, kind=XlmRobertaConfig), head_names=ROBERTA_HEAD_NAMES,
-    tokenizer=framed_tokenizer, prefix="roberta.",
+    tokenizer=FRAMED_TOKENIZER, prefix="roberta.",
 )  # fmt: skip
 BERT_KIN = (BERT, DISTILBERT, ELECTRA, ROBERTA, XLM_ROBERTA)

@@ -1,8 +1,8 @@
 """Classroom: a small encoder over whole words with norms before each part (pre-LN), trained by this project itself.
 
 Rotary positions turn a part of each head's pairs (Su et al. 2021; a part of them as in GPT-J, Wang & Komatsuzaki
-2021), some layers see a few words to each side alone (Beltagy et al. 2020, section 3.1), and what predicts a hidden
-word is the matrix of the embeddings (Press & Wolf 2017).
+2021), some layers see a few words to each side alone (Beltagy et al. 2020, section 3.1), and the matrix of the
+embeddings predicts a hidden word (Press & Wolf 2017).
 """
 
 import re
@@ -15,7 +15,7 @@ from torch import nn
 from mha_core.engine.rotary import Rotary
 from mha_core.engine.stack import Stack, StackConfig
 from mha_core.errors import SizeError
-from mha_core.models.families.family import Family, Tensors, next_head
+from mha_core.models.families.family import Family, output_head
 from mha_core.models.families.parts import PlainBlock, WordEmbeddings
 from mha_core.models.tokenizer_files import words_of
 from mha_core.settings import real, whole
@@ -26,8 +26,8 @@ NAMES = ((r"(embeddings|layers|norm)\.", r"\1."),)
 
 @dataclass(frozen=True)
 class ClassroomConfig(StackConfig):
-    """The sizes of a classroom model. `windows`: how many words to each side a layer sees, one a layer, 0 for all;
-    `turning`: how many pairs of a head are turned by their position. Raises SizeError if they cannot be."""
+    """The sizes of a classroom model. `windows`: words that a layer sees to each side, one a layer, 0 for all;
+    `turning`: pairs of a head that are turned by their position. Raises SizeError for sizes that do not fit."""
 
     model_type = "classroom"
     # Words weigh more than what layer 1 adds to them. With words as small as the other weights (0.05) an article
@@ -67,7 +67,7 @@ class Classroom(Stack):
 
 
 def read_config(raw: Mapping[str, Any], name: str) -> ClassroomConfig:
-    """The config.json as our sizes."""
+    """Read the config.json."""
     return ClassroomConfig(
         vocab_size=whole(raw, "vocab_size"),
         d_model=whole(raw, "d_model"),
@@ -87,11 +87,6 @@ def _windows(given: object) -> tuple[int, ...]:
     return tuple(whole({"windows": window}, "windows") for window in given)
 
 
-def head(stack: Stack, tensors: Tensors) -> nn.Module | None:
-    """The matrix of the embeddings."""
-    return next_head(stack, tensors, tied=True)
-
-
 CLASSROOM = Family(
     "classroom",
     read_config,
@@ -99,7 +94,7 @@ CLASSROOM = Family(
     (),
     re.compile(r"(?!)"),
     Classroom,
-    head,
+    output_head,
     words_of,
     predicts="mask",
 )

@@ -1,4 +1,4 @@
-"""What a kind of model must say of itself, so that one loader and one loop serve all kinds."""
+"""Description of a kind of model, so that one loader and one loop serve all kinds."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ Rules = tuple[tuple[str, str], ...]
 
 
 def as_they_are(tensors: Tensors, config: StackConfig) -> Tensors:
-    """No tensor needs to be split or transposed."""
+    """Return the tensors unchanged: none needs to be split or transposed."""
     return tensors
 
 
@@ -30,9 +30,9 @@ class Family:
 
     `read_config` takes that file and the model's name: it raises ModelError for a variant that is not
     supported, KeyError for a size that is missing. `names` and `head_names` map the checkpoint's tensors (less
-    the `prefix` of its task) to ours; `arrange` splits or transposes what was renamed; tensors that match
-    `not_needed` are left. `head` makes the prediction head for a stack, given which of its tensors are there,
-    or None. `predicts`: a masked piece, or the next token.
+    the `prefix` of its task) to ours; `arrange` splits or transposes renamed ones; tensors that match
+    `not_needed` are left. `head` makes the prediction head of a stack from its tensors, or None.
+    `predicts`: a masked piece, or the next token.
     """
 
     model_type: str
@@ -48,29 +48,27 @@ class Family:
     arrange: Callable[[Tensors, Any], Tensors] = as_they_are
 
     def plain_name(self, name: str) -> str:
-        """A tensor's name without the prefix of a task, and with today's names of the norms."""
-        name = name.removeprefix(self.prefix)
-        return re.sub(
-            r"LayerNorm\.gamma$", "LayerNorm.weight", re.sub(r"LayerNorm\.beta$", "LayerNorm.bias", name)
-        )
+        """Return a tensor's name without the prefix of a task, and with today's names of the norms."""
+        name = re.sub(r"LayerNorm\.gamma$", "LayerNorm.weight", name.removeprefix(self.prefix))
+        return re.sub(r"LayerNorm\.beta$", "LayerNorm.bias", name)
 
 
-def next_head(stack: Stack, tensors: Tensors, tied: bool) -> nn.Linear | None:
-    """Hidden states (..., d_model) to a score (logit) for every token of the vocabulary: by a matrix of its own, or the
-    one of the embeddings; None if there is neither."""
-    if not tied and "weight" not in tensors:
+def output_head(stack: Stack, tensors: Tensors) -> nn.Linear | None:
+    """Make the head from hidden states (..., d_model) to a score (logit) for every token of the vocabulary: by the
+    embeddings' matrix if the config is `tied`, else its own; None if there is neither."""
+    config, is_tied = stack.config, getattr(stack.config, "tied", False)
+    if not is_tied and "weight" not in tensors:
         return None
-    config = stack.config
     with torch.device("meta"):
         head = nn.Linear(config.d_model, config.vocab_size, bias=False)
-    if tied:
+    if is_tied:
         tensors.clear()
         head.weight = stack.get_submodule("embeddings.word").weight  # type: ignore[assignment]
     return head
 
 
 class AnotherVariantError(ModelError):
-    """A model of a known family with something in it that this engine does not compute."""
+    """Variant of a known family that this engine does not compute."""
 
 
 def refuse_unless(condition: bool, name: str, variant: str, supported: str) -> None:

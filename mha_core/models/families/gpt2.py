@@ -12,7 +12,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from mha_core.engine.stack import Stack, StackConfig, table
-from mha_core.models.families.family import Family, Tensors, leave_unless, next_head
+from mha_core.models.families.family import Family, Tensors, leave_unless, output_head
 from mha_core.models.families.parts import PlainBlock
 from mha_core.models.tokenizer_files import tokenizer_of
 from mha_core.settings import flag, real, whole, word
@@ -66,7 +66,7 @@ class Gpt2(Stack):
 
 
 def read_config(raw: Mapping[str, Any], name: str) -> Gpt2Config:
-    """GPT-2's config.json as ours."""
+    """Read GPT-2's config.json."""
     scaled = raw.get("scale_attn_weights", True) and not raw.get("scale_attn_by_inverse_layer_idx", False)
     leave_unless(bool(scaled), name, "scales its attention in another way", "scores divided by sqrt(d_k)")
     leave_unless(not raw.get("add_cross_attention"), name, "is a GPT-2 with cross-attention", "those without")
@@ -85,21 +85,16 @@ def read_config(raw: Mapping[str, Any], name: str) -> Gpt2Config:
 
 
 def arrange(tensors: Tensors, config: Gpt2Config) -> Tensors:
-    """Matrices the other way round, and the fused one of Q, K and V cut in three."""
-    found: Tensors = {}
+    """Transpose the matrices, and cut the fused one of Q, K and V in three."""
+    arranged: Tensors = {}
     for name, tensor in tensors.items():
         turned = tensor.t() if TRANSPOSED.match(name) and tensor.dim() == 2 else tensor
         if ".fused." not in name:
-            found[name] = turned
+            arranged[name] = turned
             continue
         for letter, part in zip("qkv", turned.chunk(3), strict=False):
-            found[name.replace("fused", f"W_{letter}")] = part
-    return found
-
-
-def head(stack: Stack, tensors: Tensors) -> nn.Module | None:
-    """The matrix of the embeddings, unless the config says that it has its own."""
-    return next_head(stack, tensors, getattr(stack.config, "tied", True))
+            arranged[name.replace("fused", f"W_{letter}")] = part
+    return arranged
 
 
 GPT2 = Family(
@@ -109,7 +104,7 @@ GPT2 = Family(
     HEAD_NAMES,
     NOT_NEEDED,
     Gpt2,
-    head,
+    output_head,
     tokenizer_of,  # byte-level BPE
     predicts="next",
     prefix="transformer.",

@@ -14,7 +14,7 @@ from mha_core.engine.multihead import MultiHeadAttention
 from mha_core.engine.rotary import Rotary, Stretch
 from mha_core.engine.stack import ACTIVATIONS, PreNormBlock, Stack, StackConfig
 from mha_core.errors import SizeError
-from mha_core.models.families.family import Family, Tensors, leave_unless, next_head
+from mha_core.models.families.family import Family, leave_unless, output_head
 from mha_core.models.families.parts import WordEmbeddings
 from mha_core.models.tokenizer_files import tokenizer_of
 from mha_core.settings import flag, real, whole, word
@@ -71,7 +71,7 @@ class LlamaBlock(PreNormBlock):
         self.activation = ACTIVATIONS[config.activation]
 
     def mlp(self, residual: Tensor) -> Tensor:
-        """What the feed-forward net writes."""
+        """Return the feed-forward net's output."""
         normed = self.output_norm(residual)
         written: Tensor = self.down(self.activation(self.gate(normed)) * self.up(normed))
         return written
@@ -89,7 +89,7 @@ class Llama(Stack):
 
 
 def read_config(raw: Mapping[str, Any], name: str) -> LlamaConfig:
-    """Llama's config.json as ours."""
+    """Read Llama's config.json."""
     theta, stretch = _turns(raw, name)
     n_heads = whole(raw, "num_attention_heads")
     return LlamaConfig(
@@ -112,16 +112,12 @@ def read_config(raw: Mapping[str, Any], name: str) -> LlamaConfig:
 
 
 def _turns(raw: Mapping[str, Any], name: str) -> tuple[float, Stretch | None]:
-    """The base of the angles, and their stretching if there is one."""
+    """Return the base of the angles, and their stretching if there is one."""
     rope = dict(raw.get("rope_scaling") or raw.get("rope_parameters") or {})  # as transformers reads both
     theta = real(rope, "rope_theta", real(raw, "rope_theta", 10_000.0))
     kind = rope.get("rope_type") or rope.get("type") or "default"
-    leave_unless(
-        kind in ("default", "llama3"),
-        name,
-        f"stretches its rotary positions by '{kind}'",
-        "plain ones and Llama 3's",
-    )
+    variant = f"stretches its rotary positions by '{kind}'"
+    leave_unless(kind in ("default", "llama3"), name, variant, "plain ones and Llama 3's")
     if kind == "default":
         return theta, None
     return theta, Stretch(
@@ -132,11 +128,6 @@ def _turns(raw: Mapping[str, Any], name: str) -> tuple[float, Stretch | None]:
     )
 
 
-def head(stack: Stack, tensors: Tensors) -> nn.Module | None:
-    """A matrix of its own, or that of the embeddings where the config says so."""
-    return next_head(stack, tensors, getattr(stack.config, "tied", False))
-
-
 LLAMA = Family(
     "llama",
     read_config,
@@ -144,7 +135,7 @@ LLAMA = Family(
     HEAD_NAMES,
     NOT_NEEDED,
     Llama,
-    head,
+    output_head,
     tokenizer_of,  # BPE over bytes (Llama 3, SmolLM2) or made by SentencePiece (Llama 2, TinyLlama)
     predicts="next",
     prefix="model.",

@@ -1,4 +1,4 @@
-"""What several families are made of: embeddings of words alone, and a pre-LN block with a plain feed-forward net."""
+"""Parts of several families: embeddings of words alone, and a pre-LN block with a plain feed-forward net."""
 
 from torch import Tensor, nn
 
@@ -14,8 +14,8 @@ class WordEmbeddings(nn.Module):
         self.word = table(config.vocab_size, config.d_model)
 
     def forward(self, ids: Tensor, segments: Tensor, first: int = 0) -> Tensor:
-        found: Tensor = self.word(ids)
-        return found
+        embedded: Tensor = self.word(ids)
+        return embedded
 
 
 class PlainBlock(PreNormBlock):
@@ -31,6 +31,6 @@ class PlainBlock(PreNormBlock):
         self.activation = ACTIVATIONS[config.activation]
 
     def mlp(self, residual: Tensor) -> Tensor:
-        """What the feed-forward net writes."""
+        """Return the feed-forward net's output."""
         written: Tensor = self.down(self.activation(self.up(self.output_norm(residual))))
         return written

@@ -21,7 +21,7 @@ SORTED = 16  # batches whose texts are sorted by length together
 Hidden = tuple[list[int], list[tuple[int, int]]]  # ids, and (position, id) of each answer
 
 
-class Batch(NamedTuple):
+class MaskedBatch(NamedTuple):
     """Ids (text, position), True where they are no padding, positions of hidden words in the flattened ids, and the
     ids that stood there."""
 
@@ -60,7 +60,7 @@ class Masker:
         return self.rng.randrange(MASK + 1, len(token_ids())) if chance < 0.9 else word
 
 
-def batches(seed: int, size: int) -> Iterator[Batch]:
+def batches(seed: int, size: int) -> Iterator[MaskedBatch]:
     """Yield batches without end; texts of similar length go together."""
     texts, mask, order = Grammar(seed).texts(), Masker(seed + 1_000_003), random.Random(seed)  # noqa: S311
     while True:
@@ -71,11 +71,11 @@ def batches(seed: int, size: int) -> Iterator[Batch]:
             yield _batch(hidden[start : start + size])
 
 
-def _batch(texts: Sequence[Hidden]) -> Batch:
+def _batch(texts: Sequence[Hidden]) -> MaskedBatch:
     ids, real = padded([ids for ids, _ in texts])
     answers = [(row * ids.shape[1] + i, word) for row, (_, words) in enumerate(texts) for i, word in words]
     flat = torch.tensor(answers, dtype=torch.long).reshape(-1, 2)
-    return Batch(ids, real, flat[:, 0], flat[:, 1])
+    return MaskedBatch(ids, real, flat[:, 0], flat[:, 1])
 
 
 def padded(texts: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:

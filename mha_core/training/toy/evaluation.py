@@ -1,4 +1,4 @@
-"""Whether a head follows what "it" means: its attention on the right and on the wrong noun in minimal pairs.
+"""Scores of how a head follows what "it" means: its attention on the right and on the wrong noun in minimal pairs.
 
 In: a stack, and pairs. Out: numbers for every head and pair, and the report card. A head passes a pair if it puts at
 least MIN_RIGHT on the right noun and at most MAX_WRONG on the other, in both texts. The head is chosen on other pairs.

@@ -5,7 +5,6 @@ old"): of two nouns the predicate fits one. The others show names that repeat, h
 sentences. No text has a held-out combination.
 """
 
-import itertools
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from typing import Literal
 
 from mha_core.training.toy.lexicon import APART, Lexicon, Verb, exclusive_predicates, lexicon
 
-Task = Literal["because", "names", "gender", "agreement", "repeated", "plain"]
+TextKind = Literal["because", "names", "gender", "agreement", "repeated", "plain"]
 BECAUSE = 0.7  # of all texts
 ANIMALS, THINGS = 0.3, 0.2  # of the reasons: an animal acts; a thing; else a person
 PHRASE, NOUN = (
@@ -35,7 +34,7 @@ class Text:
     """Words, and how often each may be hidden. Of "because" texts also positions from 0: the `slot` after "because",
     the `right` and the `wrong` noun; `answer`: the noun that the slot stands for."""
 
-    task: Task
+    task: TextKind
     words: list[str] = field(default_factory=list)
     rates: list[float] = field(default_factory=list)
     slot: int | None = None
@@ -299,8 +298,3 @@ class Grammar:
         self._action(text, a, b, verb, has_person)
         self._write(text, "=<times> ." if self._chance(0.5) else ".")
         return text
-
-
-def first_texts(seed: int, n: int) -> list[Text]:
-    """Return the first n texts of a seed."""
-    return list(itertools.islice(Grammar(seed).texts(), n))

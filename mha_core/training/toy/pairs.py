@@ -13,7 +13,7 @@ from mha_core.errors import InputError
 from mha_core.training.toy.grammar import PLACES, PORTABLE
 from mha_core.training.toy.lexicon import APART, exclusive_predicates, lexicon
 
-Kind = Literal["animate", "inanimate"]
+Animacy = Literal["animate", "inanimate"]
 TEST_SEED, CHOICE_SEED = 1, 2
 N_PAIRS = 400
 MAX_PAIRS = 3_000  # half of them have an animal, and there are some 1,700 of these
@@ -28,7 +28,7 @@ class Pair:
     nouns: tuple[str, str]
     places: tuple[int, int]
     slot: int
-    kind: Kind
+    kind: Animacy
 
     @property
     def texts(self) -> tuple[str, str]:
@@ -37,7 +37,7 @@ class Pair:
         return first, second
 
 
-def pair_of(main: str, nouns: tuple[str, str], predicates: tuple[str, str], kind: Kind) -> Pair:
+def pair_of(main: str, nouns: tuple[str, str], predicates: tuple[str, str], kind: Animacy) -> Pair:
     """Return a pair by its main clause ("the animal didn't cross the street") and its two predicates."""
     words = main.split()
     first, second = ((*words, "because", "it", "was", "too", predicate, ".") for predicate in predicates)
@@ -66,7 +66,7 @@ def pairs(seed: int, n: int = N_PAIRS, *, unseen: bool = True) -> tuple[Pair, ..
     return tuple(drawn.values())
 
 
-def _draw(rng: random.Random, kind: Kind, unseen: bool) -> Pair | None:
+def _draw(rng: random.Random, kind: Animacy, unseen: bool) -> Pair | None:
     """Draw a pair; None for two nouns that go together in no text."""
     words = lexicon()
     person = kind == "inanimate" and rng.random() < 0.6

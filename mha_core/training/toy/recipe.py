@@ -13,7 +13,7 @@ from torch import Tensor
 from mha_core.engine.stack import Stack
 from mha_core.models.families.classroom import ClassroomConfig
 from mha_core.models.weights import untrained_encoder
-from mha_core.training.toy.batches import Batch, batches
+from mha_core.training.toy.batches import MaskedBatch, batches
 from mha_core.training.toy.lexicon import vocabulary
 from mha_core.training.trainer import Schedule, Trainer
 
@@ -63,7 +63,7 @@ def toy_trainer(seed: int, recipe: Recipe = CLASSROOM) -> Trainer[Stack]:
     return Trainer(stack, lambda: masked_loss(stack, next(texts)), schedule)
 
 
-def masked_loss(stack: Stack, batch: Batch) -> Tensor:
+def masked_loss(stack: Stack, batch: MaskedBatch) -> Tensor:
     """Return the mean cross-entropy of the hidden words, in nats; attention plays no part in it."""
     output = stack(batch.ids, real=batch.real, need_weights=False)
     return F.cross_entropy(word_logits(stack, output.hidden.flatten(0, 1)[batch.positions]), batch.answers)

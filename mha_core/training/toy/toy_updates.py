@@ -39,8 +39,7 @@ def updates_of(seed: int, recipe: Recipe) -> Iterator[TrainingUpdate]:
         yield TrainingUpdate(trainer.n_steps / recipe.steps, (row | _watched(trainer.model),), state)
         if trainer.is_over:
             return
-        n = min(STEPS_EVERY if trainer.n_steps else STEPS_FIRST, recipe.steps - trainer.n_steps)
-        losses = [trainer.step() for _ in range(n)]
+        losses = trainer.run(STEPS_EVERY if trainer.n_steps else STEPS_FIRST)
 
 
 def _watched(stack: Stack) -> dict[str, Any]:

@@ -31,10 +31,10 @@ from pages.parts.experiment.common import about, roles_of
 from pages.parts.experiment.effects import draw_effects
 from pages.parts.experiment.python_lines import sweep_lines
 from pages.parts.experiment.text import change_text, head_with_role, visible_token, word_of
-from pages.parts.frame import presets, shell, state
+from pages.parts.frame import presets, shell, url_params
 from pages.parts.frame.option_row import say_unknown
 from pages.parts.frame.page_text import say
-from pages.parts.frame.progress import work
+from pages.parts.frame.progress import show_job
 from pages.parts.frame.request import Request
 
 Sweep = tuple[SweepResult | PromptEffects, pd.DataFrame | None]  # with the direct logit attribution
@@ -93,7 +93,7 @@ def view(request: Request, record: AttentionRecord, model: Model) -> None:
         )
 
     with st.container(key="sweep"):
-        work(
+        show_job(
             ("every", *map(repr, (request.run, model.fingerprint, outcome, method))),
             begin,
             draw,
@@ -107,13 +107,13 @@ def chosen_outcome(record: AttentionRecord, model: Model) -> Outcome:
     if model.next_head is None:
         return default_outcome(record.tokens, model)
     preset = presets.FOLLOWED.get(record.tokens.text, ("the likeliest", "the one after it"))
-    st.session_state["word"] = state.params().get("word", "")
+    st.session_state["word"] = url_params.params().get("word", "")
     word = st.text_input(
         "Word",
         key="word",
         placeholder=preset[0].strip(),
         width=150,
-        on_change=lambda: state.change({"word": st.session_state["word"] or None}),
+        on_change=lambda: url_params.change({"word": st.session_state["word"] or None}),
     )
     other = preset[1].strip() if not word or spaced(word, model) == preset[0] else "no word"
     rival = st.text_input("Against", key="rival", bind="query-params", placeholder=other, width=150)
@@ -143,7 +143,7 @@ def prompts_of(record: AttentionRecord, model: Model, outcome: Outcome) -> tuple
 
 def chosen_method(offered: Sequence[Method]) -> Method:
     """Draw the choice of the ablation; return the one in the link, the first unless it is offered."""
-    method = state.own("method", offered[0])
+    method = url_params.page_param("method", offered[0])
     say_unknown("method", offered, offered[0])
     st.session_state["sweep-method"] = method if method in offered else offered[0]
     chosen = st.segmented_control(
@@ -152,7 +152,7 @@ def chosen_method(offered: Sequence[Method]) -> Method:
         required=True,
         key="sweep-method",
         help=HELP,
-        on_change=lambda: state.change({"method": st.session_state["sweep-method"]}),
+        on_change=lambda: url_params.change({"method": st.session_state["sweep-method"]}),
     )
     return chosen or offered[0]
 

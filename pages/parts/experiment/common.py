@@ -12,7 +12,7 @@ from mha_core.display_names import Head, head_name
 from mha_core.heads.questions.base import KIND_OF
 from mha_core.heads.roles import Role
 from mha_core.models.model_list import DECODER, EMBEDDED
-from pages.parts.frame import head_facts, presets, state
+from pages.parts.frame import head_facts, presets, url_params
 from pages.parts.frame.links import link_to, with_params
 from pages.parts.frame.page_text import markup, say, visible
 from pages.parts.frame.pages import page_called
@@ -66,21 +66,21 @@ def cut_for_decoder(request: Request, model: Model) -> Request:
     match = last_word(request.text)
     if model.next_head is None or match is None or request.pair:
         return request
-    is_whole = state.own("whole", "") == "1"
+    is_whole = url_params.page_param("whole", "") == "1"
     word = html.escape(visible(match[1]))
     text, label, whole = (
         ("The sentence is finished.", f"Cut it before “{word}”", "")
         if is_whole
         else (f"Cut before “{word}”, so that the model predicts it.", "Keep the whole sentence", "1")
     )
-    address = html.escape(with_params("", {**state.params(), "whole": whole}) or "?")
+    address = html.escape(with_params("", {**url_params.params(), "whole": whole}) or "?")
     markup(f'<nav class="hs-examples"><span>{text}</span> <a href="{address}">{label}</a></nav>')
     return request if is_whole else replace(request, text=request.text[: match.start()])
 
 
 def about(request: Request, **more: str) -> dict[str, str]:
     """Return a file's description: model, sentence, `more`, and the link back."""
-    link = {"text": request.text, "model": request.model, **state.params()}
+    link = {"text": request.text, "model": request.model, **url_params.params()}
     return {
         "model": request.model + ("" if request.trained else " (random weights)"),
         "sentence": request.text,

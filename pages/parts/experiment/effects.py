@@ -15,7 +15,7 @@ from mha_core.heads.roles import Role
 from pages.parts.experiment.ablation_query import heads_param
 from pages.parts.experiment.common import ABLATE, explore_link, roles_of
 from pages.parts.experiment.text import head_with_role
-from pages.parts.frame import state
+from pages.parts.frame import url_params
 from pages.parts.frame.charts import chart, is_dark, selected_heads
 from pages.parts.frame.links import link_to
 from pages.parts.frame.page_text import markup, say
@@ -139,7 +139,9 @@ def listed(
 
 def ablate_link(heads: Sequence[Head]) -> str:
     """Return the address that ablates these heads, with the same sentence and model."""
-    params = {key: value for key, value in state.params().items() if key not in ("map", "method", "from")}
+    params = {
+        key: value for key, value in url_params.params().items() if key not in ("map", "method", "from")
+    }
     return link_to("Experiment", {**params, "try": ABLATE, "off": heads_param(heads) or ""})
 
 

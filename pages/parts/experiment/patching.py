@@ -25,7 +25,7 @@ from pages.parts.experiment.text import outcome_text, visible_token
 from pages.parts.frame import presets, shell
 from pages.parts.frame.charts import chart, is_dark
 from pages.parts.frame.page_text import quoted, say
-from pages.parts.frame.progress import work
+from pages.parts.frame.progress import show_job
 from pages.parts.frame.request import Request
 
 MAPS = ("heads", "layers and tokens")
@@ -68,12 +68,12 @@ def view(request: Request, record: AttentionRecord, model: Model) -> None:
             say(states_text(effects, tokens), "finding")
             _draw_states(effects, tokens, description, lines)
 
-    work(
+    show_job(
         ("patch", *map(repr, (request.run, source.text, model.fingerprint, outcome, sweep.__name__))),
         lambda: sweep(source, record.tokens, model, outcome),
         draw,
         unit=f"of {count_noun(model.n_layers * model.n_heads, 'head')} tried" if of_heads else "states tried",
-        one="" if of_heads else "state tried",
+        single="" if of_heads else "state tried",
     )
 
 
@@ -103,8 +103,8 @@ def outcome_of(source: Tokens, record: AttentionRecord, model: Model) -> Outcome
 
 def effect_text(effects: SweepResult) -> str:
     """Return the outcome here and in the source sentence."""
-    there = "" if effects.source is None else f" in your sentence, {number(effects.source[0])} in the source"
-    return f"The {outcome_text(effects.names)} is {number(effects.before[0])}{there}."
+    other = "" if effects.source is None else f" in your sentence, {number(effects.source[0])} in the source"
+    return f"The {outcome_text(effects.names)} is {number(effects.before[0])}{other}."
 
 
 def heads_text(effects: SweepResult) -> str:

@@ -19,11 +19,11 @@ from pages.parts.experiment.ablation_result import N_KNOWN, AblationResult, Next
 from pages.parts.experiment.common import about, heads_by_role, roles_of
 from pages.parts.experiment.python_lines import ablation_lines
 from pages.parts.experiment.text import finding, moved_text
-from pages.parts.frame import shell, state
+from pages.parts.frame import shell, url_params
 from pages.parts.frame.charts import chart, is_dark
-from pages.parts.frame.mounts import heard_from
+from pages.parts.frame.component_event import component_event
 from pages.parts.frame.page_text import say, visible
-from pages.parts.frame.progress import work
+from pages.parts.frame.progress import show_job
 from pages.parts.frame.request import MEASURES, SPECIALS, UNITS, Request
 from pages.parts.frame.selection import parse_head
 from pages.parts.picture.head_switches import head_switches
@@ -48,11 +48,11 @@ HINT_MOVED = "Bar: how much of a head's attention moved."
 def view(request: Request, record: AttentionRecord, model: Model) -> None:
     """Draw the finding, the controls, all heads, and beside them the effect."""
     shape = (model.n_layers, model.n_heads)
-    query, refused = parse_ablation(state.params(), shape)
+    query, refused = parse_ablation(url_params.params(), shape)
     for sentence in refused:
         say(sentence, "notice")
     changes = query.interventions if has_means(query, model) else ()
-    word = state.params().get("word")
+    word = url_params.params().get("word")
     result = shell.or_show_error(ablation_result, request, record, model, changes, word)
     if result is None:
         return
@@ -79,12 +79,12 @@ def has_means(query: AblationQuery, model: Model) -> bool:
     """Return whether the heads' mean outputs are known where they are needed; computed once for a model."""
     if query.value != "mean" or not query.heads:
         return True
-    return work(
+    return show_job(
         ("means", model.name, model.fingerprint),
         lambda: mean_steps(model),
         lambda _: None,
         unit="built-in sentences read for the mean outputs",
-        one="built-in sentence read for the mean outputs",
+        single="built-in sentence read for the mean outputs",
     )
 
 
@@ -220,12 +220,12 @@ def _pick_at_random(heads: tuple[Head, ...], shape: tuple[int, int]) -> None:
 
 def _undo() -> None:
     if undo := st.session_state.get(UNDO):
-        state.change(undo.pop())
+        url_params.change(undo.pop())
 
 
 def _on_ask() -> None:
     """Ablate the heads that the picture reports; a browser may send anything."""
-    ask = heard_from(PICTURE, "ask")
+    ask = component_event(PICTURE, "ask")
     if not isinstance(ask, Mapping) or (change := parse_ask(ask)) is None:
         return
     if isinstance(ask.get("n"), int):
@@ -243,6 +243,6 @@ def parse_ask(ask: Mapping[str, Any]) -> dict[str, str | None] | None:
 
 def _change(change: Mapping[str, str | None]) -> None:
     undo: list[dict[str, str | None]] = st.session_state.setdefault(UNDO, [])
-    undo.append({key: state.params().get(key) for key in ("off", "set", "word")})
+    undo.append({key: url_params.params().get(key) for key in ("off", "set", "word")})
     del undo[:-MAX_UNDO]
-    state.change(change)
+    url_params.change(change)

@@ -21,16 +21,17 @@ SWITCHES = (
     f"A head switches if another candidate leads in B. Each must lead by {MARGIN * 100:.0f} points and have "
     f"{FLOOR:.0%} or more."
 )
+ENDS = (0, 1), (1, 0)  # from the first candidate to the second, and back
 SWING, MOVED, SWITCHED = "Shift, points", "Moved", "Switches"
 MOVED_HELP = "Half the sum of the absolute differences of the row: the share of attention that moved."
 SWING_HELP = "How far the difference between the first two candidates moved."
 
 
 def draw_heads(
-    found: Sequence[HeadDifference], labels: Sequence[str], per: Per, link: Mapping[str, str]
+    heads: Sequence[HeadDifference], labels: Sequence[str], per: Per, link: Mapping[str, str]
 ) -> None:
     """Draw the box of all heads, the largest change first."""
-    opened = box(f"All {count_noun(len(found), per)}" if per != "model" else "All layers", "changes-box")
+    opened = box(f"All {count_noun(len(heads), per)}" if per != "model" else "All layers", "changes-box")
     if opened is None:
         return
     columns: dict[str, Any] = {
@@ -39,29 +40,29 @@ def draw_heads(
         SWITCHED: st.column_config.CheckboxColumn(help=SWITCHES),
         **({"Head": HEAD} if per == "head" else {}),
     }
-    frame = changes_of(found, labels, per, link)
+    frame = changes_of(heads, labels, per, link)
     with opened:
         alt = "All heads by how far they moved between A and B, most first"
         table(frame, alt, "changes", {name: columns[name] for name in frame if name in columns})
 
 
 def changes_of(
-    found: Sequence[HeadDifference], labels: Sequence[str], per: Per, link: Mapping[str, str]
+    heads: Sequence[HeadDifference], labels: Sequence[str], per: Per, link: Mapping[str, str]
 ) -> pd.DataFrame:
-    """Return a row a head, in the order of `found`; `labels` are the candidates', `link` the view's parameters."""
+    """Return a row a head, in the order of `heads`; `labels` are the candidates', `link` the view's parameters."""
     columns: dict[str, list[Any]] = {
         per.capitalize() if per != "model" else "Layers": [
-            _linked(change.head, per, link) for change in found
+            _linked(change.head, per, link) for change in heads
         ]
     }
-    if any(change.flips for change in found):
-        columns[SWITCHED] = [change.flips for change in found]
-    columns[MOVED] = [change.moved for change in found]
-    for at, label in enumerate(indexed(labels)):
-        columns[f"{label}, A"] = [change.masses_a[at] for change in found]
-        columns[f"{label}, B"] = [change.masses_b[at] for change in found]
+    if any(change.flips for change in heads):
+        columns[SWITCHED] = [change.flips for change in heads]
+    columns[MOVED] = [change.moved for change in heads]
+    for i, label in enumerate(indexed(labels)):
+        columns[f"{label}, A"] = [change.masses_a[i] for change in heads]
+        columns[f"{label}, B"] = [change.masses_b[i] for change in heads]
     if len(labels) > 1:
-        columns[SWING] = [100 * change.preference_shift for change in found]
+        columns[SWING] = [100 * change.preference_shift for change in heads]
     return pd.DataFrame(columns)
 
 
@@ -79,35 +80,35 @@ def title(labels: Sequence[str], word: str, per: Per) -> str:
     return f"{who} that switch from “{labels[0]}” to “{labels[1]}”"
 
 
-def result(found: Sequence[HeadDifference], labels: Sequence[str], per: Per) -> str:
+def result(heads: Sequence[HeadDifference], labels: Sequence[str], per: Per) -> str:
     """Return which heads switch between the first two candidates, or which comes closest, in one sentence."""
-    first = found[0]
-    name, total = short_name(first.head, per), count_noun(len(found), per)
+    first = heads[0]
+    name, total = short_name(first.head, per), count_noun(len(heads), per)
     named = name[:1].upper() + name[1:]
     if len(labels) < 2:
         return f"{named} changes most: {percent(first.moved)} of its attention moves (n = {total})."
-    there = [one for one in found if _goes(one, 0, 1)]
-    back = [one for one in found if _goes(one, 1, 0)]
-    if not there and not back:
+    switches = [[change for change in heads if _switches(change, *ends)] for ends in ENDS]
+    n_switches = sum(map(len, switches))
+    if not n_switches:
         return f"No {per} switches (n = {total}). {named} shifts most: {_shift(first, labels)}."
     if per == "model":
         return f"All layers together switch: {_shift(first, labels)}."
     parts = [
-        f"{len(heads)} from `{labels[start]}` to `{labels[end]}`"
-        for heads, start, end in ((there, 0, 1), (back, 1, 0))
-        if heads
+        f"{len(changes)} from `{labels[start]}` to `{labels[end]}`"
+        for changes, (start, end) in zip(switches, ENDS, strict=True)
+        if changes
     ]
-    most = next(one for one in found if one in (*there, *back))
-    switch = f"{len(there) + len(back)} of {total} switch{'es' * (len(there) + len(back) == 1)}"
+    most = next(change for change in heads if any(change in changes for changes in switches))
+    switch = f"{n_switches} of {total} switch{'es' * (n_switches == 1)}"
     return f"{switch}: {', '.join(parts)}. Most: {short_name(most.head, per)}, {_shift(most, labels)}."
 
 
-def _goes(one: HeadDifference, start: int, end: int) -> bool:
-    """Whether a head leads with one candidate in A and with the other in B, clearly."""
-    before, after = one.masses_a, one.masses_b
-    return one.flips and before[start] == max(before) and after[end] == max(after)
+def _switches(change: HeadDifference, start: int, end: int) -> bool:
+    """Return whether a head clearly leads with one candidate in A and with the other in B."""
+    before, after = change.masses_a, change.masses_b
+    return change.flips and before[start] == max(before) and after[end] == max(after)
 
 
-def _shift(one: HeadDifference, labels: Sequence[str]) -> str:
-    sides = zip(labels[:2], one.masses_a, one.masses_b, strict=False)
+def _shift(change: HeadDifference, labels: Sequence[str]) -> str:
+    sides = zip(labels[:2], change.masses_a, change.masses_b, strict=False)
     return ", ".join(f"`{label}` {percent(a)} → {percent(b)}" for label, a, b in sides)

@@ -15,7 +15,7 @@ from mha_core import HeadScopeError, Model
 from mha_core.display_names import count_noun, percent, visible
 from mha_core.text.tokens import Token
 from pages.parts.explore import predictions
-from pages.parts.frame import state
+from pages.parts.frame import url_params
 from pages.parts.frame.context import Context
 from pages.parts.frame.page_text import heading, say
 from pages.parts.frame.request import Request
@@ -55,7 +55,7 @@ def put_generated() -> None:
     """Put the text that was generated into the box; before the box is drawn."""
     text = st.session_state.pop(NEXT_TEXT, None)
     if text is not None:
-        state.put(text)
+        url_params.put(text)
 
 
 def draw(context: Context) -> None:
@@ -135,7 +135,7 @@ def _choices(
         st.session_state[key] = None
         try:
             longer = taken(number)
-            state.put(longer.text, longer.pair or "")
+            url_params.put(longer.text, longer.pair or "")
         except HeadScopeError as error:
             st.session_state[PROBLEM] = str(error)
 
@@ -192,12 +192,13 @@ def _generate(request: Request, model: Model, generation: Generation) -> None:
             0.0,
             0.1,
             key="temperature",
+            bind="query-params",
             width=180,
             help="0: always the likeliest",
         )
         seed = 0
         if temperature:
-            seed = int(st.number_input("Seed", 0, 9999, 0, key="seed", width=120))
+            seed = int(st.number_input("Seed", 0, 9999, 0, key="sample-seed", bind="query-params", width=120))
     if generation.running:
         generation.drawn = False
         st.fragment(_advance, run_every=PACE)(request, model, temperature, seed)

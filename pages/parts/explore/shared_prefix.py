@@ -10,7 +10,7 @@ import streamlit as st
 from mha_core import Grid
 from mha_core.display_names import percent
 from mha_core.record.first_difference import FirstDivergence, ShiftedWord, first_change
-from pages.parts.frame import state
+from pages.parts.frame import url_params
 from pages.parts.frame.context import Context
 from pages.parts.frame.page_text import say, visible
 
@@ -37,7 +37,7 @@ def draw(change: FirstDivergence, a: Grid, b: Grid) -> None:
             st.button(
                 _plain(offer_text(mover, a, b)),
                 key=f"look-from-{mover.places[0]}",
-                on_click=partial(state.change, {"pin": str(mover.places[0]), "to": None}),
+                on_click=partial(url_params.change, {"pin": str(mover.places[0]), "to": None}),
             )
 
 

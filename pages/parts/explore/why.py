@@ -29,7 +29,7 @@ from pages.parts.explore import why_text
 from pages.parts.explore.walk import MAX_STEPS, Step, params_of, steps_of, tokens_of, unit_of
 from pages.parts.frame import loading
 from pages.parts.frame.page_text import say
-from pages.parts.frame.progress import work
+from pages.parts.frame.progress import show_job
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
 from pages.parts.serve import cache
@@ -212,7 +212,9 @@ def _side(
     mlp, shown = question.step.mlp, rows[:SHOWN]
     title = f"{side.capitalize()} “{question.names[question.token(side)]}”"
     return {
-        "title": f"{title}: 100%" if mlp is None else f"{title}: what MLP {mlp} loses without a head",
+        "title": f"{title}: what MLP {mlp} loses without a head"
+        if mlp
+        else f"{title}: {why_text.whole(shown[0])}",
         "note": why_text.sign_text([row["share"] for row in shown]),
         "parts": [_part(question, row, steps, without) for row in shown],
     }
@@ -269,7 +271,7 @@ def find_means(answer: Mapping[str, Any] | None, model: Model) -> None:
     parts = [part for side in (answer or {}).get("sides", ()) for part in side["parts"]]
     if any("said" in part.get("without", ()) for part in parts) and not means_known(model):
         unit = "sentences read for mean ablation"
-        work(_means_of(model), lambda: mean_steps(model), lambda _: None, unit=unit)
+        show_job(_means_of(model), lambda: mean_steps(model), lambda _: None, unit=unit)
 
 
 def _means_of(model: Model) -> tuple[str, ...]:

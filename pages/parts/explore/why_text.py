@@ -32,7 +32,7 @@ def made_of(head: str, key: str, largest: Sequence[LargestPart]) -> str:
 
 
 def _side_text(part: LargestPart) -> str:
-    which = {"embedding": "the word itself", "bias": "a bias"}.get(part.name, part.name)
+    which = {"embedding": "the word's embedding", "bias": "a bias"}.get(part.name, part.name)
     if part.source is not None:
         which += f", which looks at “{part.source}”"
     if part.share < PARTLY:
@@ -59,6 +59,11 @@ def needed(mlp: int, heads: Sequence[tuple[str, str, float]]) -> str:
     if len(alike) == 1:
         return f"MLP {mlp} needs {first} most, which looks at “{word}”."
     return f"MLP {mlp} needs {listed(alike)} most: they look at “{word}”."
+
+
+def whole(row: Mapping[str, Any]) -> str:
+    """Return the sum of a side's parts, of which `row` is one: all shares, or without shares a score below the mean."""
+    return "100%" if math.isfinite(row["share"]) else "not above the mean"
 
 
 def sign_text(shares: Sequence[float]) -> str:

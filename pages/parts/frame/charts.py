@@ -14,7 +14,7 @@ import streamlit as st
 
 from mha_core.display_names import Head
 from mha_core.record.export import csv_of, json_of
-from pages.parts.frame import state
+from pages.parts.frame import url_params
 from pages.parts.frame.page_text import say
 
 FORMATS = ("png", "svg")
@@ -43,10 +43,8 @@ def chart(
     `on_select` is called when something of it is selected, or the page run again: `selected_heads(key)` says what.
     """
     title = str(figure.layout.title.text)
-    if state.own("present", "") == "1":
-        figure.update_layout(
-            height=PRESENTED * figure.layout.height, font_size=PRESENTED * 14, title_font_size=PRESENTED * 14
-        )
+    if url_params.page_param("present", "") == "1":
+        _enlarge(figure)
     kind = st.session_state.get(CAMERA, FORMATS[0])
     selection: dict[str, Any] = (
         {"on_select": on_select, "selection_mode": ("points", "box")} if on_select else {}
@@ -69,6 +67,16 @@ def chart(
                 st.code("\n".join(lines), language="python", wrap_lines=True)
 
 
+def _enlarge(figure: go.Figure) -> None:
+    """Enlarge a figure and its type for a projector."""
+    layout, large = figure.layout, {"font_size": PRESENTED * 14, "title_font_size": PRESENTED * 14}
+    top = layout.margin.t if layout.margin.t is not None else layout.template.layout.margin.t
+    figure.update_layout(height=PRESENTED * layout.height, margin_t=PRESENTED * top, **large)
+    figure.update_traces(textfont_size=PRESENTED * 12, selector={"type": "bar"})
+    figure.for_each_xaxis(lambda axis: axis.update(title_font_size=PRESENTED * 14))
+    figure.for_each_yaxis(lambda axis: axis.update(title_font_size=PRESENTED * 14))
+
+
 def _files(frame: pd.DataFrame, key: str, name: str, kind: str) -> None:
     """Draw the figure's format and the buttons for its numbers."""
     st.segmented_control(
@@ -89,6 +97,21 @@ def _files(frame: pd.DataFrame, key: str, name: str, kind: str) -> None:
                 on_click="ignore",
                 key=f"{key}-{ending}",
             )
+
+
+def show_table(
+    frame: pd.DataFrame, *, key: str, alt: str, columns: Mapping[str, Any] | None = None, row_height: int = 28
+) -> None:
+    """Draw a whole table; `columns` as `column_config`, `alt` for screen readers."""
+    st.dataframe(
+        frame,
+        hide_index=True,
+        column_config=columns,
+        height="content",
+        row_height=row_height,
+        key=key,
+        alt=alt,
+    )
 
 
 def camera(title: str, kind: str) -> dict[str, Any]:

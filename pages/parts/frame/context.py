@@ -14,7 +14,7 @@ from mha_core.display_names import Head, place_name
 from mha_core.draw.about import about
 from mha_core.draw.payload import Payload
 from mha_core.heads import measures
-from pages.parts.frame import loading, shell, state
+from pages.parts.frame import loading, shell, url_params
 from pages.parts.frame.page_text import nothing_left, say
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import DrawnView, Link, Selection, pin_and_to, realign, select
@@ -106,7 +106,7 @@ def followed_context(context: Context) -> Context:
 def realigned(context: Context) -> tuple[dict[str, str], dict[str, str]]:
     """Return the URL parameters moved along with their words, and those that changed: see `realign`."""
     view = None if context.record.is_cross else st.session_state.get(DRAWN)
-    return realign(state.params(), view, context.request, context.grid)
+    return realign(url_params.params(), view, context.request, context.grid)
 
 
 def remember_view(context: Context, params: Mapping[str, str], record: str = "") -> None:
@@ -117,7 +117,7 @@ def remember_view(context: Context, params: Mapping[str, str], record: str = "")
     view: DrawnView | None = st.session_state.get(DRAWN)
     if view is not None and not view.has_text(context.request):
         st.session_state[BEFORE] = view
-    in_url, choice = pin_and_to(state.params()), pin_and_to(params)
+    in_url, choice = pin_and_to(url_params.params()), pin_and_to(params)
     st.session_state[DRAWN] = DrawnView(context.request, context.grid.units, record, in_url, choice)
 
 

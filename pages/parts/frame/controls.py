@@ -1,6 +1,6 @@
-"""The reader's controls: the sentence, set like a line in a book, and the quiet options beneath it.
+"""The controls of a page: the sentence, set like a line in a book, and the quiet options beneath it.
 
-Each is bound to the address. In: what the reader types and clicks. Out: a `Request`, every value checked once more.
+Each is bound to the URL. In: what is typed and clicked. Out: a `Request`, every value checked once more.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,9 +15,9 @@ from mha_core.models.hf_layers import Part
 from mha_core.models.model import Model
 from mha_core.record.grid import Specials
 from mha_core.text.tokens import Tokenizer
-from pages.parts.frame import examples, fetching, loading, presets, state
+from pages.parts.frame import download_consent, examples, loading, presets, url_params
 from pages.parts.frame.links import NEW_LINE
-from pages.parts.frame.option_row import is_loose, loose, option_row
+from pages.parts.frame.option_row import option_row
 from pages.parts.frame.page_text import say
 from pages.parts.frame.pages import Page, first_of
 from pages.parts.frame.request import (
@@ -30,6 +30,7 @@ from pages.parts.frame.request import (
     Request,
     allowed,
     model_allowed,
+    model_label,
     models,
     other_model,
     refusal,
@@ -54,45 +55,32 @@ class Shown:
 
     @property
     def fixed(self) -> bool:
-        """Whether units and special tokens are no choice here."""
+        """True where units and special tokens are no choice."""
         return self.as_read or not self.sentence
 
 
-def draw(page: Page, shown: Shown, present: bool) -> Request:
-    """The controls of a page, and what they ask for. A page without a sentence keeps its controls unseen, so that the
-    address goes along whole."""
-    with st.container(key="controls" if shown.sentence else "controls-kept", gap="xsmall"):
-        text = sentence(page, shown.comparison)
+def draw(page: Page, shown: Shown, present: bool, *, has_text: bool = True) -> Request:
+    """Draw a page's controls, without `has_text` those beside the text, and return what they ask for.
+
+    A page without a sentence keeps its controls unseen: Streamlit drops the URL's parameter of one that is not drawn.
+    """
+    key = "controls" if shown.sentence else "controls-kept"
+    with st.container(key=key, gap="xsmall") if has_text else nullcontext():
+        text = sentence(page, shown.comparison) if has_text else ""
         other = st.container(key="other") if shown.comparison else None
-        request, readers, against = _beneath(page, shown, present)
-        request = replace(request, text=text)
-        request = _sequence(request) if shown.sentence else request
+        with st.container(key="beneath", horizontal=True, vertical_alignment="center", gap="xsmall"):
+            against = _against() if shown.comparison else AGAINST[0]
+            _examples(shown)
+            request, models = _menu(Request(text, present=present), page, shown, against)
+        if has_text and shown.sentence:
+            request = _sequence(request)
         if other is not None:
             with other:
                 request = _compared(request, against)
         _say_refused(shown, against, request)
-        fetching.ask("model", *(["model2"] if against == "model" else []))
+        download_consent.ask("model", *(["model2"] if against == "model" else []))
         if shown.sentence:
-            _known_words([model.tokenizer for model in readers])
-    return request
-
-
-def _say_refused(shown: Shown, against: str, request: Request) -> None:
-    """Say what the address asks for and is not shown: the controls themselves stand in a closed menu."""
-    keys = ["model", "weights", "measure", "attention", *([] if shown.fixed else ["unit", "specials"])]
-    keys += ["against"] * shown.comparison + ["model2"] * (against == "model")
-    shows = (request.model, (request.other or request).model)
-    for key in keys:
-        if (asked := state.own(key, "")) and (problem := refusal(key, asked, shows[key == "model2"])):
-            say(problem, "notice")
-
-
-def beside(page: Page, shown: Shown, present: bool) -> Request:
-    """Draw all controls but those for a text; return what they ask for, without a text."""
-    request, readers, against = _beneath(page, shown, present)
-    _say_refused(shown, against, request)
-    fetching.ask("model")
-    _known_words([model.tokenizer for model in readers])
+            _known_words([model.tokenizer for model in models])
     return request
 
 
@@ -101,12 +89,16 @@ def with_text(request: Request, page: Page) -> Request:
     return _sequence(replace(request, text=sentence(page)))
 
 
-def _beneath(page: Page, shown: Shown, present: bool) -> tuple[Request, list[Model], str]:
-    """The row beneath the sentence: the request without a text, the models that are there, the kind of comparison."""
-    with st.container(key="beneath", horizontal=True, vertical_alignment="center", gap="xsmall"):
-        against = _against() if shown.comparison else AGAINST[0]
-        _offer(shown)
-        return *_options(Request("", present=present), page, shown, against), against
+def _say_refused(shown: Shown, against: str, request: Request) -> None:
+    """Say which values of the URL are not shown: the controls themselves are in a closed menu."""
+    keys = ["model", "weights", "measure", "attention", *([] if shown.fixed else ["unit", "specials"])]
+    keys += ["against"] * shown.comparison + ["model2"] * (against == "model")
+    models = (request.model, (request.other or request).model)
+    for key in keys:
+        if (value := url_params.page_param(key, "")) and (
+            problem := refusal(key, value, models[key == "model2"])
+        ):
+            say(problem, "notice")
 
 
 def _known_words(readers: Sequence[Tokenizer]) -> None:
@@ -143,76 +135,74 @@ def _against() -> str:
         return _switch("Compare with", "against", AGAINST, label_shown=False)
 
 
-def _options(asked: Request, page: Page, shown: Shown, against: str) -> tuple[Request, list[Model]]:
-    """The request with what is chosen in the menu, which is named after the model, and the models that are there."""
+def _menu(request: Request, page: Page, shown: Shown, against: str) -> tuple[Request, list[Model]]:
+    """Draw the menu named after the model; return the request with its choices, and the models that can be had."""
+    first = first_of("model", page)
     with st.container(key="options", width="content"):
-        menu = st.popover(_named(state.own("model", first_of("model", page))), type="tertiary")
+        menu = st.popover(_menu_label(url_params.page_param("model", first)), type="tertiary")
     with menu:
-        model = _model("Model", "model", first_of("model", page))
+        name = _model("Model", "model", first)
         trained = _switch("Weights", "weights", WEIGHTS, help=WEIGHTS_HELP) == WEIGHTS[0]
-    second = [state.own("model2", other_model(model))] if against == "model" else []
-    there = _there(model, *second, trained=trained)  # a model that arrives says so beside the menu
-    readers = [each.tokenizer for each in there]
-    names = tuple(dict.fromkeys(name for reader in readers for name in reader.special_names))
+    names = [name, *([url_params.page_param("model2", other_model(name))] if against == "model" else [])]
+    models = [  # one that arrives says so beside the menu
+        model
+        for each in names
+        if refusal("model", each) is None and (model := loading.model_or_none(each, trained)) is not None
+    ]
+    tokenizers = [model.tokenizer for model in models]
     with menu:
-        pair = _pair(readers) if shown.sentence else state.own("pair", "")
-        unit, specials = _reading(names, shown.fixed)
-        if there and isinstance(there[0], TransformersModel):
+        pair = _pair(tokenizers) if shown.sentence else url_params.page_param("pair", "")
+        unit, specials = _reading(tokenizers, shown.fixed)
+        if models and isinstance(models[0], TransformersModel):
             say("Computed by transformers.")
-    request = replace(
-        asked,
+    return replace(
+        request,
         pair=pair or None,
-        model=model,
+        model=name,
         trained=trained,
         unit=unit,
         specials=cast(Specials, specials),
-        measure=state.own_part("measure", MEASURES),
-    )
-    return request, there
+        measure=url_params.page_part("measure", MEASURES),
+    ), models
 
 
-def _named(model: str) -> str:
-    """What the menu says of what is chosen in it: the model, and what is not as it is at first."""
-    name = title_of(model if refusal("model", model) is None else models()[0])
-    said = [name]
-    if state.own_part("weights", WEIGHTS) != WEIGHTS[0]:
-        said.append(WEIGHTS[1])
-    return ", ".join(said)
+def _menu_label(model: str) -> str:
+    """Return the model's title, and what differs from the first choice."""
+    title = title_of(model if refusal("model", model) is None else models()[0])
+    is_trained = url_params.page_part("weights", WEIGHTS) == WEIGHTS[0]
+    return title if is_trained else f"{title}, {WEIGHTS[1]}"
 
 
-def _there(*names: str, trained: bool) -> list[Model]:
-    """The models that are chosen, as far as they can be had: what their tokenizers call their special tokens, and
-    whether they take pairs, decides what is offered."""
-    found = [loading.at_hand(name, trained) for name in names if refusal("model", name) is None]
-    return [model for model in found if model is not None]
+def _reading(tokenizers: Sequence[Tokenizer], fixed: bool) -> tuple[str, str]:
+    """Draw units and special tokens, or return them as the URL has them where they are `fixed`.
 
-
-def _reading(names: Sequence[str], fixed: bool) -> tuple[str, str]:
-    """Units and special tokens: the reader's choice, or as the address has them where they are `fixed`; where a model
-    has no special tokens, none are hidden."""
+    Special tokens of a model that has none are not hidden.
+    """
     if fixed:
-        return state.own_part("unit", UNITS), state.own_part("specials", SPECIALS)
+        return url_params.page_part("unit", UNITS), url_params.page_part("specials", SPECIALS)
+    names = dict.fromkeys(name for tokenizer in tokenizers for name in tokenizer.special_names)
     unit = _switch("Units", "unit", UNITS, help=UNIT_HELP)
     with _seen(bool(names), "specials"):
         specials = _switch(" and ".join(names) or "Special tokens", "specials", SPECIALS, help=SPECIALS_HELP)
-    specials = specials if names else SPECIALS[0]
-    return unit, specials
+    return unit, specials if names else SPECIALS[0]
 
 
-def _pair(readers: Sequence[Tokenizer]) -> str:
-    """The second sentence; also where no model takes one, as long as there is one to take away."""
-    asked = state.own("pair", "")
-    if any(getattr(reader, "is_sequence", False) for reader in readers):  # its box stands under the sentence
-        return asked
-    if all(not reader.takes_pairs for reader in readers) and readers and not asked:
+def _pair(tokenizers: Sequence[Tokenizer]) -> str:
+    """Draw the second sentence; also where no model takes one, as long as there is one to take away."""
+    in_url = url_params.page_param("pair", "")
+    if any(
+        getattr(tokenizer, "is_sequence", False) for tokenizer in tokenizers
+    ):  # its box is under the sentence
+        return in_url
+    if all(not tokenizer.takes_pairs for tokenizer in tokenizers) and tokenizers and not in_url:
         return ""
     return st.text_input("Second sentence", key="pair", bind="query-params") or ""
 
 
 def _sequence(request: Request) -> Request:
-    """Of an encoder-decoder: which attention is looked at, and what its decoder reads."""
-    used = loading.at_hand(request.model, request.trained)
-    if not (isinstance(used, TransformersModel) and used.is_encoder_decoder):
+    """Draw, for an encoder-decoder, which attention is shown and the text that its decoder reads."""
+    model = loading.model_or_none(request.model, request.trained)
+    if not (isinstance(model, TransformersModel) and model.is_encoder_decoder):
         return request
     with st.container(key="sequence", horizontal=True, vertical_alignment="bottom"):
         chosen = _switch("Attention of", "attention", ATTENTION)
@@ -228,7 +218,7 @@ def _sequence(request: Request) -> Request:
 
 
 def _compared(request: Request, against: str) -> Request:
-    """The request with what it is compared with: another sentence, the untrained twin, or another model."""
+    """Return the request with what it is compared with: another sentence, random weights, or another model."""
     with _seen(against == "sentence", "text2"):
         text = _sentence("Sentence B", "text2", presets.twin_sentence(request.text))
     with _seen(against == "model", "model2"):
@@ -242,20 +232,20 @@ def _compared(request: Request, against: str) -> Request:
 
 
 def _seen(seen: bool, key: str) -> Any:
-    """A place for a control, or one that nobody sees: without the control the address would lose what it says."""
+    """Return a place for a control, or one out of sight: without it the URL would lose its parameter."""
     return nullcontext() if seen else st.container(key=f"unseen-{key}")
 
 
-def _offer(shown: Shown) -> None:
-    """Sentences or pairs worth a look, as links, each with the model that it opens in."""
+def _examples(shown: Shown) -> None:
+    """Draw sentences or pairs worth a look as links, each with the model that it opens in."""
     if shown.examples:
         first = {"model": "", "weights": ""}
-        offered = {one.name: {"text": one.text, "pair": one.pair, **first} for one in presets.SENTENCES}
-        examples.row("Try", offered, presets.IN_VIEW)
+        sentences = {each.name: {"text": each.text, "pair": each.pair, **first} for each in presets.SENTENCES}
+        examples.row("Try", sentences, presets.IN_VIEW)
     elif shown.comparison:
         pairs = {
-            one.name: {"text": one.a, "text2": one.b, "against": "", "model": one.model, "weights": ""}
-            for one in presets.PAIRS
+            each.name: {"text": each.a, "text2": each.b, "against": "", "model": each.model, "weights": ""}
+            for each in presets.PAIRS
         }
         examples.row("Try", pairs)
     elif shown.offered:
@@ -263,32 +253,30 @@ def _offer(shown: Shown) -> None:
 
 
 def _model(label: str, key: str, first: str) -> str:
-    """The model that is chosen, or the one that is shown until it is fetched."""
-    asked = state.own(key, first)
+    """Draw the list of models; return the chosen one, or the one that is shown until it is fetched."""
+    name = url_params.page_param(key, first)
     # A link may name one that is not on the list.
-    offered = tuple(dict.fromkeys((*models(), *([asked] if model_allowed(asked) else []))))
-    if is_loose(key, offered):
-        missing = f"{asked} (not offered)"
-        return fetching.settled(
-            loose(st.selectbox, label, offered, key, first, index=None, placeholder=missing)
-        )
-    any_model = allowed("ANY_MODEL") or allowed("FOLDERS")
-    chosen = st.selectbox(
+    offered = tuple(dict.fromkeys((*models(), *([name] if model_allowed(name) else []))))
+    st.session_state[f"{key}-chosen"] = name if name in offered else None
+    st.selectbox(
         label,
         offered,
-        index=offered.index(first),
-        key=key,
-        bind="query-params",
-        accept_new_options=any_model,
-        on_change=_own_head if key == "model" else None,
+        index=None,
+        required=True,
+        placeholder=f"{name} (not offered)",
+        key=f"{key}-chosen",
+        format_func=model_label,
+        accept_new_options=allowed("ANY_MODEL") or allowed("FOLDERS"),
+        on_change=_choose_model,
+        args=(key, first),
     )
-    return fetching.settled(_checked(key, chosen, first))
+    return download_consent.model_or_fallback(name if refusal(key, name) is None else first)
 
 
-def _own_head() -> None:
+def _choose_model(key: str, first: str) -> None:
     """Another model opens on its own head."""
-    if "head" in st.query_params:
-        state.change({"head": None})
+    name = st.session_state[f"{key}-chosen"] or first
+    url_params.change({key: name if name != first else None, **({"head": None} if key == "model" else {})})
 
 
 def _switch(
@@ -296,8 +284,3 @@ def _switch(
 ) -> str:
     visibility = "visible" if label_shown else "collapsed"
     return option_row(label, options, key, quiet=True, help=help, label_visibility=visibility)
-
-
-def _checked(key: str, value: Any, standard: str) -> str:
-    """The value, if it may be chosen: a browser can send what its control does not offer."""
-    return value if isinstance(value, str) and refusal(key, value) is None else standard

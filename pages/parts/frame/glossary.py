@@ -34,25 +34,23 @@ class Term:
 
 @cache
 def terms() -> dict[str, Term]:
-    """All entries, in alphabetical order of their names."""
+    """Return all entries, in alphabetical order of their names."""
     entries = tomllib.loads((LESSON / "glossary.toml").read_text(encoding="utf-8"))
-    made = [Term(key, **entry) for key, entry in entries.items()]
-    return {entry.key: entry for entry in sorted(made, key=lambda entry: entry.term.casefold())}
+    unsorted = [Term(key, **entry) for key, entry in entries.items()]
+    return {entry.key: entry for entry in sorted(unsorted, key=lambda entry: entry.term.casefold())}
 
 
 def spans(text: str, tokens: Mapping[str, str] | None = None) -> list[Span]:
-    """Text with marks as spans: [[term]] or [[term|shown]], [text](address), **strong**, `code`, {name} for a token.
+    """Return spans of a text with marks: [[term]] or [[term|shown]], [text](address), **strong**, `code`, {token}.
 
     Tokens come in by name only, so that what a reader types is never read as a mark.
     """
-    made: list[Span] = []
-    at = 0
+    parts: list[Span] = []
+    end = 0
     for match in _MARKS.finditer(text):
-        made.append(text[at : match.start()])
-        made.append(_span(match, tokens or {}))
-        at = match.end()
-    made.append(text[at:])
-    return [span for span in made if span != ""]
+        parts += [text[end : match.start()], _span(match, tokens or {})]
+        end = match.end()
+    return [span for span in (*parts, text[end:]) if span != ""]
 
 
 def _span(match: re.Match[str], tokens: Mapping[str, str]) -> Span:

@@ -1,6 +1,6 @@
-"""What is known of a model's heads: what comes with the program, and what the built-in sentences tell, found out once.
+"""Facts about a model's heads: those that come with the program, and those of the built-in sentences, found once.
 
-In: the name of a model. Out: its table of roles, the roles, an atlas; what is not known yet is begun behind the pages.
+In: the name of a model. Out: its table of roles, the roles, an atlas; an unknown table is begun behind the pages.
 """
 
 import os
@@ -18,24 +18,24 @@ from mha_core.heads.roles import Role, roles
 from mha_core.heads.survey import Options
 from mha_core.heads.table import RoleTable, read_roles, read_table
 from mha_core.models.model_list import DECODER, DECODER_DIGEST, EMBEDDED, EMBEDDED_DIGESTS
-from pages.parts.frame.loading import at_hand, end_if_left, named_model
+from pages.parts.frame.loading import end_if_left, model_or_none, named_model
 from pages.parts.serve import store
 from pages.parts.serve.jobs import FINDINGS, MODEL, Job, Parts, let_others
 
-LOOKS = 0.05  # seconds between two looks whether they are known
-UNASKED_AT_MOST = 120_000_000  # parameters of a model whose heads are tried without being asked
+POLL = 0.05  # seconds
+MAX_UNASKED = 120_000_000  # parameters of a model whose heads are tested without being asked
 SHIPPED = {EMBEDDED: EMBEDDED_DIGESTS["model.safetensors"], DECODER: DECODER_DIGEST}
 
 
 def known_table(name: str, trained: bool = True) -> RoleTable | None:
     """Return every question asked of a model's heads, if it is known; nobody waits and nothing is begun."""
-    found = shipped_table(name, trained)
-    if found is not None:
-        return found
-    used = at_hand(name, trained)
-    if used is None:
+    shipped = shipped_table(name, trained)
+    if shipped is not None:
+        return shipped
+    model = model_or_none(name, trained)
+    if model is None:
         return None
-    known: RoleTable | None = own_tables().get((name, used.digest, trained)) or store.STORE.peek(_key(used))
+    known: RoleTable | None = own_tables().get((name, model.digest, trained)) or store.STORE.peek(_key(model))
     return known
 
 
@@ -45,8 +45,8 @@ def own_tables() -> dict[tuple[str, str, bool], RoleTable]:
 
     Raises InputError for a file that is no table.
     """
-    found = map(read_table, filter(None, os.environ.get(ROLES, "").split(os.pathsep)))
-    return {(table.model, table.digest, table.trained): table for table in found}
+    tables = map(read_table, filter(None, os.environ.get(ROLES, "").split(os.pathsep)))
+    return {(table.model, table.digest, table.trained): table for table in tables}
 
 
 def shipped_table(name: str, trained: bool = True) -> RoleTable | None:
@@ -57,25 +57,23 @@ def shipped_table(name: str, trained: bool = True) -> RoleTable | None:
         return None
     if own := own_tables().get((name, digest, trained)):
         return own
-    found: RoleTable | None = store.STORE.get(("roles", name), lambda: read_roles(name, digest))
-    return found if trained or found is None else found.untrained
+    shipped: RoleTable | None = store.STORE.get(("roles", name), lambda: read_roles(name, digest))
+    return shipped if trained or shipped is None else shipped.untrained
 
 
 def table(name: str, trained: bool = True) -> RoleTable:
-    """Return the same; waits until it is known. Raises HeadScopeError where it cannot be found out."""
-    if (found := shipped_table(name, trained)) is not None:
-        return found
-    used = named_model(name, trained)
-    found = known_table(name, trained)
-    if found is None:
-        job = _begin(used)
-        while not job.finished:
-            time.sleep(LOOKS)
-            end_if_left()
-        found = None if job.problem else job.read(lambda part: part.result)
-        if found is None:
-            raise HeadScopeError(job.problem)
-    return found
+    """Return the table of a model, waiting until it is known. Raises HeadScopeError where it cannot be found."""
+    known = known_table(name, trained)
+    if known is not None:
+        return known
+    job = _begin(named_model(name, trained))
+    while not job.finished:
+        time.sleep(POLL)
+        end_if_left()
+    result = None if job.problem else job.read(lambda part: part.result)
+    if result is None:
+        raise HeadScopeError(job.problem)
+    return result
 
 
 def roles_of(name: str, trained: bool = True) -> Mapping[Head, Role]:
@@ -83,13 +81,13 @@ def roles_of(name: str, trained: bool = True) -> Mapping[Head, Role]:
 
     Of a large model they are found out only when Roles asks: that keeps a processor busy for a minute.
     """
-    found = known_table(name, trained)
-    if found is None:
-        used = named_model(name, trained)
-        if used.n_parameters <= UNASKED_AT_MOST:
-            _begin(used)
-        return {}
-    return roles(found)
+    known = known_table(name, trained)
+    if known is not None:
+        return roles(known)
+    model = named_model(name, trained)
+    if model.n_parameters <= MAX_UNASKED:
+        _begin(model)
+    return {}
 
 
 def finding(name: str, trained: bool = True) -> bool:
@@ -100,8 +98,8 @@ def finding(name: str, trained: bool = True) -> bool:
     return job is not None and not job.finished
 
 
-def _begin(used: Model) -> Job[RoleTable]:
-    """Begin it behind the pages, unless that is under way; again where it failed, or what was found was let go."""
+def _begin(model: Model) -> Job[RoleTable]:
+    """Begin it behind the pages, unless it is under way; again where it failed or its result was dropped."""
 
     def between() -> bool:
         """After every sentence; False: it is never to stop."""
@@ -113,20 +111,20 @@ def _begin(used: Model) -> Job[RoleTable]:
         return False
 
     def parts() -> Parts[RoleTable]:
-        found = store.STORE.get(_key(used), lambda: find_roles(used, options=Options(stop=between)))
-        yield PartialResult(1.0, 1, found)
+        result = store.STORE.get(_key(model), lambda: find_roles(model, options=Options(stop=between)))
+        yield PartialResult(1.0, 1, result)
 
-    job = FINDINGS.ask(_key(used), parts)
+    job = FINDINGS.ask(_key(model), parts)
     FINDINGS.behind(job)
     return job
 
 
-def _key(used: Model) -> Hashable:
-    return "findings", used.name, used.trained, used.fingerprint
+def _key(model: Model) -> Hashable:
+    return "findings", model.name, model.trained, model.fingerprint
 
 
 def shipped_atlas(name: str, trained: bool = True) -> Shipped | None:
-    """The atlas that comes with the program, without loading the model; None where there is none."""
+    """Return the atlas that comes with the program, without loading the model; None where there is none."""
     digest = SHIPPED.get(name)
     if not trained or digest is None:
         return None

@@ -13,7 +13,7 @@ import streamlit as st
 from mha_core import HeadScopeError, InputError, Model, ModelError, TransformersModel, load_model, trace
 from mha_core.models.hf import INSIDE
 from mha_core.models.model_list import DECODER, EMBEDDED
-from pages.parts.frame.fetching import refuse_unasked
+from pages.parts.frame.download_consent import refuse_unasked
 from pages.parts.frame.request import Request, allowed, model_allowed, refusal
 
 UNPACKING = "Unpacking SmolLM2 (a few seconds, first visit only) …"
@@ -24,15 +24,15 @@ SELF_TEST_WEIGHT = 0.677  # from `it` to `animal`
 
 
 def model(request: Request) -> Model:
-    """The model asked for. Raises HeadScopeError if it is not allowed here or cannot be had."""
-    used = named_model(request.model, request.trained)
-    if isinstance(used, TransformersModel) and used.is_encoder_decoder:
-        return used.of(request.attention)
-    return used
+    """Return the model of a request. Raises HeadScopeError if it is not allowed here or cannot be had."""
+    loaded_model = named_model(request.model, request.trained)
+    if isinstance(loaded_model, TransformersModel) and loaded_model.is_encoder_decoder:
+        return loaded_model.of(request.attention)
+    return loaded_model
 
 
 def named_model(name: str, trained: bool = True) -> Model:
-    """A model by its name, if the owner of this server allows it and its reader agreed to fetch what is not here."""
+    """Return a model by its name, if the server's owner allows it and its user agreed to a download."""
     refuse_unasked(name)
     if name == EMBEDDED:
         return loaded(name, trained)
@@ -40,21 +40,21 @@ def named_model(name: str, trained: bool = True) -> Model:
         with st.spinner(UNPACKING if trained else UNTRAINED):
             return loaded(name, trained)
     place = st.empty()
-    used = loaded(name, trained, _progress(place))
+    downloaded = loaded(name, trained, _progress(place))
     place.empty()
-    return used
+    return downloaded
 
 
 def inside(request: Request) -> Model:
-    """The model asked for, for pages that look into it. Raises InputError for one that transformers computes."""
-    used = model(request)
-    if isinstance(used, TransformersModel):
-        raise InputError(INSIDE.format(used.title))
-    return used
+    """Return the model for a page that looks into it. Raises InputError for one that transformers computes."""
+    inner = model(request)
+    if isinstance(inner, TransformersModel):
+        raise InputError(INSIDE.format(inner.title))
+    return inner
 
 
-def at_hand(name: str, trained: bool = True) -> Model | None:
-    """The model if it can be had, else None: the page says why when it asks for what the model makes."""
+def model_or_none(name: str, trained: bool = True) -> Model | None:
+    """Return the model, or None: the page says why when it asks for what the model makes."""
     try:
         return named_model(name, trained)
     except HeadScopeError:
@@ -62,29 +62,29 @@ def at_hand(name: str, trained: bool = True) -> Model | None:
 
 
 def loaded(name: str, trained: bool, progress: Callable[[str, int, int], None] | None = None) -> Model:
-    """The only way to a model: what this server's owner allows is asked here. Nothing of Streamlit."""
+    """Return a model that this server's owner allows: the only way to one. Nothing of Streamlit."""
     if not model_allowed(name):
         raise InputError(refusal("model", name) or "")
     return load_model(name, trained=trained, local=allowed("FOLDERS"), progress=progress)
 
 
 def _progress(place: Any) -> Callable[[str, int, int], None]:
-    """A bar for a download in a place on the page, moved at most five times a second."""
+    """Return what moves the bar of a download, at most five times a second."""
     last = 0.0
 
-    def told(file: str, done: int, total: int) -> None:
+    def show(file: str, done: int, total: int) -> None:
         nonlocal last
         if total and time.monotonic() - last > 0.2:
             last = time.monotonic()
-            said = f"Downloading {file}: {done / 1e6:.0f} of {total / 1e6:.0f} MB"
-            place.progress(min(done / total, 1.0), said)
+            text = f"Downloading {file}: {done / 1e6:.0f} of {total / 1e6:.0f} MB"
+            place.progress(min(done / total, 1.0), text)
 
-    return told
+    return show
 
 
 def end_if_left() -> None:
-    """End this run of a page if its reader has left, or has asked for something else: every reading of the session's
-    state does that. Outside of a page nothing happens."""
+    """End this run of a page if its user has left or asked for something else, as every reading of the session's state
+    does. Outside of a page nothing happens."""
     _ = "left" in st.session_state
 
 
@@ -92,10 +92,11 @@ def self_test(model: Model) -> None:
     """Run one sentence whose answer is known; a model that gives another one is refused."""
     record = trace(SELF_TEST_SENTENCE, model)
     words = [piece.text for piece in record.tokens.pieces]
-    found = float(record.weights[SELF_TEST_HEAD][words.index("it"), words.index("animal")])
+    weight = float(record.weights[SELF_TEST_HEAD][words.index("it"), words.index("animal")])
     rows = record.weights.sum(axis=-1)
-    if abs(found - SELF_TEST_WEIGHT) > 1e-3 or not np.allclose(rows, 1, atol=1e-4):
+    if abs(weight - SELF_TEST_WEIGHT) > 1e-3 or not np.allclose(rows, 1, atol=1e-4):
         raise ModelError(
-            f"{model.title} failed its test: head 4-2 gives {found:.3f} from `it` to `animal`, not {SELF_TEST_WEIGHT}. "
+            f"{model.title} failed its test: head 4-2 gives {weight:.3f} from `it` to `animal`, not "
+            f"{SELF_TEST_WEIGHT}. "
             f"Its rows sum to {rows.min():.4f} to {rows.max():.4f}; they should sum to 1."
         )

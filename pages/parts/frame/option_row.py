@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
-from pages.parts.frame import state
+from pages.parts.frame import url_params
 from pages.parts.frame.page_text import quoted, say
 
 T = TypeVar("T", str, int)
@@ -18,14 +18,14 @@ T = TypeVar("T", str, int)
 
 def unknown_option(key: str, options: Sequence[object]) -> str:
     """Return what the address asks for where that is none of the options; else empty."""
-    asked = state.own(key, "")
-    return "" if asked in map(str, options) else asked
+    value = url_params.page_param(key, "")
+    return "" if value in map(str, options) else value
 
 
 def say_unknown(key: str, options: Sequence[object], first: object, kind: str = "notice") -> None:
     """Say that the address asks for an option that does not exist, and what is shown instead."""
-    if asked := unknown_option(key, options):
-        say(f"Unknown {key} {quoted(asked)} in the link. Showing “{first}”.", kind)
+    if value := unknown_option(key, options):
+        say(f"Unknown {key} {quoted(value)} in the link. Showing “{first}”.", kind)
 
 
 def option_row(
@@ -47,16 +47,16 @@ def is_loose(key: str, options: Sequence[object]) -> bool:
     """Return whether the control is not bound: the address asks for no option, or did so before in this session, which
     Streamlit would go back to."""
     if unknown_option(key, options):
-        st.session_state[f"{key}{state.LOOSE}"] = True
-    return f"{key}{state.LOOSE}" in st.session_state
+        st.session_state[f"{key}{url_params.LOOSE}"] = True
+    return f"{key}{url_params.LOOSE}" in st.session_state
 
 
 def loose(
     control: Callable[..., Any], label: str, options: Sequence[T], key: str, standard: T, **look: Any
 ) -> T:
     """Draw a control that follows the address and changes it; nothing is chosen where it asks for no option."""
-    asked = state.own(key, "")
-    value = next((option for option in options if str(option) == asked), None if asked else standard)
+    in_url = url_params.page_param(key, "")
+    value = next((option for option in options if str(option) == in_url), None if in_url else standard)
     st.session_state[f"{key}-chosen"] = value
     control(label, options, key=f"{key}-chosen", on_change=partial(_settle, key), **look)
     return standard if value is None else value

@@ -8,6 +8,8 @@ from contextvars import ContextVar
 
 import streamlit as st
 
+from mha_core.draw.text import listed
+
 # Control and direction marks would rearrange the page; they are shown as signs.
 _SIGNS = str.maketrans(
     {chr(i): chr(0x2400 + i) for i in range(32) if chr(i) not in "\n\t"}
@@ -33,10 +35,8 @@ def heading(text: str, level: int = 2) -> None:
 
 
 def nothing_left(names: Sequence[str]) -> str:
-    """What is said of a text of special tokens alone, when they are hidden."""
-    *first, last = names
-    said = f"{', '.join(first)} and {last}" if first else last
-    return f"With {said} hidden nothing of this text is left to look at."
+    """Return the notice for a text of special tokens alone, when they are hidden."""
+    return f"With {listed(names)} hidden nothing of this text is left to look at."
 
 
 def prose(text: str) -> str:
@@ -70,7 +70,7 @@ def markup(body: str, *, inline: bool = False) -> None:
 
 @contextmanager
 def together() -> Iterator[None]:
-    """What is said within it is one element of the page and one message to the browser; nothing else is drawn there."""
+    """Make all that is said within it one element of the page and one message; nothing else is drawn there."""
     sheet = list[str]()
     before = _SHEET.set(sheet)
     try:
@@ -82,5 +82,5 @@ def together() -> Iterator[None]:
 
 
 def quoted(value: str, limit: int = 40) -> str:
-    """What the reader gave, short enough for a sentence."""
+    """Return what a user gave, short enough for a sentence."""
     return f"“{value if len(value) <= limit else value[: limit - 1] + '…'}”"

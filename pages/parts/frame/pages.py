@@ -36,7 +36,7 @@ class Page:
 
     @property
     def address(self) -> str:
-        """Where it is from any other page, without parameters."""
+        """Its address from any other page, without parameters."""
         return "./" if self.name == "explore" else f"./{self.name}"
 
 

@@ -76,7 +76,7 @@ IN_VIEW = 3  # of these; the others stand behind "More"
 
 PAIRS = (
     MinimalPair(
-        "tired / wide, where it moves",
+        "tired / wide, toy model",
         TIRED,
         WIDE,
         candidates=("animal", "street"),
@@ -112,21 +112,21 @@ PAIRS = (
 
 
 def preset_of(text: str, pair: str | None) -> Preset | None:
-    """The preset with exactly this text, if there is one."""
+    """Return the preset with exactly this text, if there is one."""
     return next((p for p in SENTENCES if (p.text, p.pair) == (text, pair or "")), None)
 
 
 def minimal_pair(a: str, b: str) -> MinimalPair | None:
-    """The preset with exactly these two sentences, if there is one."""
+    """Return the preset with exactly these two sentences, if there is one."""
     return next((p for p in PAIRS if (p.a, p.b) == (a, b)), None)
 
 
 def candidates(text: str) -> tuple[str, ...]:
-    """The words that the followed word of a preset sentence may be about; none for the reader's own."""
+    """Return the words that the followed word of a preset sentence may be about; () for any other sentence."""
     return next((p.candidates for p in PAIRS if text in (p.a, p.b)), ())
 
 
 def twin_sentence(text: str) -> str:
-    """What a sentence is compared with at first: its twin among the presets, else itself, ready to be changed."""
+    """Return its minimal pair among the presets, else the sentence itself, ready to be changed."""
     twins = {p.a: p.b for p in PAIRS} | {p.b: p.a for p in PAIRS}
     return twins.get(text, text)

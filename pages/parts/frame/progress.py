@@ -13,28 +13,28 @@ import streamlit as st
 from mha_core.causal import PartialResult
 from mha_core.display_names import count_noun
 from pages.parts.frame.page_text import say
-from pages.parts.serve.jobs import JOBS, Job, Line, Parts
+from pages.parts.serve.jobs import JOBS, Job, JobQueue, Parts
 
 T = TypeVar("T")
 TICK = 0.5  # seconds
 
 
-def reader() -> str:
+def tab_id() -> str:
     """A name for this tab, by which a job knows who still looks."""
     return str(st.session_state.setdefault("reader", secrets.token_hex(8)))
 
 
-def work(
+def show_job(
     key: tuple[str, ...],
     begin: Callable[[], Iterator[PartialResult[T]]],
     draw: Callable[[T | None], None],
     *,
     unit: str,
-    one: str = "",
+    single: str = "",
     button: str = "",
 ) -> bool:
-    """The button, then the work and `draw` of what there is; `unit` is what is counted ("passages"), `one` the same
-    of a single one where that reads otherwise. Without a button it begins by itself. Returns whether it is done."""
+    """The button, then the work and `draw` of what there is; `unit` is what is counted ("passages"), `single`
+    the word for one of them where it differs. Without a button it begins by itself. Returns whether it is done."""
 
     def parts() -> Parts[T]:
         yield from begin()
@@ -46,63 +46,63 @@ def work(
         return False
     job = JOBS.ask(key, parts)
 
-    def said(job: Job[T]) -> str:
+    def progress_text(job: Job[T]) -> str:
         n = job.step.n if job.step else 0
-        done = f"{n:,} {(one or unit, unit)[n != 1]}"
-        if not job.goes_on_for(reader()):
+        done = f"{n:,} {(single or unit, unit)[n != 1]}"
+        if not job.goes_on_for(tab_id()):
             return f"Stopped after {done}. Partial results below."
         return done + time_left(job)
 
-    watch(JOBS, job, key[0], said, lambda: draw(job.read(lambda step: step.result)))
+    watch(JOBS, job, key[0], progress_text, lambda: draw(job.read(lambda step: step.result)))
     return job.finished and not job.problem
 
 
 def begin_job(key: tuple[str, ...], parts: Callable[[], Parts[Any]]) -> None:
     """Callback of the button: let the work of that key begin for this reader."""
-    JOBS.start(JOBS.ask(key, parts), reader())
+    JOBS.start(JOBS.ask(key, parts), tab_id())
 
 
 def watch(
-    line: Line,
+    line: JobQueue,
     job: Job[Any],
     name: str,
-    said: Callable[[Job[Any]], str],
+    text: Callable[[Job[Any]], str],
     draw: Callable[[], None] = lambda: None,
     tick: float = TICK,
     again: Callable[[], None] | None = None,
 ) -> None:
-    """Show how far a job is, as `said` and as a bar, with its buttons, and what `draw` adds, while it runs.
+    """Show how far a job is, as `text` and as a bar, with its buttons, and what `draw` adds, while it runs.
 
     Who comes to work that is not done looks along; `name` makes the keys; `again`: the callback that restarts it.
     """
-    if not job.finished and reader() not in job.looks:
-        line.start(job, reader())
-    working = job.goes_on_for(reader())
-    st.fragment(_watch, run_every=tick if working else None)(line, job, name, said, draw, working, again)
+    if not job.finished and tab_id() not in job.last_seen:
+        line.start(job, tab_id())
+    working = job.goes_on_for(tab_id())
+    st.fragment(_watch, run_every=tick if working else None)(line, job, name, text, draw, working, again)
 
 
 def _watch(
-    line: Line,
+    line: JobQueue,
     job: Job[Any],
     name: str,
-    said: Callable[[Job[Any]], str],
+    text: Callable[[Job[Any]], str],
     draw: Callable[[], None],
     was_working: bool,
     again: Callable[[], None] | None,
 ) -> None:
-    line.look(job, reader())
-    working = job.goes_on_for(reader())
+    line.look(job, tab_id())
+    working = job.goes_on_for(tab_id())
     if working != was_working:
         st.rerun()  # a button was pressed, or the work is done: the page around has to change too
     if not job.finished:
         with st.container(
             key=f"progress-row-{name}", horizontal=True, vertical_alignment="bottom", gap="medium"
         ):
-            st.progress(min(job.step.fraction if job.step else 0.0, 1.0), text=said(job))
+            st.progress(min(job.step.fraction if job.step else 0.0, 1.0), text=text(job))
             if working:
-                st.button("Stop", key=f"stop-{name}", on_click=line.stop, args=(job, reader()))
+                st.button("Stop", key=f"stop-{name}", on_click=line.stop, args=(job, tab_id()))
             else:
-                st.button("Continue", key=f"go-{name}", on_click=line.start, args=(job, reader()))
+                st.button("Continue", key=f"go-{name}", on_click=line.start, args=(job, tab_id()))
                 if again and st.button("Start again", key=f"again-{name}", type="tertiary"):
                     again()
                     st.rerun()  # the page around has another job now

@@ -14,7 +14,7 @@ from mha_core import listed_models
 from mha_core.display_names import Per
 from mha_core.heads import measures
 from mha_core.models.hf_layers import Part
-from mha_core.models.load import is_local
+from mha_core.models.load import is_local, must_be_fetched
 from mha_core.models.model_list import DECODER, DECODER_PACKAGE, EMBEDDED, step_of
 from mha_core.record.grid import Specials
 from mha_core.record.run import RunSpec
@@ -49,42 +49,42 @@ class Request:
 
     @property
     def words(self) -> bool:
-        """Are the pieces of a word taken together?"""
+        """True where the tokens of a word are taken together."""
         return self.unit == "words"
 
     @property
     def run(self) -> RunSpec:
-        """What has to be computed for it: everything else is how the result is shown."""
+        """The run to compute; everything else is how its result is shown."""
         return RunSpec(self.model, self.text, self.pair, self.trained, part=self.attention)
 
     def measured(self, measure: str) -> "Request":
-        """The same, and what it is compared with, drawn by another measure."""
+        """Return the request, and what it is compared with, drawn by another measure."""
         return replace(self, measure=measure, other=self.other and self.other.measured(measure))
 
     @property
     def raw(self) -> bool:
-        """Are the weights drawn as they are?"""
+        """True where the weights are drawn as they are."""
         return self.measure == measures.RAW.key
 
     @property
     def mixed(self) -> bool:
-        """Does what is drawn mix the heads, so that no head has a picture of its own?"""
+        """True where the measure mixes the heads, so that none has a picture of its own."""
         return not measures.BY_KEY[self.measure].per_head
 
     @property
     def per(self) -> Per:
-        """What a picture belongs to: a head, a layer or the whole model."""
+        """Unit of a picture: a head, a layer or the whole model."""
         return measures.BY_KEY[self.measure].per
 
 
 def models() -> tuple[str, ...]:
-    """Names a reader may choose: the embedded models, and those of the hub where the owner allows it."""
+    """Return the names on offer: the embedded models, and those of Hugging Face where the owner allows it."""
     return _names(allowed("HUB", default="1"))
 
 
 @cache
 def _names(hub: bool) -> tuple[str, ...]:
-    """Asked dozens of times a run; what lies on the disk does not change while the program runs."""
+    """Cached: it is called dozens of times a run, and the disk does not change while the program runs."""
     return tuple(entry.name for entry in listed_models() if entry.embedded or hub)
 
 
@@ -99,13 +99,21 @@ def title_of(model: str) -> str:
     return next((entry.title for entry in listed_models() if entry.name == model), model)
 
 
+def model_label(name: str) -> str:
+    """Return a model's name in a list, with its size and whether it has to be downloaded."""
+    megabytes = next((entry.megabytes for entry in listed_models() if entry.name == name), 0)
+    size = f"{megabytes:,} MB" * bool(megabytes)
+    download = "download" * must_be_fetched(name, local=allowed("FOLDERS"))
+    return ", ".join(filter(None, (title_of(name), size, download)))
+
+
 def allowed(what: str, default: str = "0") -> bool:
-    """What the server's owner lets readers open: HUB (the list's), ANY_MODEL (any hub id), FOLDERS."""
+    """Return whether the server's owner lets users open HUB (the list's), ANY_MODEL (any hub id) or FOLDERS."""
     return (os.environ.get(f"HEADSCOPE_ALLOW_{what}", "").strip() or default) == "1"
 
 
 def model_allowed(value: str) -> bool:
-    """Whether a reader may open this model on this server."""
+    """Return whether this model may be opened on this server."""
     if value in models() or step_of(value) is not None:
         return True
     if allowed("FOLDERS") and is_local(value):
@@ -124,7 +132,7 @@ def _not_offered(value: str, shown: str) -> str:
 
 
 def refusal(key: str, value: str, shown: str = EMBEDDED) -> str | None:
-    """Why a choice is not taken, in one sentence; None where it is. `shown` is the model that is shown instead."""
+    """Return why a choice is refused, in one sentence, or None. `shown` is the model that is shown instead."""
     if key in ("model", "model2"):
         return None if model_allowed(value) else _not_offered(value, shown)
     options = {

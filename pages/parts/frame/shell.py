@@ -19,8 +19,9 @@ import streamlit as st
 from mha_core import AttentionRecord, HeadScopeError
 from mha_core.draw.bundle import ASSETS
 from mha_core.draw.figures.colours import page as colours_of
+from mha_core.draw.standalone import FACES
 from mha_core.heads.notices import unread
-from pages.parts.frame import controls, loading, menu, state
+from pages.parts.frame import controls, loading, menu, url_params
 from pages.parts.frame.controls import Shown as Shown  # for pages
 from pages.parts.frame.links import link_to
 from pages.parts.frame.option_row import say_unknown
@@ -28,7 +29,6 @@ from pages.parts.frame.page_text import markup, prose, say, whole
 from pages.parts.frame.pages import page_called
 from pages.parts.frame.request import Request
 from pages.parts.picture.attention_view import bring_library
-from pages.parts.picture.fonts import FONTS
 from pages.parts.picture.shared import font_addresses
 from pages.parts.serve import cache
 
@@ -71,7 +71,7 @@ def asked(title: str, shown: Shown) -> Request:
 
 def beside(title: str, shown: Shown) -> Request:
     """All controls but those for a text; `with_text` draws these."""
-    return controls.beside(page_called(title), shown, _presented())
+    return controls.draw(page_called(title), shown, _presented(), has_text=False)
 
 
 def with_text(title: str, request: Request) -> Request:
@@ -98,18 +98,18 @@ def foot() -> None:
 
 
 def _presented() -> bool:
-    return state.own("present", "") == "1"
+    return url_params.page_param("present", "") == "1"
 
 
 def tab_of(title: str) -> str:
     """Return the open part of a page, the first at first."""
     page = page_called(title)
-    return state.own_part(page.tab_key, page.tabs)
+    return url_params.page_part(page.tab_key, page.tabs)
 
 
 def part_of(label: str, parts: Sequence[str], key: str) -> str:
     """Draw a row of tabs below the heading; return the one that is open, the first at first; in the link as `key`."""
-    part = state.own_part(key, parts)
+    part = url_params.page_part(key, parts)
     markup(
         menu.tab_row(
             label, (menu.link(f"?{key}={quote_plus(each)}", each, each == part, "*") for each in parts)
@@ -129,8 +129,7 @@ def or_show_error(make: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T 
 
 
 def read(request: Request) -> AttentionRecord | None:
-    """What a model whose inside is known read of the reader's sentence, or None after saying why there is nothing; what
-    was cut is said."""
+    """Return the record of a model whose inside is known, or None after saying why there is none; say what was cut."""
     record = or_show_error(cache.record, request) if or_show_error(loading.inside, request) else None
     if record is not None:
         misread([record])
@@ -150,7 +149,7 @@ def _style(above: bool, present: bool) -> str:
     faces = [
         f"@font-face{{font-family:HeadScope;font-weight:400 650;font-display:swap;unicode-range:{scope};"
         f"src:url({font_addresses()[name]}) format('woff2')}}"
-        for name, scope in FONTS.items()
+        for name, scope in FACES.items()
     ]
     colours = f".stApp {{ {css_variables()} }}"
     sheets = ["page.css", *(["explore.css"] if above else []), *(["present.css"] if present else [])]

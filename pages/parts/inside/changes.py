@@ -12,7 +12,7 @@ import streamlit as st
 from mha_core import LayerActivations
 from mha_core.display_names import Head, head_name
 from mha_core.layer import CellEdit, Edits, ScoreEdit
-from pages.parts.frame import state
+from pages.parts.frame import url_params
 from pages.parts.frame.page_text import quoted
 
 KEYS = ("divide", "causal", "temperature", "unseen", "edits")
@@ -113,7 +113,7 @@ def set_number(
 
     group: the heads (from 0) that share the key and value head of this one, and so its W_k and W_v.
     """
-    changes, _ = read_changes(state.params().get("edits", ""))
+    changes, _ = read_changes(url_params.params().get("edits", ""))
     heads = (head, *((head[0], other) for other in group if kind in OF_KEY_HEADS))
     place = (kind, row, column)
     changes = [c for c in changes if c.head not in heads or (c.kind, c.row, c.column) != place]
@@ -124,26 +124,26 @@ def set_number(
 
 def change_link(values: Mapping[str, str | None]) -> None:
     """Change the layer in the URL, and remember its parameters for `undo`."""
-    before = {key: state.params().get(key) for key in KEYS}
+    before = {key: url_params.params().get(key) for key in KEYS}
     st.session_state[HISTORY] = [*st.session_state.get(HISTORY, []), before][-100:]
-    state.change(values)
+    url_params.change(values)
 
 
 def undo() -> None:
     """Take the last change back; without one that is remembered, all of them."""
     history = st.session_state.get(HISTORY, [])
-    current = {key: state.params().get(key) for key in KEYS}
+    current = {key: url_params.params().get(key) for key in KEYS}
     while history:
         before = history.pop()
         if before != current:
-            state.change(before)
+            url_params.change(before)
             return
-    state.change(dict.fromkeys(KEYS))
+    url_params.change(dict.fromkeys(KEYS))
 
 
 def reset(layer: int) -> None:
     """Restore the layer (from 0) as the model has it; changed numbers of other layers stay."""
-    changes, _ = read_changes(state.params().get("edits", ""))
+    changes, _ = read_changes(url_params.params().get("edits", ""))
     others = ",".join(change.as_text() for change in changes if change.head[0] != layer)
     change_link({**dict.fromkeys(KEYS), "edits": others or None})
 

@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from mha_core.layer.worked import W_O_CHOICES
-from pages.parts.frame import state
+from pages.parts.frame import url_params
 from pages.parts.frame.option_row import say_unknown
 from pages.parts.frame.page_text import visible
 from pages.parts.inside.changes import change_link
@@ -26,7 +26,7 @@ def linked(
     value: object,
     *,
     first: object = None,
-    change: Change = state.change,
+    change: Change = url_params.change,
     as_text: Callable[[Any], str] = str,
     **look: Any,
 ) -> None:
@@ -41,7 +41,7 @@ def _write(key: str, widget: str, first: object, change: Change, as_text: Callab
     change({key: None if value in (None, first) else as_text(value)})
 
 
-def switch(label: str, key: str, *, first: bool, change: Change = state.change) -> None:
+def switch(label: str, key: str, *, first: bool, change: Change = url_params.change) -> None:
     """Draw a toggle."""
     value = is_on(key, first=first)
     linked(st.toggle, label, key, value, first=first, change=change, as_text=lambda on: str(on).lower())
@@ -49,7 +49,7 @@ def switch(label: str, key: str, *, first: bool, change: Change = state.change) 
 
 def is_on(key: str, *, first: bool) -> bool:
     """Return whether the URL has a toggle on."""
-    return {"true": True, "false": False}.get(state.params().get(key, "").lower(), first)
+    return {"true": True, "false": False}.get(url_params.params().get(key, "").lower(), first)
 
 
 def score_changes(scene: WalkState) -> None:
@@ -91,5 +91,13 @@ def output_matrix(scene: WalkState) -> None:
         return
     first, *_ = options = tuple(W_O_CHOICES)
     say_unknown("output", options, first)
-    value = state.own_part("output", options)
+    value = url_params.page_part("output", options)
     linked(st.selectbox, "W_o", "output", value, first=first, options=options, width=200)
+
+
+def ablated_heads(scene: WalkState) -> None:
+    """Draw a choice of heads to ablate."""
+    names = [scene.heads[h] for h in scene.ablated]
+    linked(
+        st.pills, "Ablate heads", "gone", names, as_text=",".join, options=scene.heads, selection_mode="multi"
+    )

@@ -25,13 +25,13 @@ from mha_core.layer import (
     weights_bytes,
 )
 from pages.parts.frame import loading
-from pages.parts.frame.charts import chart, is_dark
-from pages.parts.frame.mounts import heard_from
+from pages.parts.frame.charts import chart, is_dark, show_table
+from pages.parts.frame.component_event import component_event
 from pages.parts.frame.page_text import say, visible
 from pages.parts.inside.scene import WalkState
 from pages.parts.inside.screens import Screen
 from pages.parts.inside.selectable import LABELS, choosing
-from pages.parts.picture.tiles import Block, Board, paragraph
+from pages.parts.picture.tiles import Block, Board, paragraph, show_text
 from pages.parts.serve import cache
 
 MIB = 1024**2
@@ -66,9 +66,14 @@ def models_table(scene: WalkState) -> None:
     model, sizes = loading.model(scene.request), dict[str, int]()
     with st.container(key="inside-own-sizes", horizontal=True, gap="small", vertical_alignment="bottom"):
         for key, (label, first, minimum, maximum) in OWN.items():
-            limits: dict[str, Any] = {"min_value": minimum, "max_value": maximum, "width": 150}
+            limits: dict[str, Any] = {
+                "min_value": minimum,
+                "max_value": maximum,
+                "width": 150,
+                "persist_state": "session",
+            }
             sizes[key] = st.number_input(label, value=first, key=key, bind="query-params", **limits)
-        bias = st.toggle("Biases", True, key="biases", bind="query-params")
+        bias = st.toggle("Biases", True, key="biases", bind="query-params", persist_state="session")
     has_bias = model.encoder.layer(0).attention.W_q.bias is not None
     config = Configuration(
         model.title, model.d_model, model.n_heads, model.n_layers, has_bias, model.n_kv_heads, model.d_k,
@@ -80,21 +85,17 @@ def models_table(scene: WalkState) -> None:
         rows, last = [*rows, config], " Your sizes are in the last row."
     except HeadScopeError as error:
         say(str(error), "notice")
-    board = Board()
     text = f"For {count_noun(sizes['n'], 'token')} (or the model's limit): [[weight|attention weights]] in 32 bits, "
-    board.add(paragraph(f"{text}[[KV-cache|KV cache]] in 16.{last}", "wide-words"))
-    board.show("sizes")
+    show_text("sizes", f"{text}[[KV-cache|KV cache]] in 16.{last}", style="wide-words")
     number = st.column_config.NumberColumn
-    st.dataframe(
+    show_table(
         pd.DataFrame([_row(row, sizes["n"]) for row in rows]),
-        hide_index=True,
-        column_config={
+        columns={
             "model": st.column_config.TextColumn(pinned=True),
             **dict.fromkeys(("width", "tokens", "parameters per layer"), number(format="localized")),
             **dict.fromkeys(("parameters", "operations per layer"), number(format="compact")),
             **dict.fromkeys((WEIGHTS, CACHE, UNSHARED), number(format="%,.1f")),
         },
-        height="content",
         key="configurations",
         alt="Sizes and costs of attention in known models, in the chosen one and in yours",
     )
@@ -168,22 +169,18 @@ def cache_growth(scene: WalkState) -> None:
             st.number_input(label, 1, limit, key=key, width=150, persist_state="session")
         n, layer = int(st.session_state[READ]), int(st.session_state[LAYER]) - 1
         st.button("Read next token", on_click=_read_up_to, args=(n + 1,), disabled=n >= grown.n)
-    board, words, labels = Board(), Board(), [visible(label) for label in scene.labels[: grown.n]]
-    board.add(*(_cached_array(board, grown, name, labels, n, layer) for name in "KV"))
-    words.add(
-        paragraph(
-            f"Token {n}, {{new}}: every layer computes one new q, k and v, and compares q with {count_noun(n, 'key')}."
-            + ("" if n == 1 else f" The other {n - 1} keys and values come from the cache."),
-            new=labels[n - 1],
-        )
-    )
-    if grown.cut:
-        words.add(paragraph(f"Shows the first {grown.n} tokens; {grown.cut} more not shown.", "quiet"))
+    labels = [visible(label) for label in scene.labels[: grown.n]]
+    text = f"Token {n}, {{new}}: every layer computes one new q, k and v, and compares q with {count_noun(n, 'key')}."
+    text += "" if n == 1 else f" The other {n - 1} keys and values come from the cache."
+    cut = f"Shows the first {grown.n} tokens; {grown.cut} more not shown."
     left, right = st.columns(2, gap="large")
     with left:
-        words.show("cache-words")
+        notes = [paragraph(cut, "quiet")] if grown.cut else []
+        show_text("cache-words", paragraph(text, new=labels[n - 1]), *notes)
         _bytes_table(model, grown, n)
     with right:
+        board = Board()
+        board.add(*(_cached_array(board, grown, name, labels, n, layer) for name in "KV"))
         board.show("cache-growth", {"token": partial(_row_pressed, "cache-growth", grown.n)}, query=n - 1)
         board.numbers("cache-growth")
 
@@ -202,7 +199,7 @@ def _read_up_to(n: int) -> None:
 
 def _row_pressed(key: str, limit: int) -> None:
     """Read the sentence up to a token whose name is pressed in a picture. For callbacks."""
-    value = heard_from(key, "token")
+    value = component_event(key, "token")
     if isinstance(value, int) and 0 <= value < limit:
         _read_up_to(value + 1)
 
@@ -237,10 +234,9 @@ def _bytes_table(model: Model, grown: Growth, n: int) -> None:
         **({f"with {heads} key heads": by_formula(n, heads)} if keys < heads else {}),
         f"full, {model.max_tokens:,} tokens": by_formula(model.max_tokens),
     }
-    st.dataframe(
+    show_table(
         pd.DataFrame({f"after {count_noun(n, 'token')}": rows.keys(), "bytes": rows.values()}),
-        hide_index=True,
-        column_config={"bytes": st.column_config.NumberColumn(format="localized")},
+        columns={"bytes": st.column_config.NumberColumn(format="localized")},
         key="cache-bytes",
         alt=f"Bytes of the cache after {count_noun(n, 'token')}",
     )

@@ -14,10 +14,10 @@ import streamlit as st
 
 from mha_core import HeadScopeError
 from mha_core.layer import example, run_layer
-from mha_core.layer.worked import TOKENS, W1, W2, W_O_CHOICES, Example, X
-from pages.parts.frame import state
+from mha_core.layer.worked import TOKENS, W1, W2, W_O_CHOICES, WorkedExample, X
+from pages.parts.frame import url_params
+from pages.parts.frame.component_event import component_event
 from pages.parts.frame.links import link_to
-from pages.parts.frame.mounts import heard_from
 from pages.parts.frame.page_text import markup, say
 from pages.parts.frame.request import Request
 from pages.parts.inside.changes import MAX_NUMBER, number_text, read_number
@@ -35,15 +35,15 @@ Typed = dict[str, dict[str, float]]  # numbers by matrix and place, from 0, row 
 @st.fragment
 def example_view(request: Request) -> None:
     """Draw the example, with its matrices to type into."""
-    typed, together = read_typed(state.params().get("typed", "")), is_on("same", first=True)
-    output = state.own_part("output", tuple(W_O_CHOICES))
+    typed, together = read_typed(url_params.params().get("typed", "")), is_on("same", first=True)
+    output = url_params.page_part("output", tuple(W_O_CHOICES))
     try:
         numbers = read_example(typed, together, output)
         run = run_layer(numbers.x, numbers.weights)
     except HeadScopeError as error:
         say(str(error), "problem")
         return
-    query, h = (int(state.params().get(key) == "2") for key in ("row", "by"))
+    query, h = (int(url_params.params().get(key) == "2") for key in ("row", "by"))
     token, picture = "inside-example-token", "inside-picture-example"
     with st.container(key="inside-bar", horizontal=True, gap="small", vertical_alignment="center"):
         board = Board()
@@ -54,8 +54,8 @@ def example_view(request: Request) -> None:
             format_func="head {}".format, label_visibility="collapsed",
         )  # fmt: skip
         if typed:
-            st.button("Reset", key="inside-back", on_click=state.change, args=({"typed": None},))
-        real = link_to("Inside", {**state.carried(), "at": state.own("at", "")})
+            st.button("Reset", key="inside-back", on_click=url_params.change, args=({"typed": None},))
+        real = link_to("Inside", {**url_params.carried(), "at": url_params.page_param("at", "")})
         link = f'<a href="{html.escape(real)}" target="_self">The same step in the model</a>'
         markup(f'<p class="hs-why">{link}</p>', inline=True)
     key = f"example-{h}-{query}"
@@ -72,26 +72,26 @@ def example_view(request: Request) -> None:
 
 def _change(values: Mapping[str, str | None]) -> None:
     """Change the URL; a number that was chosen is left."""
-    state.change({**values, "cell": None})
+    url_params.change({**values, "cell": None})
 
 
 def _follow(board: str, event: str) -> None:
-    row = heard_from(board, event)
+    row = component_event(board, event)
     if row in (0, 1):
         _change({"row": "2" if row else None})
 
 
 def _choose_head(board: str) -> None:
-    head = heard_from(board, "head")
+    head = component_event(board, "head")
     if head in ("1-1", "1-2"):
         _change({"by": "2" if head == "1-2" else None})
 
 
 def _type(board: str) -> None:
     """Write all typed numbers to the URL."""
-    typed = heard_from(board, "typed")
+    typed = component_event(board, "typed")
     if isinstance(typed, Mapping):
-        state.change({"typed": as_text(typed) or None})
+        url_params.change({"typed": as_text(typed) or None})
 
 
 def read_typed(text: str) -> Typed:
@@ -116,7 +116,7 @@ def as_text(typed: Mapping[str, Any]) -> str:
     return ",".join(items)
 
 
-def read_example(typed: Mapping[str, Mapping[str, float]], together: bool, output: str) -> Example:
+def read_example(typed: Mapping[str, Mapping[str, float]], together: bool, output: str) -> WorkedExample:
     """Return the example with these numbers, as of `read_typed`, in it."""
 
     def matrix(name: str) -> list[list[float]]:

@@ -19,19 +19,19 @@ from mha_core.layer import (
     bilinear,
     distance_to_hull,
     measured_operations,
+    merge_heads,
     operations,
     parameters,
     plane,
     sum_of_heads,
-    unsplit,
 )
 from pages.parts.frame import loading
-from pages.parts.frame.charts import chart, is_dark
+from pages.parts.frame.charts import chart, is_dark, show_table
 from pages.parts.frame.page_text import visible
 from pages.parts.inside.scene import WalkState, follow, format_error
 from pages.parts.inside.screens import Screen
 from pages.parts.inside.selectable import LABELS, heads_of, tokens_of
-from pages.parts.picture.tiles import Block, Board, paragraph
+from pages.parts.picture.tiles import Block, Board, paragraph, show_text
 from pages.parts.serve import cache
 
 OPERATIONS = {
@@ -45,8 +45,8 @@ OPERATIONS = {
 
 def _rows(scene: WalkState) -> np.ndarray:
     """Return the followed token's weights as one wide head and in each head, (1 + head, key)."""
-    n = len(scene.there)
-    wide = scene.kept("one head", lambda: as_one_head(scene.plain))
+    n = len(scene.visible_labels)
+    wide = scene.cached("one head", lambda: as_one_head(scene.plain))
     return np.concatenate([wide[scene.query, :n][None], scene.plain.weights[:, scene.query, :n]])
 
 
@@ -81,11 +81,11 @@ def _row_words(scene: WalkState) -> list[Block]:
 def rows_picture(board: Board, scene: WalkState, high: float = 18) -> list[Block]:
     """Draw the weights of the followed token: as one wide head, then head by head, `high` pixels each."""
     block = board.matrix(
-        "attention weights", _rows(scene), id="one-or-many", note="row: head; column: key", cols=scene.there,
-        rows=["one head", *scene.heads], ramp="weight", high=high, wide=min(40.0, 640 / len(scene.there)),
+        "attention weights", _rows(scene), id="one-or-many", note="row: head; column: key", cols=scene.visible_labels,
+        rows=["one head", *scene.heads], ramp="weight", high=high, wide=min(40.0, 640 / len(scene.visible_labels)),
     )  # fmt: skip
     block = heads_of(scene, block, f"{LABELS}:not(:first-child)")
-    return [tokens_of(scene, block, ".top span", list(range(len(scene.there))))]
+    return [tokens_of(scene, block, ".top span", list(range(len(scene.visible_labels))))]
 
 
 def _cost_words(scene: WalkState) -> list[Block]:
@@ -126,15 +126,9 @@ def cost_table(scene: WalkState) -> None:
             measured_operations(n, d, *shape),
         ]
     numbers = dict.fromkeys(shapes, st.column_config.NumberColumn(format="localized"))
-    st.dataframe(
-        table,
-        hide_index=True,
-        column_config={first: st.column_config.TextColumn(pinned=True), **numbers},
-        height="content",
-        row_height=28,
-        key="costs",
-        alt=f"Parameters and operations of {' and of '.join(shapes)}",
-    )
+    columns = {first: st.column_config.TextColumn(pinned=True), **numbers}
+    alt = f"Parameters and operations of {' and of '.join(shapes)}"
+    show_table(table, key="costs", alt=alt, columns=columns)
 
 
 def _rank_words(scene: WalkState) -> list[Block]:
@@ -156,7 +150,7 @@ def forms(scene: WalkState) -> tuple[Bilinear, Bilinear]:
     model = loading.model(scene.request)
 
     def unsplit_form() -> Bilinear:
-        wide: Projections = unsplit(sizes)
+        wide: Projections = merge_heads(sizes)
         return bilinear(wide.W_q[0], wide.W_k[0])
 
     narrow: Bilinear = cache.of_model(
@@ -190,7 +184,7 @@ def hulls(scene: WalkState, height: int = 380) -> None:
     near = plain.allowed[i]
     values = plain.v[scene.kv, near]
     mapped, total = sum_of_heads(plain, i)
-    outside = scene.kept(("outside", i), lambda: [distance_to_hull(total, points) for points in mapped])
+    outside = scene.cached(("outside", i), lambda: [distance_to_hull(total, points) for points in mapped])
     proven = sum(distance.gap > 0 for distance in outside)
     error = float(np.abs(plain.weights[h, i, near] @ values - plain.context[h, i]).max())
     inside_text = f"**One head**: inside (equal within {format_error(error)})."
@@ -209,16 +203,14 @@ def _plane(
     scene: WalkState, points: np.ndarray, mark: np.ndarray, name: str, key: str, text: str, height: int
 ) -> None:
     """Draw values as points, their hull, and `mark` beside it; a click on a point follows its token."""
-    board = Board()
-    board.add(paragraph(text))
-    board.show(f"many-{key}")
+    show_text(f"many-{key}", text)
     flat = plane(points, mark[None])
     near = np.flatnonzero(scene.plain.allowed[scene.query])
     weights = scene.plain.weights[scene.h, scene.query, near]
     labels = [visible(scene.labels[j]) for j in near]
     frame = pd.DataFrame({"x": flat.points[:, 0], "y": flat.points[:, 1], "label": labels, "weight": weights})
     marks = pd.DataFrame({"x": flat.marks[:, 0], "y": flat.marks[:, 1], "label": [name]})
-    title = f"{count_noun(len(points), 'value')}, {percent(flat.kept)} kept"
+    title = f"{count_noun(len(points), 'value')}, {percent(flat.variance_share)} kept"
     figure = charts.plane(frame, title=title, hull=flat.hull, marks=marks, dark=is_dark())
     figure.update_layout(height=height, dragmode=False, clickmode="event+select")
     chart(figure, frame, key=key, on_select=partial(_point_pressed, key, scene.sentence, near.tolist()))

@@ -53,7 +53,7 @@ def first_cell(scene: WalkState, name: str) -> Cell | None:
     if name in OF_ALL_HEADS:
         return None
     if name in ("raw", "scores", "weights"):
-        return name, i, int(scene.run.weights[scene.h, i, : len(scene.there)].argmax())
+        return name, i, int(scene.run.weights[scene.h, i, : len(scene.visible_labels)].argmax())
     if name in SUMS:
         return name, i, int(np.abs(table_of(scene.run, scene.h, name)[i]).argmax())
     return (name, i, 0) if name == "X" else None

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from mha_core.display_names import head_name, percent
-from mha_core.layer import query_steps, shares
+from mha_core.display_names import count_noun, head_name, percent
+from mha_core.layer import ablate_in_layer, query_steps, shares
 from pages.parts.frame.page_text import visible
-from pages.parts.inside.arrays import LOOKS, ROOM, array_of, bars, drawn, with_change, with_height
-from pages.parts.inside.key_groups import groups_block
+from pages.parts.inside.arrays import LOOKS, ROOM, array_of, bars, drawn, row_height, with_change, with_height
 from pages.parts.inside.scene import SHOWN_KEYS, WalkState
 from pages.parts.inside.selectable import BARS, DOTS, LABELS, WORDS, heads_of, tokens_of
 from pages.parts.inside.written_sums import digits, written_softmax
@@ -179,14 +178,14 @@ def follow_block(board: Board, scene: WalkState, most: int = SHOWN_KEYS, **optio
     block = {
         "type": "follow",
         "tight": True,
-        "tokens": [visible(label) for label in scene.there],
+        "tokens": [visible(label) for label in scene.visible_labels],
         "query": scene.query,
         "shown": shown,
         "d_k": run.q.shape[-1],
         "d_v": run.v.shape[-1],
         "divisor": run.divisor,
         "q": board.put(steps.q),
-        "k": board.put(run.k[scene.kv, : len(scene.there)]),
+        "k": board.put(run.k[scene.kv, : len(scene.visible_labels)]),
         "products": board.put(steps.products),
         "raw": board.put(steps.raw),
         "scores": board.put(np.where(steps.allowed, steps.scores, np.nan)),
@@ -247,3 +246,27 @@ def contribution_bars(board: Board, scene: WalkState) -> Blocks:
         cols=["length", "share", "cosine"], note=f"with the share of the output of {visible(scene.token)}",
     )  # fmt: skip
     return [heads_of(scene, block, BARS)]
+
+
+def ablated(board: Board, scene: WalkState) -> Blocks:
+    """Draw the layer's output without the chosen heads."""
+    values, name, note = scene.run.output, "output", "no head ablated"
+    if scene.ablated:
+        values, name = ablate_in_layer(scene.run, scene.ablated), "output after ablation"
+        note = f"rows of W_o of {', '.join(scene.heads[h] for h in scene.ablated)} set to zero"
+    size = {"high": row_height(len(values), 220), "wide": min(2.0, 680 / values.shape[1])}
+    block = board.matrix(name, values, id="output-gone", note=note, rows=scene.labels, follow=True, **size)
+    return [tokens_of(scene, block, LABELS)]
+
+
+def groups_block(owner: tuple[int, ...], keys: int, chosen: int) -> Block:
+    """Draw which of `keys` key and value heads each query head uses."""
+    own = f"{', each' if keys > 1 else ''} with its own keys and values"
+    shared = f" share {count_noun(keys, 'key and value head')}"
+    return {
+        "type": "groups",
+        "owner": list(owner),
+        "keys": keys,
+        "chosen": chosen,
+        "describe": count_noun(len(owner), "query head") + (own if keys == len(owner) else shared),
+    }

@@ -14,8 +14,8 @@ import streamlit as st
 from mha_core.draw.figures.charts import turned
 from mha_core.engine.rotary import Rotary
 from mha_core.layer import Turn, product_at, turn
-from pages.parts.frame import state
-from pages.parts.frame.charts import chart, is_dark
+from pages.parts.frame import url_params
+from pages.parts.frame.charts import chart, is_dark, show_table
 from pages.parts.inside.scene import WalkState, format_error
 from pages.parts.picture.tiles import Block, Board, column, op, paragraph, row
 
@@ -73,7 +73,7 @@ def pair_control(scene: WalkState) -> None:
     """Draw which pair of numbers is turned by hand."""
     rotary, *_ = _rotation_of(scene)
     st.number_input(
-        "Pair", 1, rotary.n_turned, _turn_of(scene).pair + 1, key="turned", bind="query-params", width=150
+        "Pair", 1, rotary.n_turned, rotary.n_turned // 8 + 1, key="turned", bind="query-params", width=150
     )
 
 
@@ -81,7 +81,7 @@ def _turn_of(scene: WalkState) -> Turn:
     """Return the URL's pair (from 1 there) of the followed token's query, turned."""
     rotary, q, _ = _rotation_of(scene)
     by_name = {str(pair + 1): pair for pair in range(rotary.n_turned)}
-    pair = by_name.get(state.params().get("turned", ""), rotary.n_turned // 8)
+    pair = by_name.get(url_params.params().get("turned", ""), rotary.n_turned // 8)
     return turn(rotary, q[scene.query], scene.query, pair)
 
 
@@ -141,24 +141,18 @@ def distance_charts(scene: WalkState) -> None:
     left, right = st.columns([2, 3], gap="medium")
     with left:
         chart(figure, arrows, key="inside-turn")
-    right.dataframe(
-        distances(scene),
-        hide_index=True,
-        column_config={
-            "query": "position of the query",
-            "key": "position of the key",
-            "q · k": st.column_config.NumberColumn(format="%.4f"),
-        },
-        key="inside-distances",
-        alt="One query and one key at other positions",
-    )
+    names = {"query": "position of the query", "key": "position of the key"}
+    columns = names | {"q · k": st.column_config.NumberColumn(format="%.4f")}
+    with right:
+        alt = "One query and one key at other positions"
+        show_table(distances(scene), key="inside-distances", alt=alt, columns=columns)
 
 
 def distances(scene: WalkState) -> pd.DataFrame:
     """Return the same query and key at other positions: where the distance is the same, so is the product."""
     rotary, q, k = _rotation_of(scene)
     i = scene.query
-    j = int(scene.run.weights[scene.h, i, : len(scene.there)].argmax())
+    j = int(scene.run.weights[scene.h, i, : len(scene.visible_labels)].argmax())
     places = [(i + moved, j + moved) for moved in MOVED] + [(i + 1, j), (i + 20, j)]
     rows = [(query, key, query - key, product_at(rotary, q[i], k[j], query, key)) for query, key in places]
     return pd.DataFrame(rows, columns=["query", "key", "distance", "q · k"])

@@ -16,7 +16,7 @@ from mha_core.display_names import Head, head_name
 from mha_core.layer import Edits, Parity, edited, equal_to_torch
 from mha_core.models.model_list import step_of
 from mha_core.record.grid import piece_units
-from pages.parts.frame import loading, shell, state
+from pages.parts.frame import loading, shell, url_params
 from pages.parts.frame.context import Context, followed_context
 from pages.parts.frame.request import Request
 from pages.parts.serve import cache
@@ -94,21 +94,27 @@ class WalkState:
         return self.request.trained and step_of(self.request.model) != 0
 
     @property
-    def there(self) -> tuple[str, ...]:
+    def visible_labels(self) -> tuple[str, ...]:
         """Tokens visible to the followed one: all, or under a causal model those up to itself."""
         return self.labels[: self.run.seen(self.query)]
 
     @property
     def weights(self) -> np.ndarray:
-        """Attention weights of the followed token, one for each of `there`."""
-        return self.run.weights[self.h, self.query, : len(self.there)]
+        """Attention weights of the followed token, one for each visible one."""
+        return self.run.weights[self.h, self.query, : len(self.visible_labels)]
+
+    @property
+    def ablated(self) -> list[int]:
+        """Heads of the layer that the URL ablates, from 0."""
+        names = url_params.params().get("gone", "").split(",")
+        return [h for h, name in enumerate(self.heads) if name in names]
 
     @property
     def changed(self) -> bool:
         """True where the user changed something."""
         return self.run is not self.plain
 
-    def kept(self, part: Hashable, make: Callable[[], T]) -> T:
+    def cached(self, part: Hashable, make: Callable[[], T]) -> T:
         """Return a result computed of the layer as the model ran it, cached."""
         if self.small:
             return make()
@@ -131,12 +137,12 @@ def run_of(scene: WalkState, edits: Edits) -> LayerActivations:
     """Run the layer with these changes; without any, return the model's own run."""
     if not edits.any:
         return scene.plain
-    return scene.kept(("edited", edits), lambda: edited(scene.plain, edits))
+    return scene.cached(("edited", edits), lambda: edited(scene.plain, edits))
 
 
 def parity_of(scene: WalkState) -> Parity:
     """Return the difference between torch and this run."""
-    return scene.kept(("parity", scene.run.edits), lambda: equal_to_torch(scene.run))
+    return scene.cached(("parity", scene.run.edits), lambda: equal_to_torch(scene.run))
 
 
 def read_scene(request: Request, record: AttentionRecord, first: int = 0) -> WalkState | None:
@@ -160,7 +166,7 @@ def read_scene(request: Request, record: AttentionRecord, first: int = 0) -> Wal
         ],
     )
     last = st.session_state.get(FOLLOWED)
-    if isinstance(last, tuple) and (last[0], last[2]) == (sentence, state.params().get("pin")):
+    if isinstance(last, tuple) and (last[0], last[2]) == (sentence, url_params.params().get("pin")):
         query = int(last[1])
     else:
         query = grid.units[selection.pins[0]].pieces[0] if selection.pins else min(first, len(units) - 1)
@@ -174,9 +180,9 @@ def follow(query: object, sentence: str) -> None:
     if drawn != sentence or not isinstance(query, int) or not 0 <= query < len(places):
         return
     place = places[query]
-    pin = state.params().get("pin") if place is None else str(place)
+    pin = url_params.params().get("pin") if place is None else str(place)
     st.session_state[FOLLOWED] = sentence, query, pin
-    state.change({"pin": pin, "to": None, "cell": None})
+    url_params.change({"pin": pin, "to": None, "cell": None})
 
 
 def format_error(difference: float) -> str:

@@ -13,8 +13,8 @@ from typing import Any
 import streamlit as st
 
 from mha_core.display_names import Head
-from pages.parts.frame import state
-from pages.parts.frame.mounts import heard_from
+from pages.parts.frame import url_params
+from pages.parts.frame.component_event import component_event
 from pages.parts.frame.option_row import say_unknown
 from pages.parts.frame.page_text import markup
 from pages.parts.inside.arrays import SQUARE, with_change
@@ -73,7 +73,7 @@ def show(
     index = _draw_pager(name, screens, first, scene)
     screen = screens[index]
     if screen.array:
-        cell = cell_of(state.params().get("cell", ""), scene, first_cell(scene, screen.array))
+        cell = cell_of(url_params.params().get("cell", ""), scene, first_cell(scene, screen.array))
         scene = replace(scene, cell=cell)
     origin = Board()
     if scene.small and screen.key == "weights":
@@ -101,7 +101,7 @@ def show(
 def _draw_pager(name: str, screens: Sequence[Screen], first: str, scene: WalkState) -> int:
     """Draw the map and the ways to other screens; return the place of the one that the URL asks for."""
     keys, key = [screen.key for screen in screens], f"inside-way-{name}"
-    wanted = state.params().get("at", first)
+    wanted = url_params.params().get("at", first)
     index = keys.index(wanted) if wanted in keys else 0
     say_unknown("at", keys, screens[index].title)
     board = Board()
@@ -115,15 +115,15 @@ def _draw_pager(name: str, screens: Sequence[Screen], first: str, scene: WalkSta
 
 def _jump(key: str, keys: Sequence[str]) -> None:
     """Open the screen that a browser names; a number that was chosen stays behind."""
-    screen = heard_from(key, "station")
+    screen = component_event(key, "station")
     if isinstance(screen, str) and screen in keys:
-        state.change({"at": screen, "cell": None})
+        url_params.change({"at": screen, "cell": None})
 
 
 def _turn(key: str, keys: Sequence[str], index: int) -> None:
-    step = heard_from(key, "go")
+    step = component_event(key, "go")
     if step in (1, -1) and 0 <= index + step < len(keys):
-        state.change({"at": keys[index + step], "cell": None})
+        url_params.change({"at": keys[index + step], "cell": None})
 
 
 def _draw_words(name: str, scene: WalkState, screen: Screen, index: int, controls: Drawing | None) -> None:
@@ -137,7 +137,9 @@ def _draw_words(name: str, scene: WalkState, screen: Screen, index: int, control
         if screen.formula:
             st.latex(screen.formula if isinstance(screen.formula, str) else screen.formula(scene))
         if controls or lines:
-            with st.container(key="inside-more", horizontal=True, gap="medium", vertical_alignment="center"):
+            with st.container(
+                key="inside-more", horizontal=bool(lines), gap="medium", vertical_alignment="center"
+            ):
                 if controls:
                     controls(scene)
                 if lines:
@@ -165,9 +167,9 @@ def _draw_picture(
 
 def _choose_cell(key: str) -> None:
     """Write the chosen number to the URL, counted from 1."""
-    value = heard_from(key, "cell")
+    value = component_event(key, "cell")
     if isinstance(value, list) and len(value) == 3 and all(isinstance(part, int) for part in value[1:]):
-        state.change({"cell": f"{value[0]}:{value[1] + 1}:{value[2] + 1}"})
+        url_params.change({"cell": f"{value[0]}:{value[1] + 1}:{value[2] + 1}"})
 
 
 def _on_edit(key: str, scene: WalkState) -> Callable[[], None]:
@@ -176,7 +178,7 @@ def _on_edit(key: str, scene: WalkState) -> Callable[[], None]:
 
 
 def _edit(key: str, head: Head, group: Sequence[int]) -> None:
-    value = heard_from(key, "edit")
+    value = component_event(key, "edit")
     if not (isinstance(value, list) and len(value) == 4 and value[0] in ("score", *MATRICES)):
         return
     kind, i, j, number = value

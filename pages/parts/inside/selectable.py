@@ -10,8 +10,8 @@ from functools import partial
 import streamlit as st
 
 from mha_core.display_names import head_name
-from pages.parts.frame import loading, state
-from pages.parts.frame.mounts import heard_from
+from pages.parts.frame import loading, url_params
+from pages.parts.frame.component_event import component_event
 from pages.parts.frame.page_text import visible
 from pages.parts.frame.selection import parse_head
 from pages.parts.inside.scene import WalkState, follow
@@ -67,14 +67,14 @@ def on_choice(board: str, scene: WalkState) -> dict[str, Callable[[], None]]:
 
 def token_chosen(board: str, trigger: str, sentence: str) -> None:
     """Follow the token pressed on a board. For callbacks."""
-    follow(heard_from(board, trigger), sentence)
+    follow(component_event(board, trigger), sentence)
 
 
 def _choose_head(board: str, layer: int, count: int) -> None:
-    value = heard_from(board, "head")
+    value = component_event(board, "head")
     head = parse_head(value) if isinstance(value, str) else None
     if head is not None and head[0] == layer and head[1] < count:
-        state.change({"head": head_name(head), "cell": None})
+        url_params.change({"head": head_name(head), "cell": None})
 
 
 def draw_bar(scene: WalkState) -> None:
@@ -103,4 +103,4 @@ def _numbered(name: str, index: int) -> str:
 
 def _head_chosen() -> None:
     head = (st.session_state["inside-layer"] or 0, st.session_state["inside-head"] or 0)
-    state.change({"head": head_name(head), "cell": None})
+    url_params.change({"head": head_name(head), "cell": None})

@@ -12,10 +12,10 @@ from mha_core import LayerActivations
 from mha_core.display_names import count_noun, percent
 from mha_core.layer import Variant, group_choices, kv_cache_bytes, middle_groups, parameters, variants
 from mha_core.record.grid import piece_units
-from pages.parts.frame import loading, state
+from pages.parts.frame import loading, url_params
 from pages.parts.frame.option_row import say_unknown
 from pages.parts.inside.controls import linked
-from pages.parts.inside.key_groups import groups_block
+from pages.parts.inside.pictures import groups_block
 from pages.parts.inside.scene import WalkState, layer_of
 from pages.parts.inside.screens import Screen
 from pages.parts.inside.selectable import DOTS, LABELS, heads_of, tokens_of
@@ -56,12 +56,12 @@ def variant_screens(scene: WalkState) -> list[Screen]:
             picture=partial(_picture, each, second if each.name == "Cross" else scene.labels),
             controls=drawings.get(each.name),
         )
-        for each in scene.kept(("variants", tokens.text, groups), compute)
+        for each in scene.cached(("variants", tokens.text, groups), compute)
     ]
 
 
 def _second_sentence(scene: WalkState) -> str:
-    return state.params().get("across") or scene.request.pair or SECOND
+    return url_params.params().get("across") or scene.request.pair or SECOND
 
 
 def _second_box(scene: WalkState) -> None:
@@ -78,7 +78,7 @@ def _groups(scene: WalkState) -> int | None:
     if len(choices) < 2:
         return choices[0] if choices else None
     by_name = {str(choice): choice for choice in choices}
-    return by_name.get(state.params().get("groups", ""), own if own in choices else middle_groups(own))
+    return by_name.get(url_params.params().get("groups", ""), own if own in choices else middle_groups(own))
 
 
 def _groups_box(scene: WalkState) -> None:

@@ -10,7 +10,7 @@ import streamlit as st
 
 from mha_core import HeadScopeError
 from mha_core.display_names import percent
-from pages.parts.frame import shell, state
+from pages.parts.frame import shell, url_params
 from pages.parts.frame.page_text import say, visible
 from pages.parts.frame.request import Request
 from pages.parts.inside import changes
@@ -22,7 +22,7 @@ from pages.parts.inside.screens import show
 from pages.parts.inside.selectable import draw_bar
 from pages.parts.inside.variants import variant_screens
 from pages.parts.inside.walk import walk_screens
-from pages.parts.picture.tiles import Board, paragraph
+from pages.parts.picture.tiles import paragraph, show_text
 from pages.parts.serve import cache
 
 CHANGING = {"divide", "causal", "temperature"}  # a URL that changes numbers opens at them
@@ -46,12 +46,12 @@ def layer_view(part: str, request: Request) -> None:
             show("variants", screens, scene)
     else:
         scene = _with_changes(scene)
-        show("walk", walk_screens(scene), scene, "scaled" if CHANGING & state.params().keys() else "")
+        show("walk", walk_screens(scene), scene, "scaled" if CHANGING & url_params.params().keys() else "")
 
 
 def _with_changes(scene: WalkState) -> WalkState:
     """Return the scene with what the URL changes in this layer; say what that is, with the way back."""
-    edits, problems = changes.edits_of(state.params(), scene.plain, scene.head[0])
+    edits, problems = changes.edits_of(url_params.params(), scene.plain, scene.head[0])
     for problem in problems[:3]:
         say(problem, "notice")
     try:
@@ -71,14 +71,7 @@ def _changes_bar(scene: WalkState) -> None:
     share = percent(float(np.linalg.norm(after - before)) / length if length else 0.0)
     text = ", ".join(changes.change_texts(scene.run.edits, scene.labels))
     with st.container(key="inside-changed", horizontal=True, gap="small", vertical_alignment="center"):
-        board = Board()
-        board.add(
-            paragraph(
-                f"You changed this layer: {text}. The output of {{token}} moved by **{share}** of its length.",
-                "changed wide-words",
-                token=visible(scene.token),
-            )
-        )
-        board.show("inside-changes")
+        text = f"You changed this layer: {text}. The output of {{token}} moved by **{share}** of its length."
+        show_text("inside-changes", paragraph(text, "changed wide-words", token=visible(scene.token)))
         st.button("Undo", key="inside-undo-button", on_click=changes.undo)
         st.button("Reset", key="inside-reset-button", on_click=changes.reset, args=(scene.head[0],))

@@ -3,18 +3,10 @@
 In: a scene. Out: the screens that it has.
 """
 
-import numpy as np
-import streamlit as st
-
-from mha_core.display_names import percent
-from mha_core.layer import ablate_in_layer
 from pages.parts.inside import controls, pictures, rotation, words
 from pages.parts.inside import shown_code as torch
-from pages.parts.inside.arrays import row_height
 from pages.parts.inside.scene import WalkState, format_error, parity_of
 from pages.parts.inside.screens import Screen, code
-from pages.parts.inside.selectable import LABELS, on_choice, tokens_of
-from pages.parts.picture.tiles import Board, paragraph
 
 
 def _bias(scene: WalkState) -> str:
@@ -29,35 +21,6 @@ def torch_program(scene: WalkState) -> None:
     if parity.rows:
         lines.append((torch.difference_line(run), format_error(parity.output)))
     code(*lines)
-
-
-def ablated_heads(scene: WalkState) -> None:
-    """Draw a choice of heads, and the layer's output without those chosen."""
-    names, board, key = scene.heads, Board(), "inside-board-gone"
-    heads = st.pills(
-        "Ablate heads",
-        range(len(names)),
-        selection_mode="multi",
-        format_func=names.__getitem__,
-        key=f"inside-gone-{scene.head[0]}",
-    )
-    result = ablate_in_layer(scene.run, heads) if heads else scene.run
-    name, note = "output", "no head ablated"
-    if heads:
-        gone = ", ".join(names[head] for head in sorted(heads))
-        before, after = scene.run.output[scene.query], result.output[scene.query]
-        lengths = float(np.linalg.norm(before)), float(np.linalg.norm(after))
-        cosine = float(before @ after) / (lengths[0] * lengths[1] or 1.0)
-        left = percent(lengths[1] / (lengths[0] or 1.0))
-        text = f"Without {gone} the output of {{token}} keeps **{left}** of its length (cosine **{cosine:.2f}**)."
-        board.add(paragraph(text, "verdict", token=scene.token))
-        name, note = "output after ablation", f"rows of W_o of {gone} set to zero"
-    values = result.output
-    size = {"high": row_height(len(values), 220), "wide": min(2.0, 680 / values.shape[1])}
-    block = board.matrix(name, values, id="output-gone", note=note, rows=scene.labels, follow=True, **size)
-    board.add(tokens_of(scene, block, LABELS))
-    board.show(key, on_choice(key, scene))
-    board.numbers(key, scene.source)
 
 
 SCREENS = (
@@ -110,10 +73,7 @@ SCREENS = (
         formula=lambda scene: r"\mathrm{output} = \sum_{i=1}^{h} z_i\,W_o^{(i)}" + _bias(scene),
     ),
     Screen(
-        "gone", "Zero ablation", "output",
-        "[[ablation|Zero-ablate]] heads: their rows of W_o become zero. This is one layer; Experiment shows what later "
-        "layers do.",
-        below=ablated_heads,
+        "gone", "Zero ablation", "output", words.ablated, picture=pictures.ablated, controls=controls.ablated_heads,
     ),
     Screen("torch", "The same in PyTorch", "output", words.parity, below=torch_program),
 )  # fmt: skip

@@ -5,9 +5,10 @@ In: a scene. Out: paragraphs; in one that is plain text, {token} is the followed
 
 import numpy as np
 
+from mha_core import Projections
 from mha_core.display_names import count_noun, head_name, percent
-from mha_core.layer import shares, spread
-from pages.parts.inside.key_groups import shared_keys_text
+from mha_core.draw.text import listed
+from mha_core.layer import ablate_in_layer, shares, spread
 from pages.parts.inside.scene import WalkState, format_error, parity_of
 from pages.parts.inside.written_sums import written_row
 from pages.parts.picture.tiles import Block, paragraph
@@ -87,7 +88,20 @@ def heads(scene: WalkState) -> Words:
     split = f"Each query is reshaped for {h} heads, without arithmetic: **{h * d_k} → {h} × {d_k}**."
     whole = f"This layer has one head, so nothing is split: **{h * d_k} → 1 × {d_k}**."
     joined = f"W_o joins the heads again: **{h} × {sizes.d_v} → {d}**."
-    return [f"{split if h > 1 else whole} {joined}", *shared_keys_text(sizes, scene.h)]
+    return [f"{split if h > 1 else whole} {joined}", *_shared_keys(sizes, scene.h)]
+
+
+def _shared_keys(sizes: Projections, h: int) -> list[str]:
+    """Say with whom a head (from 0) shares its keys and values, and what that saves; nothing where it shares none."""
+    if sizes.n_kv_heads == sizes.n_heads:
+        return []
+    group = listed([str(i + 1) for i in sizes.group(h)])
+    narrow, wide = sizes.n_kv_heads * sizes.d_k, sizes.n_heads * sizes.d_k
+    return [
+        f"Query heads **{group}** share K and V: {sizes.n_heads} query heads, "
+        f"{count_noun(sizes.n_kv_heads, 'key and value head')} ([[GQA|grouped-query attention]]). Each token keeps "
+        f"{narrow} numbers of K and of V instead of {wide}."
+    ]
 
 
 def scores(scene: WalkState) -> Words:
@@ -162,6 +176,24 @@ def parts(scene: WalkState) -> Words:
         f"The output is a sum of one contribution per head{bias}. For {{token}} its length is "
         f"**{length:.3f}**. A negative share points the other way ([[cosine]])."
     ]
+
+
+def ablated(scene: WalkState) -> Words:
+    """Say how much of the followed token's output is left without the chosen heads."""
+    words: Words = [
+        "[[ablation|Zero-ablate]] heads: their rows of W_o become zero. This is one layer; Experiment shows what later "
+        "layers do."
+    ]
+    if scene.ablated:
+        before = scene.run.output[scene.query]
+        after = ablate_in_layer(scene.run, scene.ablated)[scene.query]
+        lengths = float(np.linalg.norm(before)), float(np.linalg.norm(after))
+        cosine = float(before @ after) / (lengths[0] * lengths[1] or 1.0)
+        names = ", ".join(scene.heads[h] for h in scene.ablated)
+        left = percent(lengths[1] / (lengths[0] or 1.0))
+        text = f"Without {names} the output of {{token}} keeps **{left}** of its length (cosine **{cosine:.2f}**)."
+        words.append(paragraph(text, "verdict", token=scene.token))
+    return words
 
 
 def parity(scene: WalkState) -> Words:

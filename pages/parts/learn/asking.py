@@ -26,9 +26,8 @@ from pages.parts.learn.exercises import (
     exercises,
     previous_mass,
 )
-from pages.parts.learn.memory import fill
-from pages.parts.learn.progress import answer, here, solve
-from pages.parts.picture.tiles import Board, paragraph, token_row
+from pages.parts.learn.progress import answer, fill, here, solve
+from pages.parts.picture.tiles import Board, paragraph, show_text, token_row
 
 MAX_TOKENS = 32
 LEADS = {True: "Right. ", False: "Not yet. ", None: ""}
@@ -112,7 +111,11 @@ def _judge_token(guess: int, scene: WalkState) -> Verdict:
         return Verdict(None, "")
     if guess == best:
         return Verdict(True, f"Yes: {{best}}, **{weights[best]:.0%}**.")
-    gets = f"gets {weights[guess]:.0%}" if guess < len(scene.there) else "comes later and is not there yet"
+    gets = (
+        f"gets {weights[guess]:.0%}"
+        if guess < len(scene.visible_labels)
+        else "comes later and is not there yet"
+    )
     return Verdict(False, f"{{guess}} {gets}. Most goes to {{best}}: **{weights[best]:.0%}**.")
 
 
@@ -140,9 +143,7 @@ def ask(key: str, context: ExerciseContext, verdict: Verdict | None) -> None:
     """Draw one exercise: the question, a place for the answer, and the verdict."""
     exercise, token = exercises()[key], context.scene.token if context.scene else ""
     with st.container(key=f"exercise-{key}", gap="xsmall"):
-        board = Board()
-        board.add(paragraph(exercise.question, "strong", token=token))
-        board.show(f"question-{key}")
+        show_text(f"question-{key}", paragraph(exercise.question, "strong", token=token))
         _draw_control(exercise, exercise.question.replace("{token}", visible(token)))
         if verdict is not None and verdict.say:
             text = lowered(prose(LEADS[verdict.right] + verdict.say))

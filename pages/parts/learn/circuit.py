@@ -23,7 +23,7 @@ from pages.parts.frame.request import Request
 from pages.parts.frame.shell import or_show_error
 from pages.parts.inside.scene import WalkState
 from pages.parts.learn.claim_views import links
-from pages.parts.picture.tiles import Board, paragraph
+from pages.parts.picture.tiles import show_text
 from pages.parts.serve import cache
 from pages.parts.serve.jobs import MODEL
 
@@ -102,9 +102,7 @@ def read_circuit() -> Circuit:
 def _picture(record: AttentionRecord, head: Head, query: int, text: str) -> None:
     """Draw one sentence, and a row of a head as arcs over the text."""
     grid, name = record.grid(), head_name(head)
-    board = Board()
-    board.add(paragraph(text))
-    board.show(f"lesson-circuit-{name}")
+    show_text(f"lesson-circuit-{name}", text)
     title = f"Head {name}, from {grid.units[query].bare}"
     arcs = figure(grid, "arcs", heads=[head], queries=[query], title=title, dark=is_dark())
     arcs.update_layout(paper_bgcolor=CLEAR)

@@ -16,6 +16,7 @@ from mha_core.heads.verdict_text import outcome
 from mha_core.models.model_list import EMBEDDED
 from mha_core.record.grid import piece_units
 from pages.parts.frame import head_facts
+from pages.parts.frame.charts import show_table
 from pages.parts.frame.glossary import LESSON
 from pages.parts.frame.links import link_to
 from pages.parts.frame.page_text import markup, say
@@ -24,10 +25,11 @@ from pages.parts.frame.request import Request
 from pages.parts.inside.scene import WalkState
 from pages.parts.learn import claims
 from pages.parts.learn.progress import here
-from pages.parts.picture.tiles import Board, column, paragraph
+from pages.parts.picture.tiles import Board, column, paragraph, show_text
 from pages.parts.serve import cache
 
 TESTS_SEEN = "lesson-tests"
+SHARES = ("score", "baseline", *claims.CANDIDATES)  # columns in percent
 ZERO_BASED = "L{}H{}, zero-based".format(*claims.HEAD)
 LAYERS = {"Multi-head": "layer.py", "Grouped-query": "grouped.py"}
 PAIR = {"text": TIRED, "text2": WIDE, "against": "sentence"}
@@ -61,21 +63,13 @@ def _cells(answer: QuestionResult, head: Head) -> dict[str, str | float]:
 
 def _table(frame: pd.DataFrame, key: str, alt: str) -> None:
     """Draw a table in which heads are links to Roles and shares are percent."""
-    share = st.column_config.NumberColumn(format="%.0f%%")
-    st.dataframe(
-        frame,
-        hide_index=True,
-        column_config={
-            frame.columns[0]: st.column_config.TextColumn(width=230),
-            "head": st.column_config.LinkColumn(display_text="head=([0-9]+-[0-9]+)"),
-            "n": st.column_config.NumberColumn(format="localized"),
-            **dict.fromkeys(("score", "baseline", *claims.CANDIDATES), share),
-        },
-        height="content",
-        row_height=30,
-        key=key,
-        alt=alt,
-    )
+    columns = {
+        frame.columns[0]: st.column_config.TextColumn(width=230),
+        "head": st.column_config.LinkColumn(display_text="head=([0-9]+-[0-9]+)"),
+        "n": st.column_config.NumberColumn(format="localized"),
+        **dict.fromkeys(SHARES, st.column_config.NumberColumn(format="%.0f%%")),
+    }
+    show_table(frame, key=key, alt=alt, columns=columns, row_height=30)
 
 
 def links(places: Mapping[str, str]) -> None:
@@ -144,9 +138,7 @@ def truth(scene: WalkState) -> None:
         for answer, head in roles
         if answer.right_where_all_wrong is not None
     )
-    board = Board()
-    board.add(paragraph(f"Right where every baseline is wrong: {hard}."), paragraph(claims.impossible()))
-    board.show("lesson-truth")
+    show_text("lesson-truth", f"Right where every baseline is wrong: {hard}.", claims.impossible())
     links({
         "4-2 in the atlas": link_to("Roles", {"part": "atlas", "head": "4-2"}),
         "2-4 on this sentence": link_to("Explore", {"text": claims.IMPOSSIBLE, "head": "2-4", "pin": "1"}),
@@ -157,9 +149,7 @@ def classroom(scene: WalkState) -> None:
     """Draw a model in which `it` moves, and what speaks for and against that."""
     del scene
     _table(claims.moving(), "lesson-moving", "Attention of “it” to animal and street, tired and wide")
-    board = Board()
-    board.add(*(paragraph(text) for text in claims.for_and_against()))
-    board.show("lesson-classroom")
+    show_text("lesson-classroom", *claims.for_and_against())
     links({
         "Compare both sentences in it": link_to("Compare", PAIR | {"model": "classroom"}),
         "Train one yourself": link_to("Training", {"train": "Pronoun head"}),

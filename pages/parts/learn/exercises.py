@@ -3,6 +3,7 @@
 In: `assets/lesson/*.toml` and typed answers. Out: a `Verdict`.
 """
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from pages.parts.frame.glossary import LESSON
-from pages.parts.learn.answers import shape, values
 
 GUESSES = ("token", "head")  # pressed in a picture before the answer is shown
 BETWEEN = "; "  # the numbers of several boxes, where an answer is kept
@@ -22,6 +22,10 @@ WANTED = {
     "numbers": "Write a number in each box, such as 0.5 or 50%.",
     "shape": "Write the sizes, such as (16, 24) or 16 x 24.",
 }
+_MINUS = str.maketrans("−–—‑", "----")
+_DECIMAL = re.compile(r"[-+]?(?:\d+(?:[.,]\d*)?|[.,]\d+)")
+_GROUPED = re.compile(r"[-+]?\d{1,3}(?:[., '’_]\d{3})+")
+_SHAPE = re.compile(r"[-\d\s,;x×*()\[\]]+", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -89,7 +93,7 @@ def steps() -> tuple[Step, ...]:
     return tuple(Step(**entry) for entry in _read("lesson.toml")["step"])
 
 
-def asked_in(step: Step) -> tuple[str, ...]:
+def questions_of(step: Step) -> tuple[str, ...]:
     """Return the keys of a step's questions."""
     return (*((step.predict,) if step.predict else ()), *step.exercises)
 
@@ -134,12 +138,28 @@ def _check_choice(exercise: Exercise, typed: str) -> Verdict:
 def _readings(exercise: Exercise, typed: str) -> list[list[float]]:
     """Return the numbers that the user may mean; several that add up to a hundred may be percentages."""
     if exercise.kind == "shape":
-        sizes = shape(typed)
+        sizes = _shape(typed)
         return [sizes] if sizes else []
-    readings = [list(numbers) for numbers in product(*map(values, parts(exercise, typed)))]
+    readings = [list(numbers) for numbers in product(*map(_values, parts(exercise, typed)))]
     if exercise.kind == "numbers":
         readings += [[x / 100 for x in numbers] for numbers in readings if abs(sum(numbers) - 100) <= 1.5]
     return readings
+
+
+def _values(typed: str) -> list[float]:
+    """Return the readings of a number: 1,024 is a thousand and twenty-four, or one and a bit; [] for anything else."""
+    text = typed.translate(_MINUS).strip()
+    number = text.removesuffix("%").rstrip()
+    scale = 1.0 if number == text else 100.0
+    readings = [number.replace(",", ".")] if _DECIMAL.fullmatch(number) else []
+    readings += [re.sub(r"[., '’_]", "", number)] if _GROUPED.fullmatch(number) else []
+    return [float(reading) / scale for reading in readings]
+
+
+def _shape(typed: str) -> list[float]:
+    """Return the whole numbers of a shape, whatever separates them; [] for anything else."""
+    text = typed.translate(_MINUS)
+    return [float(size) for size in re.findall(r"-?\d+", text)] if _SHAPE.fullmatch(text) else []
 
 
 def parts(exercise: Exercise, typed: str) -> list[str]:

@@ -12,9 +12,9 @@ import streamlit as st
 
 from mha_core.display_names import head_name
 from mha_core.draw.bundle import ASSETS
-from pages.parts.frame import state
+from pages.parts.frame import url_params
+from pages.parts.frame.component_event import component_event
 from pages.parts.frame.links import link_to
-from pages.parts.frame.mounts import heard_from
 from pages.parts.frame.option_row import say_unknown
 from pages.parts.frame.page_text import markup
 from pages.parts.frame.request import Request
@@ -26,10 +26,9 @@ from pages.parts.inside.selectable import on_choice, token_chosen
 from pages.parts.learn import asking, claim_views, views
 from pages.parts.learn.asking import ExerciseContext, ask, ask_head, ask_token, head_names
 from pages.parts.learn.circuit import TEXT, circuit
-from pages.parts.learn.exercises import GUESSES, Step, Verdict, asked_in, exercises, steps
-from pages.parts.learn.memory import remember
-from pages.parts.learn.progress import BUDGET, Lesson, go, here, solve, step_called
-from pages.parts.picture.tiles import Block, Board, column, paragraph, token_row
+from pages.parts.learn.exercises import GUESSES, Step, Verdict, exercises, questions_of, steps
+from pages.parts.learn.progress import BUDGET, Lesson, go, here, remember, solve, step_called
+from pages.parts.picture.tiles import Block, Board, column, paragraph, show_text, token_row
 from pages.parts.serve import cache
 
 KEY = "lesson-board"
@@ -83,7 +82,7 @@ def lesson_view(request: Request) -> None:
     if st.session_state.get(_board(step, "budget", scene), {}).get("met") is True:
         solve(BUDGET)
     context = ExerciseContext(scene, record)
-    verdicts = asking.judge(asked_in(step), context)
+    verdicts = asking.judge(questions_of(step), context)
     say_unknown("step", [key for each in steps() for key in (each.key, *each.former_keys)], step.title)
     _draw_bar(here())
     with st.container(key="lesson-step"):
@@ -99,7 +98,7 @@ def _draw_bar(place: Lesson) -> None:
     """Draw the ways to other steps, with a tick where all that a step asks is solved."""
     items = []
     for step in steps():
-        keys = asked_in(step)
+        keys = questions_of(step)
         is_done = keys and all(key in place.done for key in keys)
         items.append({"key": step.key, "title": f"{step.title}{' ✓' if is_done else ''}"})
     with st.container(key="lesson-bar"):
@@ -109,13 +108,13 @@ def _draw_bar(place: Lesson) -> None:
 
 
 def _jump() -> None:
-    if step := step_called(str(heard_from(KEY, "station"))):
+    if step := step_called(str(component_event(KEY, "station"))):
         go(step)
 
 
 def _turn(step: int) -> None:
     """Turn from the step that was drawn: a key that is pressed at once still brings the URL before it."""
-    by = heard_from(KEY, "go")
+    by = component_event(KEY, "go")
     if by in (1, -1):
         go(step + by)
 
@@ -123,11 +122,10 @@ def _turn(step: int) -> None:
 def _draw_text(step: Step, scene: WalkState, context: ExerciseContext, verdicts: dict[str, Verdict]) -> None:
     """Draw the left column: text, then exercises. The bar has the title; here it is a heading for screen readers."""
     markup(f'<h2 class="hs-aloud" data-uncounted>{html.escape(step.title)}</h2>')
-    board = Board()
     words = {"token": scene.token, "head": head_name(scene.head)}
-    board.add(column(*(paragraph(text, **words) for text in step.text), size="prose"))
-    board.show(f"lesson-text-{step.key}")
-    for key in asked_in(step):
+    paragraphs = (paragraph(text, **words) for text in step.text)
+    show_text(f"lesson-text-{step.key}", column(*paragraphs, size="prose"))
+    for key in questions_of(step):
         if exercises()[key].kind == "token":
             ask_token(key, context, verdicts.get(key))
         elif exercises()[key].kind != "head":
@@ -138,11 +136,11 @@ def _draw_text(step: Step, scene: WalkState, context: ExerciseContext, verdicts:
             "Head shown", head_names(context.record), key=HEAD_BOX, on_change=_choose_head, width=140
         )
     if step == steps()[-1]:
-        claim_views.links({"Take the quiz": link_to("Learn", {**state.carried(), "show": "Quiz"})})
+        claim_views.links({"Take the quiz": link_to("Learn", {**url_params.carried(), "show": "Quiz"})})
 
 
 def _choose_head() -> None:
-    state.choose_head(str(st.session_state[HEAD_BOX]))
+    url_params.choose_head(str(st.session_state[HEAD_BOX]))
 
 
 def _draw_pictures(
@@ -187,11 +185,11 @@ def _board(step: Step, view: str, scene: WalkState) -> str:
 def _draw_map(step: Step, scene: WalkState) -> None:
     """Draw the map of the calculation, and the sentence to choose a token of."""
     board, key = Board(), f"lesson-where-{scene.key}"
-    if OWN_TEXT in step.views:  # neither the user's sentence nor their model is in this step
-        st.html("<style>.st-key-controls { display: none; }</style>")
-        board.add(paragraph(f"SmolLM2 reads: “{TEXT}”", "quiet"))
+    if OWN_TEXT in step.views:
+        with st.container(key="lesson-own-text"):  # hides the user's sentence and model, see lesson.css
+            show_text("lesson-text-read", f"SmolLM2 reads: “{TEXT}”")
     if step.station:
-        params = {**state.carried(), **({"present": "1"} if scene.request.present else {})}
+        params = {**url_params.carried(), **({"present": "1"} if scene.request.present else {})}
         links = {station: link_to("Inside", {**params, "at": station}) for station in KEYS}
         board.add(route(scene.plain, step.station, links=links))
     if step.tokens:
@@ -201,7 +199,7 @@ def _draw_map(step: Step, scene: WalkState) -> None:
 
 
 def _met(key: str) -> None:
-    if heard_from(key, "met") is True:
+    if component_event(key, "met") is True:
         solve(BUDGET)
 
 

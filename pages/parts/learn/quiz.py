@@ -11,8 +11,7 @@ from pages.parts.frame.glossary import terms
 from pages.parts.frame.page_text import heading, lowered, markup, say
 from pages.parts.learn.asking import ExerciseContext, ask, judge
 from pages.parts.learn.exercises import quiz
-from pages.parts.learn.memory import forget_all, remember
-from pages.parts.learn.progress import here
+from pages.parts.learn.progress import forget_all, here, remember
 
 
 @st.fragment

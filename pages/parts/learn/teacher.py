@@ -13,7 +13,7 @@ from mha_core.record.grid import Specials
 from pages.parts.frame.links import with_params
 from pages.parts.frame.page_text import heading, lowered, markup, prose, quoted, say
 from pages.parts.frame.pages import PAGES, page_called
-from pages.parts.frame.request import SPECIALS, UNITS, WEIGHTS, Request, models
+from pages.parts.frame.request import SPECIALS, UNITS, WEIGHTS, Request, model_label, models
 from pages.parts.frame.selection import parse_head
 from pages.parts.inside.route import STATIONS
 from pages.parts.learn.class_address import class_address
@@ -67,7 +67,10 @@ def _choose(request: Request) -> tuple[str, dict[str, str] | None]:
         token = st.text_input("Token", key="class-token", max_chars=60, width=90, placeholder="it").strip()
         head = st.text_input("Head", "4-2", key="class-head", max_chars=7, width=80)
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        query = {"text": text, "model": st.selectbox("Model", models(), key="class-model", width=170)}
+        query = {
+            "text": text,
+            "model": st.selectbox("Model", models(), format_func=model_label, key="class-model", width=230),
+        }
         for key, (label, values) in OPTIONS.items():
             value = st.selectbox(label, values, key=f"class-{key}", width=150)
             query |= {} if value == values[0] else {key: value}

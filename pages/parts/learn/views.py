@@ -3,7 +3,6 @@
 In: a scene (one head, one token of the user's sentence). Out: blocks for a board, or parts of the page.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,13 +16,13 @@ from mha_core.layer.costs import CONFIGURATIONS
 from mha_core.layer.worked import TOKENS
 from mha_core.record.grid import word_units
 from pages.parts.frame import loading
-from pages.parts.frame.charts import chart, is_dark
+from pages.parts.frame.charts import chart, is_dark, show_table
 from pages.parts.frame.page_text import say, visible
-from pages.parts.inside.key_groups import groups_block
 from pages.parts.inside.many import forms, spectrum
+from pages.parts.inside.pictures import groups_block
 from pages.parts.inside.scene import WalkState
 from pages.parts.inside.selectable import DOTS, heads_of
-from pages.parts.picture.tiles import Block, Board, column, op, paragraph, row
+from pages.parts.picture.tiles import Block, Board, column, op, paragraph, row, show_text
 from pages.parts.serve import cache
 
 MAX_WORDS = 24  # to spread a budget over
@@ -143,22 +142,16 @@ def caches(scene: WalkState) -> None:
     names = ["model", "heads", "KV heads", "d_k", "KV cache (MiB)", "nothing shared (MiB)"]
     mebibytes = dict.fromkeys(names[-2:], st.column_config.NumberColumn(format="localized"))
     text = f"KV cache of {CONTEXT:,} tokens in 16 bits."
-    _table(pd.DataFrame(rows, columns=names), "caches", text, mebibytes)
+    show_table(pd.DataFrame(rows, columns=names), key="caches", alt=text, columns=mebibytes)
     say(text, "label")
-
-
-def _table(frame: pd.DataFrame, key: str, alt: str, columns: Mapping[str, Any]) -> None:
-    st.dataframe(
-        frame, hide_index=True, column_config=columns, height="content", row_height=28, key=key, alt=alt
-    )
 
 
 def norms(scene: WalkState) -> None:
     """Draw where a token looks, and the share of what arrives: weight times the length of V W_o."""
-    run, n = scene.plain, len(scene.there)
+    run, n = scene.plain, len(scene.visible_labels)
     arrived = scene.weights * np.linalg.norm(run.v[scene.kv, :n] @ scene.sizes.W_o[scene.h], axis=-1)
     values = {"looks at": scene.weights, "arrives": arrived / (arrived.sum() or 1.0)}
-    frame = pd.DataFrame({"token": list(map(visible, scene.there)), **values})
+    frame = pd.DataFrame({"token": list(map(visible, scene.visible_labels)), **values})
     shown = frame.loc[frame[[*values]].sum(axis=1).nlargest(SHOWN_BARS).index.sort_values()]
     which = f", {len(shown)} of {n} tokens" if len(shown) < n else ""
     title = f"From {visible(scene.token)}, head {head_name(scene.head)}{which}"
@@ -177,14 +170,10 @@ def rank(scene: WalkState) -> None:
         if sizes.n_heads > 1
         else "This layer has a single head: there is nothing to split."
     )
-    board = Board()
-    board.add(
-        paragraph(
-            f"Head {head_name(scene.head)}: rank **{narrow.rank}** of {sizes.d_model}. All heads unsplit: rank "
-            f"**{wide.rank}**. {split}"
-        )
+    text = (
+        f"Head {head_name(scene.head)}: rank **{narrow.rank}** of {sizes.d_model}. All heads unsplit: rank "
     )
-    board.show("lesson-rank")
+    show_text("lesson-rank", f"{text}**{wide.rank}**. {split}")
     spectrum(scene, 230)
 
 
@@ -207,13 +196,12 @@ def forms_alike(W_q: np.ndarray, W_k: np.ndarray) -> float:
 def summary(scene: WalkState) -> None:
     """Draw the whole formula, and each sign of it with its size here."""
     sizes, n = scene.sizes, scene.plain.n
-    board = Board()
-    board.add(
+    show_text(
+        "lesson-summary",
         paragraph("headᵢ = softmax(Qᵢ Kᵢᵀ / √d_k) Vᵢ", "formula"),
         paragraph("MultiHead(X) = Concat(head₁, …, headₕ) W_o", "formula"),
         paragraph("Qᵢ, Kᵢ and Vᵢ are the columns of X W_q, X W_k and X W_v that belong to head i.", "quiet"),
     )
-    board.show("lesson-summary")
     all_heads, key_heads = (
         f"{sizes.d_model} × {heads * sizes.d_k}" for heads in (sizes.n_heads, sizes.n_kv_heads)
     )
@@ -224,4 +212,5 @@ def summary(scene: WalkState) -> None:
     ]  # fmt: skip
     rows = [(*entry, str(size)) for entry, size in zip(NOTATION, here, strict=True)]
     columns = {"here": st.column_config.TextColumn(width=210)}
-    _table(pd.DataFrame(rows, columns=["sign", "what it is", "here"]), "notation", "Notation", columns)
+    table = pd.DataFrame(rows, columns=["sign", "what it is", "here"])
+    show_table(table, key="notation", alt="Notation", columns=columns)

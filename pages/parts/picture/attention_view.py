@@ -15,12 +15,12 @@ import streamlit as st
 
 from mha_core.draw.bundle import style
 from mha_core.draw.payload import Payload
-from pages.parts.frame import state
+from pages.parts.frame import url_params
 from pages.parts.frame.selection import PARAMS, Selection
-from pages.parts.picture.sealed import sealed
+from pages.parts.picture.sealed import encode_record
 from pages.parts.picture.shared import files, library_address
 
-KEEP, MOUNT = "open", "take"
+KEEP, MOUNT = "open", "mountPacked"
 # What the mounts say in the browser: one fetches the library, once a tab; the others tell it what to do.
 # Where it cannot be had, it tries again.
 LIBRARY = """
@@ -49,10 +49,10 @@ def draw(
 
     `asked` is what the URL said: a browser whose URL is further by now shows its own choice.
     """
-    asked = {name: value for name, value in state.params().items() if name in (*PARAMS, "measure")}
-    data = {**view, "asked": asked, "selection": selection.as_json(), "moved": dict(moved)}
+    in_url = {name: value for name, value in url_params.params().items() if name in (*PARAMS, "measure")}
+    data = {**view, "asked": in_url, "selection": selection.as_json(), "moved": dict(moved)}
     for number, record in enumerate(records):
-        component("record", KEEP)(data=sealed(record), key=f"{key}-record-{number}")
+        component("record", KEEP)(data=encode_record(record), key=f"{key}-record-{number}")
     component("view", MOUNT)(data=packed(data), key=key)
 
 
@@ -68,7 +68,7 @@ def packed(payload: Payload) -> Payload:
 
 
 def warm() -> None:
-    """What the first picture would wait for: the browser's code from disk, and the libraries that pack numbers."""
+    """Load what the first picture would wait for: the browser's code, and the libraries that pack numbers."""
     files()
     style()
     packed({"numbers": np.zeros(1, dtype=np.uint16)})

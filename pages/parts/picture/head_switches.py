@@ -11,7 +11,7 @@ import streamlit as st
 
 from mha_core.draw.payload import Payload
 from pages.parts.picture.attention_view import KEEP, MOUNT, bring_library, component, packed
-from pages.parts.picture.sealed import sealed
+from pages.parts.picture.sealed import encode_record
 
 
 def head_switches(record: Payload, view: Payload, *, key: str, on_ask: Callable[[], None]) -> None:
@@ -28,5 +28,5 @@ def head_switches(record: Payload, view: Payload, *, key: str, on_ask: Callable[
     with st.container(gap=None):
         with st.container(gap=None, key=f"{key}-data"):
             bring_library(f"{key}-library")
-            component("record", KEEP)(data=sealed(record), key=f"{key}-record-0")
+            component("record", KEEP)(data=encode_record(record), key=f"{key}-record-0")
         component("view", MOUNT)(data=packed(about | view), key=key, on_ask_change=on_ask)

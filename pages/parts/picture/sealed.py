@@ -13,7 +13,7 @@ import numpy as np
 from mha_core.draw.payload import Payload
 
 
-def sealed(payload: Payload) -> bytes:
+def encode_record(payload: Payload) -> bytes:
     """Two numbers of 32 bits, the lowest byte first: how long the text is, and how much of what follows is compressed.
 
     Compressed (zlib) are the text, JSON of all that is no array with the arrays' names, kinds and sizes, and the high

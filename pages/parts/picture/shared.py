@@ -10,7 +10,8 @@ from functools import cache
 from typing import NamedTuple
 
 from mha_core.draw.bundle import bundle, style
-from pages.parts.picture.fonts import FONTS, font_bytes
+from mha_core.draw.standalone import FACES
+from mha_core.draw.standalone import FOLDER as FONT_FOLDER
 
 FOLDER = "shared"
 
@@ -24,32 +25,34 @@ class SharedFile(NamedTuple):
 
 @cache
 def font_addresses() -> dict[str, str]:
-    """The address of every file of the typeface, by its name."""
-    return {name: _address(name, font_bytes(name)) for name in FONTS}
+    """Return the address of every file of the typeface, by its name."""
+    return {name: _address(name, (FONT_FOLDER / name).read_bytes()) for name in FACES}
 
 
 @cache
 def library() -> bytes:
-    """The picture's code with its style, which begins as soon as it is there."""
+    """Return the picture's code with its style, which begins once it is loaded."""
     begin = {"css": style() + style("experiment")}
     return (bundle("library") + f"module_js_library.default({json.dumps(begin)});\n").encode()
 
 
 @cache
 def library_address() -> str:
-    """Where it is."""
+    """Return the library's address."""
     return _address("library.js", library())
 
 
 @cache
 def files() -> dict[str, SharedFile]:
-    """Every file by its name in the folder."""
-    fonts = {font_addresses()[name]: SharedFile(font_bytes(name), "font/woff2") for name in FONTS}
-    found = {library_address(): SharedFile(library(), "text/javascript"), **fonts}
-    return {address.rpartition("/")[2]: file for address, file in found.items()}
+    """Return every file by its name in the folder."""
+    fonts = {
+        font_addresses()[name]: SharedFile((FONT_FOLDER / name).read_bytes(), "font/woff2") for name in FACES
+    }
+    by_address = {library_address(): SharedFile(library(), "text/javascript"), **fonts}
+    return {address.rpartition("/")[2]: file for address, file in by_address.items()}
 
 
 def _address(name: str, content: bytes) -> str:
-    """Relative, so that it holds under whatever address the app is served."""
+    """Return a relative address: it holds wherever the app is served."""
     stem, _, ending = name.rpartition(".")
     return f"./{FOLDER}/{stem}-{hashlib.blake2b(content, digest_size=6).hexdigest()}.{ending}"

@@ -14,7 +14,7 @@ import streamlit as st
 
 from mha_core.draw.bundle import bundle, style
 from mha_core.record.export import csv_of
-from pages.parts.frame import state
+from pages.parts.frame import url_params
 from pages.parts.frame.glossary import spans
 from pages.parts.frame.page_text import visible
 
@@ -58,11 +58,11 @@ class Board:
 
     def put(self, array: np.ndarray) -> int:
         """Add numbers to the column; return where they begin."""
-        at = self._size
+        start = self._size
         flat = np.asarray(array, np.float32).reshape(-1)
         self._arrays.append(flat)
         self._size += flat.size
-        return at
+        return start
 
     def add(self, *blocks: Block) -> None:
         self.blocks.extend(blocks)
@@ -93,7 +93,7 @@ class Board:
         """Mount the board; returns what the reader did there (`query`, `cells`, `go`)."""
         numbers = np.concatenate(self._arrays) if self._arrays else np.zeros(1, np.float32)
         callbacks: dict[str, Any] = {f"on_{name}_change": call for name, call in (on_change or {}).items()}
-        data.setdefault("large", state.params().get("present") == "1")
+        data.setdefault("large", url_params.params().get("present") == "1")
         return _draw(key=key, data={"blocks": self.blocks, "numbers": numbers, **data}, **callbacks)
 
     def numbers(self, key: str, source: Mapping[str, str] | None = None) -> None:
@@ -140,3 +140,11 @@ def token_row(labels: Sequence[str], special: Sequence[bool], label: str, **opti
         "special": list(special),
         "label": label,
     }
+
+
+def show_text(key: str, *paragraphs: str | Block, style: str = "") -> None:
+    """Mount paragraphs; of sentences the first is drawn in a style."""
+    board = Board()
+    for i, each in enumerate(paragraphs):
+        board.add(paragraph(each, "" if i else style) if isinstance(each, str) else each)
+    board.show(key)

@@ -1,21 +1,20 @@
-"""All heads on a map, layer down and head across: a press chooses one, a box filters the table of all rows.
+"""All heads on a map: a press chooses one, a box filters the table of all rows; roles as links above it.
 
-In: a `Choice`, or what the atlas fills. Out: the frame of the map, and the part of a page with it.
+In: a `Choice`, or the shares of the atlas. Out: the frame of the map, and the part of a page with it.
 """
 
 import html
 from collections import Counter
 from collections.abc import Mapping
-from functools import partial
 
 import pandas as pd
 import streamlit as st
 
-from mha_core.display_names import Head, head_name
+from mha_core.display_names import Head, head_name, percent
 from mha_core.draw.figures import charts
 from mha_core.heads.conclude import QuestionResult
 from mha_core.heads.questions.base import KIND_OF
-from pages.parts.frame import state
+from pages.parts.frame import url_params
 from pages.parts.frame.charts import chart, is_dark, selected_heads
 from pages.parts.frame.links import with_params
 from pages.parts.frame.page_text import say
@@ -23,13 +22,14 @@ from pages.parts.roles.choice import Choice, counts
 
 HERE = "./roles"
 MAP, ROWS = "role-map", "role-rows"
-# Verdict: the mark in a cell, and its words. What is not here has no mark.
+LEAD = "points over the best baseline"
+# Verdict: the mark in a cell, and its words; heads with the role are outlined.
 MARKS = {
-    "role": ("●", "passes the test"),
-    "slight": ("◐", "beats every baseline, but seldom differs"),
-    "weak": ("◔", "beats every baseline, but too rarely right"),
-    "tracks": ("○", "looks like it, but is weaker than a baseline"),
-    "rule": ("○", "looks like it, but is weaker than a baseline"),
+    "role": ("", "passes the test"),
+    "slight": ("◐", "leads, but seldom differs"),
+    "weak": ("◔", "leads, but too rarely right"),
+    "tracks": ("○", "below a baseline"),
+    "rule": ("○", "below a baseline"),
     "unclear": ("?", "cannot tell"),
 }
 
@@ -45,29 +45,38 @@ def kinds(shown: Choice, query: Mapping[str, str]) -> str:
 
 
 def link(query: Mapping[str, str], **changes: str) -> str:
-    """Return the escaped address of this page with changes; what is changed to nothing goes."""
+    """Return the escaped address of this page with changes; an empty value removes a parameter."""
     return html.escape(with_params(HERE, {**query, **changes}))
 
 
-def current(is_this: bool) -> str:
-    """Return the attribute of what is chosen."""
-    return ' aria-current="true"' if is_this else ""
+def current(is_current: bool) -> str:
+    """Return the attribute of a chosen link."""
+    return ' aria-current="true"' if is_current else ""
+
+
+def score_of(answer: QuestionResult, head: Head) -> float:
+    """Return the number to compare with the baseline: a sink's attention, else the score."""
+    scores = answer.mass if answer.kind == "sink" and answer.mass is not None else answer.score
+    return float(scores[head])
 
 
 def scores(shown: Choice) -> pd.DataFrame:
-    """Return a row a head: its score and verdict on the question that is shown, of several on its best."""
+    """Return a row a head on the question that is shown, of several on its best; `lead`: points over the baseline."""
     rows = []
     for head in shown.table.heads:
         answer = shown.answer(head)
-        word = str(answer.word[head])
+        verdict, score, baseline = str(answer.word[head]), score_of(answer, head), answer.baselines[0].score
         rows.append(
             {
                 "layer": head[0] + 1,
                 "head": head[1] + 1,
                 "question": answer.question.title,
-                "score": float(answer.score[head]),
-                "verdict": word,
-                "mark": MARKS.get(word, ("", ""))[0],
+                "score": score,
+                "baseline": baseline,
+                "lead": 100 * max(score - baseline, 0.0),
+                "verdict": verdict,
+                "mark": MARKS.get(verdict, ("", ""))[0],
+                "has_role": verdict == "role",
                 "text": hover_text(answer, head),
             }
         )
@@ -75,23 +84,21 @@ def scores(shown: Choice) -> pd.DataFrame:
 
 
 def hover_text(answer: QuestionResult, head: Head) -> str:
-    """Return a head's score on a question in words, for those who do not see the mark."""
-    mark = MARKS.get(str(answer.word[head]))
-    name = f"Head {head_name(head)}, {answer.question.title}: {answer.score[head]:.0%}"
-    return f"{name}, {mark[1]}" if mark else name
+    """Return a head's score, the baseline's and the verdict in words."""
+    numbers = f"{percent(score_of(answer, head))}, best baseline {percent(answer.baselines[0].score)}"
+    verdict = MARKS.get(str(answer.word[head]), ("", ""))[1]
+    return f"Head {head_name(head)}, {answer.question.title}: {numbers}{f', {verdict}' if verdict else ''}"
 
 
 def legend(frame: pd.DataFrame) -> str:
-    """Return the marks that are on the map, in words, each with its number of heads."""
-    there = Counter(MARKS[word] for word in frame["verdict"] if word in MARKS)
-    return (
-        " · ".join(
-            f"{mark} {words} ({there[mark, words]})"
-            for mark, words in dict.fromkeys(MARKS.values())
-            if (mark, words) in there
-        )
-        or "No head has this role."
-    )
+    """Return the marks on the map in words, each with its number of heads."""
+    n_heads = Counter(MARKS[verdict] for verdict in frame["verdict"] if verdict in MARKS)
+    texts = [
+        f"{mark or '▢'} {words} ({n_heads[mark, words]})"
+        for mark, words in dict.fromkeys(MARKS.values())
+        if (mark, words) in n_heads
+    ]
+    return " · ".join(texts) or "No head has this role."
 
 
 def draw_map(
@@ -107,42 +114,40 @@ def draw_map(
     about: Mapping[str, str] | None = None,
 ) -> None:
     """Draw the map, a list of the same heads and a `note`; a press on either chooses a head, of that `role`."""
-    marks = "mark" if "mark" in frame else None
+
+    def choose(head: str) -> None:
+        url_params.change({"head": head, **({"role": role} if role else {})})
+
+    def on_press() -> None:
+        heads = selected_heads(key)
+        if len(heads) == 1:
+            choose(head_name(heads[0]))
+        elif heads:
+            st.session_state[ROWS] = True
+
+    has_roles = "has_role" in frame
     figure = charts.head_map(
         frame,
         value,
         title=title,
         name=name,
         text="text",
-        mark=marks,
+        mark="mark" if has_roles else None,
+        outlined="has_role" if has_roles else None,
         chosen=chosen,
-        percent=True,
+        percent=not has_roles,
         dark=is_dark(),
     )
-    shown = frame.drop(columns=["text", *([marks] if marks else [])])
-    columns = {value: st.column_config.NumberColumn(name, format="percent")}
-    chart(figure, shown, key=key, columns=columns, on_select=partial(_pressed, key, role), about=about)
+    shares = [column for column in ("share", "score", "baseline") if column in frame]
+    columns = {column: st.column_config.NumberColumn(format="percent") for column in shares}
+    shown = frame.drop(columns=["text", "mark", "has_role"], errors="ignore")
+    chart(figure, shown, key=key, columns=columns, on_select=on_press, about=about)
     names = [
         head_name((layer - 1, head - 1)) for layer, head in zip(frame["layer"], frame["head"], strict=True)
     ]
-    st.session_state[f"{key}-head"] = head_name(chosen)
+    box = f"{key}-head"
+    st.session_state[box] = head_name(chosen)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        st.selectbox("Head", names, key=f"{key}-head", width=110, on_change=partial(_listed, key, role))
+        st.selectbox("Head", names, key=box, width=110, on_change=lambda: choose(st.session_state[box]))
         if note:
             say(note, "label")
-
-
-def _pressed(key: str, role: str) -> None:
-    heads = selected_heads(key)
-    if len(heads) == 1:
-        _choose(head_name(heads[0]), role)
-    elif heads:
-        st.session_state[ROWS] = True
-
-
-def _listed(key: str, role: str) -> None:
-    _choose(st.session_state[f"{key}-head"], role)
-
-
-def _choose(name: str, role: str) -> None:
-    state.change({"head": name, **({"role": role} if role else {})})

@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from mha_core.display_names import Head, count_noun, head_name
 from mha_core.heads.table import Corpus, RoleTable
 from mha_core.record import export
-from pages.parts.frame import state
+from pages.parts.frame import url_params
 from pages.parts.frame.links import link_to, with_params
 from pages.parts.frame.page_text import heading, say
 from pages.parts.roles.choice import Choice
@@ -28,12 +29,20 @@ COLUMNS = (
     "baseline",
     "corpus",
 )
-
 VERDICTS = (
     "role: repairs a third of the best baseline's errors. slight: better, but seldom differs. weak: too rarely right. "
     "tracks: right where a stronger baseline is wrong. "
     "rule: follows a baseline. unclear: cannot tell."
 )
+CONFIG: Mapping[str, Any] = {
+    **{name: st.column_config.NumberColumn(format="percent") for name in SHARES},
+    "title": st.column_config.TextColumn("question", pinned=True),
+    "head": st.column_config.LinkColumn("best head", display_text=r"[?&]head=(\d+-\d+)"),
+    "held_out": st.column_config.ProgressColumn("held out", format="percent", min_value=0, max_value=1),
+    "verdict": st.column_config.TextColumn("verdict", help=VERDICTS),
+    "baseline": "best baseline",
+    "baseline_score": st.column_config.NumberColumn("baseline score", format="percent"),
+}
 
 
 def draw_table(shown: Choice, heads: Sequence[Head], carried: Mapping[str, str]) -> None:
@@ -41,50 +50,52 @@ def draw_table(shown: Choice, heads: Sequence[Head], carried: Mapping[str, str])
     table = shown.table
     heading("All questions")
     st.dataframe(
-        _in_percent(with_links(table.questions(), carried)),
+        with_links(table.questions(), carried),
         hide_index=True,
         column_order=COLUMNS,
-        column_config=_columns(),
+        column_config=CONFIG,
         height=320,
         key="role-questions",
         alt="Every question with its best head, held-out score, interval, baseline and verdict",
     )
-    box = st.expander(rows_title(shown, heads), key=ROWS, on_change="rerun")
+    title = rows_title(shown, heads)
+    box = st.expander(title, key=ROWS, on_change="rerun")
     if box.open:
         with box:
+            head_column = st.column_config.LinkColumn("head", display_text=r"[?&]head=(\d+-\d+)")
             st.dataframe(
-                _in_percent(with_links(rows(shown, heads), carried)),
+                with_links(rows(shown, heads), carried),
                 hide_index=True,
-                column_config=_columns() | {"head": _head_column("head")},
+                column_config={**CONFIG, "head": head_column},
                 key="role-all-rows",
-                alt=rows_title(shown, heads),
+                alt=title,
             )
     _files(table)
-    say(_source(table), "label")
+    say(f"Made {table.date} from {'; '.join(map(_corpus_text, table.corpora.values()))}.", "label")
     st.code(table.command, language=None, wrap_lines=True)
 
 
 def rows_title(shown: Choice, heads: Sequence[Head]) -> str:
-    """Return what the table of rows is of."""
+    """Return the title of the table of rows."""
     if len(heads) > 1:
         return f"All rows of the {len(heads)} selected heads"
     return f"All rows of head {head_name(shown.head)}" + (" and of this question" if shown.question else "")
 
 
-def rows(shown: Choice, heads: Sequence[Head]) -> Any:
+def rows(shown: Choice, heads: Sequence[Head]) -> pd.DataFrame:
     """Return the rows of several heads, or those of the chosen head and of the question where one is chosen."""
     frame = shown.table.to_frame()
-    frame.insert(
-        0, "name", [f"{layer}-{head}" for layer, head in zip(frame["layer"], frame["head"], strict=True)]
-    )
+    names = frame["layer"].astype(str) + "-" + frame["head"].astype(str)
     if len(heads) > 1:
-        found = frame[frame["name"].isin([head_name(head) for head in heads])]
+        is_shown = names.isin([head_name(head) for head in heads])
     else:
-        found = frame[frame["name"].eq(head_name(shown.head)) | frame["question"].eq(shown.question)]
-    return found.drop(columns=["layer", "head"]).rename(columns={"name": "head"})
+        is_shown = names.eq(head_name(shown.head)) | frame["question"].eq(shown.question)
+    frame = frame.drop(columns=["layer", "head"])
+    frame.insert(0, "head", names)
+    return frame[is_shown]
 
 
-def with_links(frame: Any, carried: Mapping[str, str]) -> Any:
+def with_links(frame: pd.DataFrame, carried: Mapping[str, str]) -> pd.DataFrame:
     """Return the frame with `head`, a name, as the address of its card on the row's question."""
     links = [
         link_to("Roles", {**carried, "question": question, "head": head})
@@ -93,53 +104,23 @@ def with_links(frame: Any, carried: Mapping[str, str]) -> Any:
     return frame.assign(head=links)
 
 
-def _in_percent(frame: Any) -> Any:
-    shares = [name for name in SHARES if name in frame]
-    return frame.assign(**{name: 100 * frame[name] for name in shares})
-
-
-def _columns() -> dict[str, Any]:
-    numbers = {name: st.column_config.NumberColumn(format="%.0f%%") for name in SHARES}
-    return {
-        **numbers,
-        "title": st.column_config.TextColumn("question", pinned=True),
-        "head": _head_column("best head"),
-        "held_out": st.column_config.ProgressColumn("held out", format="%.0f%%", min_value=0, max_value=100),
-        "verdict": st.column_config.TextColumn("verdict", help=VERDICTS),
-        "baseline": "best baseline",
-        "baseline_score": st.column_config.NumberColumn("baseline score", format="%.0f%%"),
-    }
-
-
-def _head_column(label: str) -> Any:
-    return st.column_config.LinkColumn(label, display_text=r"[?&]head=(\d+-\d+)")
-
-
 def _files(table: RoleTable) -> None:
-    """CSV and JSON of all rows, made when they are asked for."""
+    """Draw the buttons for files of all rows."""
     name = f"headscope-roles-{table.model.rsplit('/', 1)[-1]}{'' if table.trained else '-untrained'}"
-    address = with_params(st.context.url or "", state.params())
-    files = {
-        "csv": lambda: export.csv_of(_described(table, address)),
-        "json": lambda: export.json_of(_described(table, address)),
-    }
+    link = with_params(st.context.url or "", url_params.params())
+
+    def described() -> pd.DataFrame:
+        return table.to_frame().assign(digest=table.digest, made=table.date, link=link)
+
+    files = {"csv": lambda: export.csv_of(described()), "json": lambda: export.json_of(described())}
     with st.container(key="role-files", horizontal=True, vertical_alignment="center", gap="small"):
         say("All heads, all questions:", "label")
-        for kind, made in files.items():
-            st.download_button(kind.upper(), made, f"{name}.{kind}", on_click="ignore", key=f"roles-{kind}")
-
-
-def _described(table: RoleTable, address: str) -> Any:
-    """All rows with the model's digest, the day they were made, and the link back."""
-    return table.to_frame().assign(digest=table.digest, made=table.date, link=address)
-
-
-def _source(table: RoleTable) -> str:
-    return f"Made {table.date} from {'; '.join(map(_corpus_text, table.corpora.values()))}."
+        for kind, write in files.items():
+            st.download_button(kind.upper(), write, f"{name}.{kind}", on_click="ignore", key=f"roles-{kind}")
 
 
 def _corpus_text(corpus: Corpus) -> str:
-    """What was read, and how much of it was left out."""
-    said = [count_noun(corpus.n_texts, "text")]
-    said += [f"{corpus.n_left_out:,} left out"] if corpus.n_left_out else []
-    return f"{corpus.title} ({', '.join([*said, *filter(None, [corpus.licence])])})"
+    """Name a corpus with the number of its texts, those left out, and the licence."""
+    n_left_out = f"{corpus.n_left_out:,} left out" if corpus.n_left_out else ""
+    facts = (count_noun(corpus.n_texts, "text"), n_left_out, corpus.licence)
+    return f"{corpus.title} ({', '.join(filter(None, facts))})"

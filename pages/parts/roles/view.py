@@ -10,20 +10,20 @@ from mha_core.heads.questions.successor import series_of
 from mha_core.heads.roles import PART_OF
 from mha_core.heads.table import RoleTable
 from mha_core.models.model_list import CLASSROOM_FOLDERS
-from pages.parts.frame import head_facts, loading, presets, state
+from pages.parts.frame import head_facts, loading, presets, url_params
 from pages.parts.frame.charts import selected_heads
 from pages.parts.frame.page_text import markup, say
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import opening_head
-from pages.parts.frame.shell import CSS, or_show_error
+from pages.parts.frame.shell import or_show_error
 from pages.parts.roles.atlas import example_line
 from pages.parts.roles.card import about_file, draw_card
 from pages.parts.roles.choice import Choice, choice, counts, finding
-from pages.parts.roles.head_map import MAP, draw_map, kinds, legend, scores
+from pages.parts.roles.head_map import LEAD, MAP, draw_map, kinds, legend, scores
 from pages.parts.roles.role_table import draw_table
 
 QUESTION = "role-question"
-EXAMPLES = 2
+N_EXAMPLES = 2
 SMALL = 30_000_000  # parameters; MiniLM has 23 million
 # Of decoders alone: the kind of role, what it is called, and what a model has to know for it.
 OF_DECODERS = {
@@ -31,7 +31,7 @@ OF_DECODERS = {
     "retrieval": ("retrieval heads", needle_pairs),
     "successor": ("successor heads", series_of),
 }
-ASKED = {"head", "role", "question"}
+PARAMS = {"head", "role", "question"}
 TOY = (
     "The toy model knows some 700 words, and most of these sentences use others. Its own 400 pairs are on the page "
     "Training."
@@ -39,13 +39,12 @@ TOY = (
 
 
 def roles(request: Request) -> None:
-    """Draw everything that is known of the heads of the model that is asked for."""
-    st.html(CSS / "atlas.css")
+    """Draw the roles of the model's heads."""
     table = or_show_error(_table, request)
     if table is None:
         return
-    query = state.params()
-    shown, refused = choice(table, query if query.keys() & ASKED else {**query, **opening(request)})
+    query = url_params.params()
+    shown, refused = choice(table, query if query.keys() & PARAMS else {**query, **opening(request)})
     for sentence in refused:
         say(sentence, "notice")
     if request.model in CLASSROOM_FOLDERS:
@@ -53,16 +52,16 @@ def roles(request: Request) -> None:
     if reason := unasked(request, table):
         say(reason, "notice")
     markup(kinds(shown, query))
-    _questions(shown)
+    _question_box(shown)
     say(finding(shown), "role-finding")
     left, right = st.columns([11, 9], gap="large")
     with left:
         frame = scores(shown)
         draw_map(
             frame,
-            "score",
-            title=f"Score: {shown.answers[0].question.title if shown.question else shown.kind.word}",
-            name="score",
+            "lead",
+            title=f"{shown.title}: {LEAD}",
+            name="points",
             chosen=shown.head,
             key=MAP,
             role=shown.kind.key,
@@ -70,14 +69,15 @@ def roles(request: Request) -> None:
             about=about_file(shown),
         )
     with right, st.container(key="role-card"):
-        draw_card(shown, query, state.carried())
+        draw_card(shown, query, url_params.carried())
         if examples := atlas_examples(request, shown.head):
             markup(examples)
-    draw_table(shown, selected_heads(MAP), state.carried())
+    with st.container(key="below"):
+        draw_table(shown, selected_heads(MAP), url_params.carried())
 
 
 def opening(request: Request) -> dict[str, str]:
-    """Return the head that Explore opens this sentence with, where the model is known to have one."""
+    """Return the head that Explore opens this sentence with, where the model has one."""
     if request.model not in presets.OPENING or not request.trained:
         return {}
     return {"head": head_name(opening_head(request.text, request.pair, request.model))}
@@ -100,48 +100,46 @@ def unasked(request: Request, table: RoleTable) -> str:
 
 def atlas_examples(request: Request, head: Head) -> str:
     """Return the first top examples of a head in the atlas, as HTML; empty where no atlas comes with the model."""
-    there = head_facts.shipped_atlas(request.model, request.trained)
-    if there is None:
+    shipped = head_facts.shipped_atlas(request.model, request.trained)
+    if shipped is None:
         return ""
-    found = there.atlas
+    atlas = shipped.atlas
     items = "".join(
-        f"<li>{example_line(found.passages[one.passage], one, head, request)}</li>"
-        for one in found.entry(head).top[:EXAMPLES]
+        f"<li>{example_line(atlas.passages[example.passage], example, head, request)}</li>"
+        for example in atlas.entry(head).top[:N_EXAMPLES]
     )
     return f'<h3>Top examples</h3><ol class="atlas-examples" data-uncounted>{items}</ol>'
 
 
 def _table(request: Request) -> RoleTable:
-    """The table, waited for where none comes with the program. Raises HeadScopeError where there is none."""
+    """Return the table, computed where none comes with the program. Raises HeadScopeError where there is none."""
     known = head_facts.known_table(request.model, request.trained)
     if known is not None:
         return known
-    used = loading.model(request)
-    n, long = used.n_layers * used.n_heads, used.n_parameters > SMALL
-    with st.spinner(
-        f"Analysing {count_noun(n, 'head')} ({'some minutes' if long else 'up to a minute'}, first visit only)",
-        show_time=True,
-    ):
+    model = loading.model(request)
+    duration = "some minutes" if model.n_parameters > SMALL else "up to a minute"
+    n_heads = count_noun(model.n_layers * model.n_heads, "head")
+    with st.spinner(f"Analysing {n_heads} ({duration}, first visit only)", show_time=True):
         return head_facts.table(request.model, request.trained)
 
 
-def _questions(shown: Choice) -> None:
-    """One question of the kind, where it has several."""
-    every = [answer for answer in shown.table.answers if answer.kind == shown.kind.key]
-    if len(every) == 1:
+def _question_box(shown: Choice) -> None:
+    """Draw the choice of a question of the kind, where it has several."""
+    answers = [answer for answer in shown.table.answers if answer.kind == shown.kind.key]
+    if len(answers) == 1:
         return
-    titles = {answer.key: answer.question.title for answer in every}
+    titles = {answer.key: answer.question.title for answer in answers}
     if sum(key not in PART_OF for key in titles) > 1:
         titles = {"": "All questions", **titles}
     st.session_state[QUESTION] = shown.question
     st.selectbox(
         "Question",
         list(titles),
-        format_func=lambda key: titles[key],
+        format_func=titles.__getitem__,
         key=QUESTION,
         label_visibility="collapsed",
         width=360,
-        on_change=lambda: state.change(
+        on_change=lambda: url_params.change(
             {"role": shown.kind.key, "question": st.session_state[QUESTION], "head": None}
         ),
     )

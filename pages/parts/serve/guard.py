@@ -44,7 +44,7 @@ PARTIAL = (b"accept-encoding", b"if-none-match", b"if-modified-since")
 OF_ONE, OF_AN_ADDRESS = (5.0, 8.0, 10.0), (25.0, 100.0, 0.0)
 
 
-class Pace:
+class RateLimiter:
     """So many messages a second; whoever sends more waits, and nothing is lost."""
 
     def __init__(self, a_second: float, at_once: float, penalty: float) -> None:
@@ -53,9 +53,8 @@ class Pace:
 
     async def take(self) -> None:
         """Wait until one more may be heard."""
-        now = time.monotonic()
-        self._room = min(self._at_once, self._room + (now - self._last) * self._a_second) - 1
-        self._last = now
+        last, self._last = self._last, time.monotonic()
+        self._room = min(self._at_once, self._room + (self._last - last) * self._a_second) - 1
         if self._room < 0:
             await asyncio.sleep(self._penalty or -self._room / self._a_second)
         if self._penalty:
@@ -70,7 +69,7 @@ class Guard:
         # A host may be named in Streamlit's settings, too, and Streamlit checks that itself.
         hosts = os.environ.get(HOSTS, "").split() or ["*"]
         self.socket = TrustedHostMiddleware(app, hosts, www_redirect=False)
-        self.addresses: WeakValueDictionary[str, Pace] = WeakValueDictionary()
+        self.addresses: WeakValueDictionary[str, RateLimiter] = WeakValueDictionary()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -100,22 +99,22 @@ class Guard:
         return self.app
 
     def paced(self, scope: Scope, receive: Receive) -> Receive:
-        """The same way in, at the pace of this browser and its address."""
+        """Return `receive` at the pace of this browser and its address."""
         address = str((scope.get("client") or ("",))[0])
-        paces = Pace(*OF_ONE), self.addresses.setdefault(address, Pace(*OF_AN_ADDRESS))
+        limiters = RateLimiter(*OF_ONE), self.addresses.setdefault(address, RateLimiter(*OF_AN_ADDRESS))
 
         async def in_time() -> Message:
             message = await receive()
-            for pace in paces:
-                await pace.take()
+            for limiter in limiters:
+                await limiter.take()
             return message
 
         return in_time
 
 
 def is_foreign(headers: Headers) -> bool:
-    """Whether a page of another origin asks, and none that `server.corsAllowedOrigins` names. Who sends no Origin is
-    no browser."""
+    """Return whether a page of another origin asks that `server.corsAllowedOrigins` does not name. Who sends no Origin
+    is no browser."""
     origin = headers.get("origin")
     if origin is None:
         return False
@@ -126,11 +125,11 @@ def is_foreign(headers: Headers) -> bool:
     if host and host == headers.get("host", "").lower():
         return False
     allowed = [*(st.get_option("server.corsAllowedOrigins") or ()), *os.environ.get(ORIGINS, "").split()]
-    return origin.lower() not in {str(one).lower().rstrip("/") for one in allowed}
+    return origin.lower() not in {str(name).lower().rstrip("/") for name in allowed}
 
 
 def with_headers(scope: Scope, send: Send) -> Send:
-    """The same way out, on which every answer gets the security headers; of a page, its inline scripts may run."""
+    """Return `send` with the security headers on every answer; the inline scripts of a page may run."""
     begun: list[Message] = []
     page = bytearray()
 

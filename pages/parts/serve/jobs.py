@@ -1,7 +1,7 @@
 """Long work behind the pages, moved on in a thread for as long as somebody looks at it. No Streamlit here.
 
 In: a key that says what is computed, and an iterator of `PartialResult`s. Out: a `Job`, the same one for all who ask:
-how far it is, the result so far, what went wrong. A `Line` moves its jobs on in turns, one for each reader.
+how far it is, the result so far, what went wrong. A `JobQueue` moves its jobs on in turns, one for each reader.
 """
 
 import atexit
@@ -23,7 +23,7 @@ Parts = Generator[PartialResult[T], None, None]
 LOG = logging.getLogger("streamlit.headscope")
 LOOKED_AWAY = 20.0  # seconds without a look, then a reader is taken to be gone
 TURN = 0.5  # seconds that a job is moved on before the next one
-KEPT_AT_MOST = 40  # jobs of a line whose results are kept
+MAX_JOBS = 40  # jobs of a line whose results are kept
 SETTLED_SECONDS = 0.5  # an estimate from less is a guess about the cache, not about the file
 _CLOSING = Event()
 BROKEN = "Something went wrong on our side. Partial results below."
@@ -36,7 +36,7 @@ class Job(Generic[T]):
         self._begin = begin
         self._parts: Parts[T] | None = None
         self._moving = Lock()
-        self.looks: dict[str, float] = {}  # when each reader looked last; 0 for one who has stopped it
+        self.last_seen: dict[str, float] = {}  # when each reader looked last; 0 for one who has stopped it
         self.step: PartialResult[T] | None = None
         self.seconds = 0.0
         self.finished, self.problem = False, ""
@@ -49,13 +49,13 @@ class Job(Generic[T]):
         return self.seconds * (1 - self.step.fraction) / self.step.fraction
 
     @property
-    def wanted(self) -> bool:
-        """Whether somebody still looks at it."""
-        return any(time.monotonic() - seen < LOOKED_AWAY for seen in list(self.looks.values()))
+    def has_watchers(self) -> bool:
+        """Return whether anyone has looked lately."""
+        return any(time.monotonic() - seen < LOOKED_AWAY for seen in list(self.last_seen.values()))
 
     def goes_on_for(self, reader: str) -> bool:
-        """Whether it works, or waits to, and this reader has not stopped it."""
-        return not self.finished and self.looks.get(reader, 0.0) > 0
+        """Return whether it runs or waits to, and this user has not stopped it."""
+        return not self.finished and self.last_seen.get(reader, 0.0) > 0
 
     def read(self, make: Callable[[PartialResult[T]], R]) -> R | None:
         """`make` of the last part, while nobody moves the work on; None before the first."""
@@ -75,7 +75,7 @@ class Job(Generic[T]):
     def advance(self, seconds: float, among: AbstractContextManager[object]) -> None:
         """Move it on for about so long, each part within `among`, while it is wanted."""
         began = since = time.monotonic()
-        while not self.finished and self.wanted and since - began < seconds:
+        while not self.finished and self.has_watchers and since - began < seconds:
             with among, self._moving:
                 try:
                     self._parts = self._parts or self._begin()
@@ -99,7 +99,7 @@ def let_others() -> None:
         raise SystemExit
 
 
-class Line:
+class JobQueue:
     """Jobs that share one thread. `among`: what each part is made within, such as the model's semaphore; `seconds`: how
     long one is moved on before the next; `keeps`: whether a job that is paused keeps its place in memory."""
 
@@ -113,18 +113,18 @@ class Line:
         self._thread: Thread | None = None
 
     def peek(self, key: Hashable) -> Job[Any] | None:
-        """The job of that key if somebody has asked for it."""
+        """Return a key's job if there is one."""
         return self._all.get(key)
 
     def ask(self, key: Hashable, begin: Callable[[], Parts[T]]) -> Job[T]:
-        """The job of that key, begun or not; old ones that nobody waits for are forgotten."""
+        """Return a key's job, begun or not; drop old ones that nobody waits for."""
         with self._lock:
-            found = self._all.setdefault(key, Job(begin))
+            job: Job[T] = self._all.setdefault(key, Job(begin))
             self._all.move_to_end(key)
-            idle = [name for name, job in self._all.items() if job not in self._line and job is not found]
-            for name in idle[: max(0, len(self._all) - KEPT_AT_MOST)]:
+            idle = [name for name, other in self._all.items() if other not in self._line and other is not job]
+            for name in idle[: max(0, len(self._all) - MAX_JOBS)]:
                 del self._all[name]
-            return found
+            return job
 
     def forget(self, key: Hashable) -> None:
         """Drop the job of that key: whoever asks again begins a new one."""
@@ -135,32 +135,32 @@ class Line:
         """Let it begin, go on, or begin again for this reader, whose other job stops."""
         with self._lock:
             for other in self._line:
-                if other is not job and reader in other.looks:
-                    other.looks[reader] = 0.0
+                if other is not job and reader in other.last_seen:
+                    other.last_seen[reader] = 0.0
             self._queue(job, reader, time.monotonic())
 
     def behind(self, job: Job[Any]) -> None:
-        """Let it go on to its end, whoever looks."""
+        """Run the job to its end, watched or not."""
         with self._lock:
             self._queue(job, "", float("inf"))
 
     def look(self, job: Job[Any], reader: str) -> None:
-        """Say that this reader still looks: it goes on only as long as somebody does."""
+        """Note that this user still looks: the job goes on only while someone does."""
         with self._lock:
             if job.goes_on_for(reader):
                 self._queue(job, reader, time.monotonic())
 
     def stop(self, job: Job[Any], reader: str) -> None:
-        """This reader wants no more of it. It stops if no other reader looks at it."""
-        job.looks[reader] = 0.0
+        """Stop the job for this user; it goes on while another looks."""
+        job.last_seen[reader] = 0.0
 
     def ahead(self, job: Job[Any]) -> int:
-        """How many jobs are before it."""
+        """Return the number of jobs before it."""
         with self._lock:
             return self._line.index(job) if job in self._line else 0
 
     def _queue(self, job: Job[Any], reader: str, seen: float) -> None:
-        job.looks[reader] = seen
+        job.last_seen[reader] = seen
         if job not in self._line:
             if job.finished:
                 job.renew()
@@ -170,7 +170,7 @@ class Line:
             self._thread.start()
 
     def _run(self) -> None:
-        """The thread: moves on who is first in line, until there is nobody."""
+        """Move on the first job in line until there is none; the thread's work."""
         while True:
             with self._lock:
                 if not self._line:
@@ -182,18 +182,18 @@ class Line:
                 job.close()
             with self._lock:
                 self._line.remove(job)
-                if not job.finished and job.wanted:  # also where somebody came back meanwhile
+                if not job.finished and job.has_watchers:  # also where somebody came back meanwhile
                     self._line.append(job)
 
 
 MODEL = BoundedSemaphore(2)  # two runs of a model keep two cores busy; more would only hold more memory
 # Long work behind the pages: what readers ask for, and the roles of heads, which nobody need wait for.
-JOBS, FINDINGS = Line(MODEL), Line(MODEL)
+JOBS, FINDINGS = JobQueue(MODEL), JobQueue(MODEL)
 
 
 @atexit.register
 def _close() -> None:
-    """No thread is in the middle of a computation when the process is taken apart."""
+    """Let no thread compute while the process is taken apart."""
     _CLOSING.set()
     for thread in (JOBS._thread, FINDINGS._thread):
         if thread is not None:

@@ -38,7 +38,7 @@ SWITCHES = (HUB, "HEADSCOPE_ALLOW_ANY_MODEL", "HEADSCOPE_ALLOW_FOLDERS")
 
 
 def settings() -> dict[str, Any]:
-    """What `st.App` needs besides the script: the guard, the routes of our own, the work before the start."""
+    """Return the arguments of `st.App` besides the script: the guard, our own routes, the work before the start."""
     problems = ["the model is being loaded"]
     check_switches()
     try:
@@ -60,8 +60,8 @@ def settings() -> dict[str, Any]:
         file = shared.files().get(request.path_params["name"])
         if file is None:
             return PlainTextResponse("not found", 404)
-        kept = {"Cache-Control": "public, max-age=31536000, immutable"}  # its name has its digest
-        return Response(file.content, media_type=file.kind, headers=kept)
+        headers = {"Cache-Control": "public, max-age=31536000, immutable"}  # its name has its digest
+        return Response(file.content, media_type=file.kind, headers=headers)
 
     routes = [Route("/ready", ready), Route(f"/{shared.FOLDER}/{{name}}", shared_file)]
     return {
@@ -74,9 +74,9 @@ def settings() -> dict[str, Any]:
 def check_switches(environment: Mapping[str, str] = os.environ) -> None:
     """Raises SystemExit for a switch that is neither 1 nor 0; they are read later, when somebody needs them."""
     for name in SWITCHES:
-        said = environment.get(name, "").strip()
-        if said not in ("", "0", "1"):
-            raise SystemExit(f"{name} is '{said[:40]}'; it takes 1 or 0.")
+        value = environment.get(name, "").strip()
+        if value not in ("", "0", "1"):
+            raise SystemExit(f"{name} is '{value[:40]}'; it takes 1 or 0.")
 
 
 def warm_up() -> list[str]:

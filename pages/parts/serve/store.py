@@ -1,4 +1,4 @@
-"""Results kept for all readers, bounded in bytes: what was used longest ago goes first. No Streamlit here.
+"""Results cached for all users, bounded in bytes: the least recently used go first. No Streamlit here.
 
 In: a key and how to make its value. Out: the value, made once, however many readers ask for it at the same moment.
 Values are frozen and shared.
@@ -25,7 +25,7 @@ OBJECT_BYTES = 200
 
 
 class Store:
-    """Values by key, together at most `limit` bytes; one that is larger alone is kept alone, until the next comes."""
+    """Values by key, at most `limit` bytes together; a larger one is kept alone until the next comes."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -35,9 +35,9 @@ class Store:
         self._lock = Lock()
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
-        """The value of that key, made now if it is not kept. Whoever asks while it is being made waits for it.
+        """Return a key's value, made now if it is not cached. Whoever asks while it is being made waits for it.
 
-        What `make` raises is raised to the reader who made it; those who waited try for themselves.
+        An error of `make` goes to the caller who made it; those who waited try for themselves.
         """
         while True:
             with self._lock:
@@ -63,7 +63,7 @@ class Store:
             mine.cancel()  # does nothing to one that has its result
 
     def peek(self, key: Hashable) -> Any:
-        """The value of that key if it is kept, else None; nothing is made."""
+        """Return a key's value if it is cached, else None."""
         with self._lock:
             if key not in self._kept:
                 return None
@@ -71,7 +71,7 @@ class Store:
             return self._kept[key][0]
 
     def take(self, key: Hashable) -> Any:
-        """The value of that key for one alone, or None: it is kept no longer."""
+        """Return a key's value for one caller alone, or None: it is cached no longer."""
         with self._lock:
             value, size = self._kept.pop(key, (None, 0))
             self.held -= size
@@ -102,8 +102,8 @@ def bytes_of(value: Any, counted: dict[int, Any] | None = None) -> int:
         return sys.getsizeof(value)
     if isinstance(value, pd.DataFrame):
         return int(value.memory_usage(deep=True).sum())
-    if isinstance(said := getattr(value, "held_bytes", None), int):
-        return OBJECT_BYTES + said
+    if isinstance(held := getattr(value, "held_bytes", None), int):
+        return OBJECT_BYTES + held
     parts: Iterable[Any] = ()
     if is_dataclass(value):
         parts = [getattr(value, f.name) for f in fields(value) if f.name not in SHARED]
@@ -115,11 +115,11 @@ def bytes_of(value: Any, counted: dict[int, Any] | None = None) -> int:
 
 
 def limit_bytes(environment: Mapping[str, str] = os.environ) -> int:
-    """What the owner of the server lets it keep. Raises SystemExit for what is no whole number of megabytes."""
-    said = environment.get(LIMIT, "").strip() or str(LIMIT_MB)
-    if not re.fullmatch(r"0*[1-9][0-9]{0,8}", said):
-        raise SystemExit(f"{LIMIT} is '{said[:40]}'; it takes a whole number from 1 to 999,999,999.")
-    return int(said) * 1_000_000
+    """Return the limit of the store. Raises SystemExit for what is no whole number of megabytes."""
+    megabytes = environment.get(LIMIT, "").strip() or str(LIMIT_MB)
+    if not re.fullmatch(r"0*[1-9][0-9]{0,8}", megabytes):
+        raise SystemExit(f"{LIMIT} is '{megabytes[:40]}'; it takes a whole number from 1 to 999,999,999.")
+    return int(megabytes) * 1_000_000
 
 
 STORE = Store(limit_bytes())

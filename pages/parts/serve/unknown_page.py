@@ -44,9 +44,9 @@ def body(path: str) -> str:
     links = " · ".join(
         f'<a href="{home}{page.address.removeprefix("./")}">{html.escape(page.title)}</a>' for page in PAGES
     )
-    asked = html.escape(quoted(visible(path)))
+    name = html.escape(quoted(visible(path)))
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         f"<title>No such page · HeadScope</title><style>{STYLE}</style><h1>No such page</h1>"
-        f"<p>HeadScope has no page {asked}. Choose one of these:</p><p>{links}</p>"
+        f"<p>HeadScope has no page {name}. Choose one of these:</p><p>{links}</p>"
     )

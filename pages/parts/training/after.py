@@ -11,10 +11,12 @@ import streamlit as st
 from mha_core.display_names import Head, head_name, percent
 from mha_core.heads.questions.base import KIND_OF
 from mha_core.training.report import ablation_report
-from pages.parts.frame import state
+from pages.parts.frame import url_params
+from pages.parts.frame.charts import show_table
 from pages.parts.frame.page_text import heading, say
-from pages.parts.frame.progress import reader
+from pages.parts.frame.progress import tab_id
 from pages.parts.frame.selection import parse_head
+from pages.parts.picture.tiles import show_text
 from pages.parts.serve.jobs import MODEL
 from pages.parts.serve.store import STORE
 from pages.parts.training import boards, export
@@ -32,47 +34,35 @@ def take_away(choice: Choice, reports: Sequence[Report]) -> None:
     heads = [head["head"] for head in report["heads"]]
     per_task = " per task" if choice.task == "jobs" else ""
     key = f"training-away-{choice.task}-{setup.layers}-{setup.heads}"
-    names = state.params().get("without", "").split(",")
+    names = url_params.params().get("without", "").split(",")
     st.session_state[key] = [name for name in names if name in heads]  # also after Back
     picked = st.pills(
         f"Ablate heads of the model with {name}",
         heads,
         selection_mode="multi",
         key=key,
-        on_change=lambda: state.change({"without": ",".join(st.session_state[key]) or None}),
+        on_change=lambda: url_params.change({"without": ",".join(st.session_state[key]) or None}),
     )
     gone = [head for head in map(parse_head, picked or ()) if head]
     if gone:
         _gone(choice, report, gone)
-    boards.show_text("training-away-board", free_text(report))
+    show_text("training-away-board", free_text(report))
     table = boards.scores(choice, report)
-    st.dataframe(
-        table,
-        hide_index=True,
-        column_config=dict.fromkeys(table.select_dtypes("number"), PERCENT),
-        key="training-scores",
-        alt=f"Heads of the model with {name}: where they look, and accuracy with each ablated",
-    )
+    alt = f"Heads of the model with {name}: where they look, and accuracy with each ablated"
+    columns = dict.fromkeys(table.select_dtypes("number"), PERCENT)
+    show_table(table, key="training-scores", alt=alt, columns=columns)
     note = f"Mean attention, and accuracy with that head ablated (n = {report['answers']:,}{per_task}, held out)."
-    boards.show_text("training-away-note", note, style="quiet")
+    show_text("training-away-note", note, style="quiet")
 
 
 def _gone(choice: Choice, report: Report, gone: Sequence[Head]) -> None:
     """Say and list what is left without these heads, all at once."""
     names = ", ".join(head_name(head) for head in gone)
     left = _left(choice, gone)
-    boards.show_text("training-gone", _drop(report, left, names), style="verdict")
-    st.dataframe(
-        without(report, left, gone),
-        hide_index=True,
-        column_config={
-            "all heads": PERCENT,
-            "without": PERCENT,
-            "points": st.column_config.NumberColumn("change, in points", format="%.1f"),
-        },
-        key="taken-away",
-        alt=f"Without {names}",
-    )
+    show_text("training-gone", _drop(report, left, names), style="verdict")
+    change = st.column_config.NumberColumn("change, in points", format="%.1f")
+    columns = {"all heads": PERCENT, "without": PERCENT, "points": change}
+    show_table(without(report, left, gone), key="taken-away", alt=f"Without {names}", columns=columns)
 
 
 def _drop(report: Report, left: Report, names: str) -> str:
@@ -104,7 +94,7 @@ def without(report: Report, left: Report, gone: Sequence[Head]) -> pd.DataFrame:
 
 
 def _progress(choice: Choice) -> TrainingProgress:
-    return progress_of(TRAININGS.begun("small", choice.settings, reader()))
+    return progress_of(TRAININGS.begun("small", choice.settings, tab_id()))
 
 
 def _left(choice: Choice, gone: Sequence[Head]) -> Report:
@@ -132,7 +122,7 @@ def downloads(choice: Choice, reports: Sequence[Report]) -> None:
             ):
                 st.download_button(label, text, f"{stem}.{ending}", mime, on_click="ignore")
         say("Link")
-        guesses = {key: state.params().get(key, "") for key in ("guess", "expect", "without")}
+        guesses = {key: url_params.params().get(key, "") for key in ("guess", "expect", "without")}
         st.code(export.link_of(st.context.url or "", choice, guesses), language=None, wrap_lines=True)
         say("Python")
         st.code(export.python_of(choice), language="python", wrap_lines=True)

@@ -14,18 +14,11 @@ from mha_core.arrays import FloatArray
 from mha_core.display_names import head_name
 from mha_core.training.tasks import JOBS, TEXT
 from pages.parts.picture.course import course
-from pages.parts.picture.tiles import Block, Board, column, paragraph
+from pages.parts.picture.tiles import Block, Board, column, paragraph, show_text
 from pages.parts.training.parts import Choice, Report, curve_of
 from pages.parts.training.training_jobs import TrainingProgress
 
 SIDE = {1: 128, 2: 112, 4: 104, 8: 54}
-
-
-def show_text(key: str, *sentences: str, style: str = "") -> None:
-    """Draw sentences, each a paragraph, the first one in a style."""
-    board = Board()
-    board.add(*(paragraph(text, style if i == 0 else "") for i, text in enumerate(sentences)))
-    board.show(key)
 
 
 def head_sheets(board: Board, weights: FloatArray, labels: Sequence[str], line: int, side: int) -> Block:

@@ -39,15 +39,15 @@ def python_of(choice: Choice) -> str:
         for s in choice.setups
     )
     return f"""from mha_core.engine.device import use_one_thread
-from mha_core.training.report import trained
+from mha_core.training.report import train_and_report
 from mha_core.training.train import TrainingSetup
 
 use_one_thread()  # with more threads the last digits differ
 for setup in (
 {setups}
 ):
-    report = trained(setup)
-    print(setup, report["curve"][-1])
-    for head in report["without"]:
+    results = train_and_report(setup)
+    print(setup, results["curve"][-1])
+    for head in results["without"]:
         print("without", head["head"], head["accuracy"])
 """

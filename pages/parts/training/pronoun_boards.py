@@ -15,10 +15,11 @@ from mha_core.draw.text import listed
 from mha_core.training.toy.evaluation import TASKS
 from mha_core.training.toy.pairs import FAMOUS
 from mha_core.training.toy.toy_updates import WATCHED
+from pages.parts.frame.charts import show_table
 from pages.parts.frame.selection import parse_head
 from pages.parts.picture.course import course
-from pages.parts.picture.tiles import Block, Board, column, paragraph, row
-from pages.parts.training.boards import head_sheets, show_text
+from pages.parts.picture.tiles import Block, Board, column, paragraph, row, show_text
+from pages.parts.training.boards import head_sheets
 
 PAIR = FAMOUS["street"]
 MASKED = {  # the masked word of each task of the grammar
@@ -107,7 +108,7 @@ def verdict(state: Mapping[str, Any], guess: str | None = None) -> None:
     table = by_task(card, untrained["report"])
     shares = {name: st.column_config.NumberColumn(format="percent") for name in table.columns[1:]}
     alt = "Accuracy at a masked word, by task"
-    st.dataframe(table, hide_index=True, column_config=shares, key="training-by-task", alt=alt)
+    show_table(table, key="training-by-task", alt=alt, columns=shares)
     board = Board()
     board.add(
         paragraph(f"Before training, head {card['head']}:"),

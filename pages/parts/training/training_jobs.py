@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from mha_core import HeadScopeError
 from mha_core.causal import PartialResult
 from mha_core.training.worker import unpacked
-from pages.parts.serve.jobs import Job, Line, Parts
+from pages.parts.serve.jobs import Job, JobQueue, Parts
 
 IDLE = 600.0  # seconds without work, then the process ends
 BROKEN = "Training stopped unexpectedly. Press Start to retry."
@@ -135,7 +135,7 @@ class Trainings:
 
     def __init__(self, worker: Worker) -> None:
         self.worker = worker
-        self.line = Line(nullcontext(), float("inf"), keeps=False)
+        self.line = JobQueue(nullcontext(), float("inf"), keeps=False)
 
     def start(self, kind: str, settings: Settings, reader: str) -> None:
         """Begin for this user, apart from a run that others have finished. For callbacks."""
@@ -152,7 +152,7 @@ class Trainings:
     def restart(self, kind: str, settings: Settings, reader: str) -> None:
         """Train from the first step, unless another user watches this training. For callbacks."""
         job = self.begun(kind, settings, reader)
-        if job is None or job.wanted:
+        if job is None or job.has_watchers:
             self.start(kind, settings, reader)
             return
         name = _own_name(kind, settings, reader)

@@ -12,15 +12,16 @@ import streamlit as st
 
 from mha_core.display_names import count_noun
 from mha_core.models.model_list import CLASSROOM, DECODER, TWIN
-from mha_core.seeds import LAST
+from mha_core.seeds import MAX_SEED
 from mha_core.training.tasks import TEXT
-from pages.parts.frame import state
+from pages.parts.frame import url_params
 from pages.parts.frame.links import link_to
 from pages.parts.frame.option_row import is_loose, loose, option_row, say_unknown
 from pages.parts.frame.page_text import heading, markup, quoted, say
-from pages.parts.frame.progress import reader, watch
+from pages.parts.frame.progress import tab_id, watch
 from pages.parts.frame.request import models
 from pages.parts.frame.shell import or_show_error
+from pages.parts.picture.tiles import show_text
 from pages.parts.serve.jobs import Job
 from pages.parts.training import after, boards, parts, pronoun_boards
 from pages.parts.training.parts import Choice, Report
@@ -133,7 +134,7 @@ def pronoun_part() -> None:
 
 def _choices(part: str) -> Any:
     """Draw the question of a part; return the place for its choices."""
-    boards.show_text("training-question", QUESTIONS[part], style="big")
+    show_text("training-question", QUESTIONS[part], style="big")
     return st.container(key="training-choices", horizontal=True, vertical_alignment="bottom", gap="medium")
 
 
@@ -156,19 +157,21 @@ def _show_links(
 
 def seed_of(first: int) -> int:
     """Return the URL's seed, also after Back and from another part; else the first one of this part."""
-    text = state.params().get("seed", "")
-    known = re.fullmatch(r"[0-9]{1,10}", text) and int(text) <= LAST
+    text = url_params.params().get("seed", "")
+    known = re.fullmatch(r"[0-9]{1,10}", text) and int(text) <= MAX_SEED
     if text and not known:
         say(f"Unknown seed {quoted(text)} in the link. Showing “{first}”.", "notice")
     st.session_state["seed"] = int(text) if known else first
-    return int(st.number_input("Seed", 0, LAST, key="seed", on_change=_keep_seed, args=(first,), width=130))
+    return int(
+        st.number_input("Seed", 0, MAX_SEED, key="seed", on_change=_keep_seed, args=(first,), width=130)
+    )
 
 
 def _keep_seed(first: int) -> None:
     """Write the user's seed to the URL. A browser's first message brings one that nobody has changed."""
     chosen = str(st.session_state["seed"])
-    if chosen != state.params().get("seed", str(first)):
-        state.change({"seed": chosen})
+    if chosen != url_params.params().get("seed", str(first)):
+        url_params.change({"seed": chosen})
 
 
 def _limit(options: Sequence[int], first: int, key: str) -> int:
@@ -196,20 +199,20 @@ def training(
     A run that others have finished is only offered.
     """
     TRAININGS.worker.warm()
-    job = TRAININGS.begun(kind, settings, reader())
-    others = job if job is not None and reader() not in job.looks else None
+    job = TRAININGS.begun(kind, settings, tab_id())
+    others = job if job is not None and tab_id() not in job.last_seen else None
     job = None if others else job
     with st.container(key="training-progress"):
         if job is None or job.problem:
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-                start = (kind, settings, reader())
+                start = (kind, settings, tab_id())
                 st.button("Start", key="training-start", type="primary", on_click=TRAININGS.start, args=start)
                 if others and others.finished and not others.problem:
-                    show = (others, reader())
+                    show = (others, tab_id())
                     st.button("Show a finished run", key="training-show", on_click=TRAININGS.show, args=show)
             say(duration, "label")
         if job is not None:
-            again = partial(TRAININGS.restart, kind, settings, reader())
+            again = partial(TRAININGS.restart, kind, settings, tab_id())
             watch(TRAININGS.line, job, "training", _progress_text, partial(_draw, job, draw), TICK, again)
     return job
 
@@ -222,7 +225,7 @@ def _draw(job: Job[TrainingProgress], draw: Callable[[TrainingProgress], None]) 
 
 def _progress_text(job: Job[TrainingProgress]) -> str:
     """Say in one sentence what a training does."""
-    if not job.goes_on_for(reader()):
+    if not job.goes_on_for(tab_id()):
         return "Stopped."
     ahead = TRAININGS.line.ahead(job)
     if ahead:
@@ -232,4 +235,4 @@ def _progress_text(job: Job[TrainingProgress]) -> str:
 
 def _show_verdict(*sentences: str) -> None:
     heading("Results")
-    boards.show_text("training-verdict", *filter(None, sentences), style="verdict")
+    show_text("training-verdict", *filter(None, sentences), style="verdict")

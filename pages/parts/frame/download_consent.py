@@ -12,7 +12,7 @@ from mha_core.errors import Unavailable
 from mha_core.models.hub import size_of
 from mha_core.models.load import must_be_fetched
 from mha_core.models.model_list import EMBEDDED, LIST
-from pages.parts.frame import state
+from pages.parts.frame import url_params
 from pages.parts.frame.page_text import say
 from pages.parts.frame.request import allowed, model_allowed, title_of
 
@@ -20,7 +20,7 @@ AGREED = "agreed"
 MEGABYTES = {entry.name: entry.megabytes for entry in LIST if entry.megabytes}
 
 
-def settled(name: str) -> str:
+def model_or_fallback(name: str) -> str:
     """The model to show for the one that was chosen."""
     return EMBEDDED if _is_missing(name) else name
 
@@ -28,7 +28,7 @@ def settled(name: str) -> str:
 def ask(*keys: str) -> None:
     """Ask whether to download each chosen model that is not on this machine."""
     for key in keys:
-        name = st.session_state.get(key) or state.own(key, "")
+        name = url_params.page_param(key, "")
         if name and _is_missing(name):
             with st.container(key=f"fetch-{key}", horizontal=True, vertical_alignment="center", gap="small"):
                 say(_missing(name), "notice")
@@ -68,4 +68,4 @@ def _agree(name: str) -> None:
 
 
 def _decline(key: str) -> None:
-    state.change({key: EMBEDDED})
+    url_params.change({key: EMBEDDED})

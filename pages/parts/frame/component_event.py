@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 
-def heard_from(key: str, event: str) -> object:
+def component_event(key: str, event: str) -> object:
     """What the mount of that key says of an event, which may be anything; None where it is no longer on the page: a
     browser that does not yet know still tells of it."""
     mount = st.session_state.get(key)

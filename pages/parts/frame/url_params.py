@@ -1,4 +1,4 @@
-"""What a reader asks for stands in the address, and nowhere else.
+"""The URL is the only place that stores what the user asks for.
 
 Controls are bound to it (`bind="query-params"`); pictures and links change it in the browser (assets/js/address.js);
 callbacks of buttons and boards change it here. A run of a page reads it and draws.
@@ -12,9 +12,7 @@ from pages.parts.frame.links import NEW_LINE
 from pages.parts.frame.pages import CARRIED
 
 # Parameters that a control of the frame owns.
-BOUND = frozenset(
-    {"text", "pair", "text2", "model", "model2", "weights", "unit", "specials", "against", "attention"}
-)
+BOUND = frozenset({"text", "pair", "text2", "weights", "unit", "specials", "against", "attention"})
 WHOLE = "whole-page"
 
 # Ends the name under which a session keeps that a control is not bound: see option_row.
@@ -22,26 +20,25 @@ LOOSE = "-loose"
 
 
 def params() -> dict[str, str]:
-    """The parameters of the address; one without a value counts as none, but for a text that is empty."""
-    asked = st.query_params.to_dict()
-    return {key: value for key, value in asked.items() if value or key in ("text", "text2")}
+    """Return the URL's parameters without those that are empty, but for an empty text."""
+    all_params = st.query_params.to_dict()
+    return {key: value for key, value in all_params.items() if value or key in ("text", "text2")}
 
 
 def carried() -> dict[str, str]:
-    """Those that go along to another page."""
-    found = params()
-    return {key: found[key] for key in CARRIED if key in found}
+    """Return those that go along to another page."""
+    return {key: value for key, value in params().items() if key in CARRIED}
 
 
-def own(key: str, first: str) -> str:
-    """The value of a page's own control before it is drawn."""
+def page_param(key: str, first: str) -> str:
+    """Return the value of a page's own control before it is drawn."""
     return params().get(key, first)
 
 
-def own_part(key: str, parts: Sequence[str]) -> str:
-    """The same of a row of parts: what is none of them counts as the first, as it does in the row."""
-    asked = own(key, parts[0])
-    return asked if asked in parts else parts[0]
+def page_part(key: str, parts: Sequence[str]) -> str:
+    """Return the value of a row of parts before it is drawn: the first for one that is none of them."""
+    value = page_param(key, parts[0])
+    return value if value in parts else parts[0]
 
 
 def change(changes: Mapping[str, str | None]) -> None:
@@ -54,8 +51,8 @@ def change(changes: Mapping[str, str | None]) -> None:
     for key in bound:
         st.session_state[key] = changes[key] or ""
     free = {key: value for key, value in changes.items() if key not in bound}
-    there = st.query_params.to_dict()
-    new = {key: value or "" for key, value in free.items() if (value or "") != there.get(key, "")}
+    in_url = st.query_params.to_dict()
+    new = {key: value or "" for key, value in free.items() if (value or "") != in_url.get(key, "")}
     if len(new) == 1 and "" in new.values():
         del st.query_params[next(iter(new))]
     elif new:
@@ -63,12 +60,12 @@ def change(changes: Mapping[str, str | None]) -> None:
 
 
 def choose_head(name: str) -> None:
-    """Another head; `name` counts from 1 ("4-2"). For callbacks."""
+    """Choose another head; `name` counts from 1 ("4-2"). For callbacks."""
     change({"head": name})
 
 
 def put(text: str, pair: str = "") -> None:
-    """Put a text into the box, as if the reader had typed it; for callbacks."""
+    """Put a text into the box, as if it had been typed; for callbacks."""
     st.session_state[WHOLE] = pair != (st.session_state.get("pair") or "")
     change({"text": text.replace("\n", NEW_LINE), "pair": pair})
 

@@ -5,7 +5,7 @@ import { strongest } from "./numbers.js";
 export const sources = (record) => record.keys ?? 0;
 
 // Only a word of the target looks, and only at one of the source.
-export const apart = (record, q, k) => Boolean(record.keys) && (q < record.keys || k >= record.keys);
+export const isOffBlock = (record, q, k) => Boolean(record.keys) && (q < record.keys || k >= record.keys);
 
 // Weights as they come, query x key head after head, in squares of all units.
 export function squared(data, cells) {

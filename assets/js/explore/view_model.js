@@ -1,10 +1,10 @@
 // What Explore shows follows from its state: the rows looked from, the links, the matrix and the lines to draw.
-import { cannotSee } from "../causal.js";
-import { crossSpec, lookers, sources } from "../cross.js";
+import { cannotSee } from "../visibility_text.js";
+import { crossSpec, lookers, sources } from "../cross_attention.js";
 import { ghostLinks } from "../ghost.js";
 import { dequantise, largest, mix, STEPS, strongest, strongestLinks } from "../numbers.js";
 import { matrixOf, sinkOf, thumbOf } from "../record.js";
-import { betweenWords, mask, noneSees, unseen } from "../seen.js";
+import { betweenWords, mask, noneSees, isMasked } from "../visibility.js";
 import { verbOf } from "../words.js";
 import { reasonArcs } from "./why.js";
 
@@ -59,7 +59,7 @@ export function shownLinks(view) {
   for (const link of links) exact.set(link.to, sum(link.to));
   const blind = (k) => noneSees(view.record, from, k);
   if (blind(to)) exact.delete(to);
-  if (to !== null) for (const q of from) if (!unseen(view.record, q, to) && !links.some((link) => link.from === q && link.to === to)) links.push({ from: q, to, weight: values[q * n + to] });
+  if (to !== null) for (const q of from) if (!isMasked(view.record, q, to) && !links.some((link) => link.from === q && link.to === to)) links.push({ from: q, to, weight: values[q * n + to] });
   links.sort((a, b) => (b.to === to) - (a.to === to)); // only the first few are drawn: what was asked for is among them
   const asked = view.state.to !== null && view.state.to === to ? to : null; // the other arcs step back
   const ghost = ghostNow(view, from);

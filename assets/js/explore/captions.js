@@ -1,17 +1,17 @@
 // What stands around the pictures of Explore: the finding, its test, hints, titles.
-import { cannotSee, maskNote, rowNote, sharingInWords } from "../causal.js";
-import { hintAcross, sources } from "../cross.js";
+import { cannotSee, maskNote, rowNote, sharingInWords } from "../visibility_text.js";
+import { hintAcross, sources } from "../cross_attention.js";
 import { make, write } from "../dom.js";
 import { percent } from "../format.js";
 import { changesInWords, ghostInWords, unitBefore } from "../ghost.js";
 import { drawMeasure } from "../measure.js";
 import { meanRow } from "../numbers.js";
-import { fillFacts, spokenOnce } from "../parts.js";
+import { fillFacts, announceOnce } from "../parts.js";
 import { kindOf, placeName, rankHeads, sinkOf, titleOf } from "../record.js";
-import { betweenWords, noneSees } from "../seen.js";
+import { betweenWords, noneSees } from "../visibility.js";
 import { byMeasure, findingInWords, headInWords, headName, pairInWords, rowInWords, verbOf } from "../words.js";
-import { current } from "./look.js";
-import { fromNow, ghostNow, topNow } from "./shown.js";
+import { isAbout } from "./look.js";
+import { fromNow, ghostNow, topNow } from "./view_model.js";
 
 // The line under the sentence follows the pointer; what is announced is what is chosen.
 export function sentenceShown(view) {
@@ -51,7 +51,7 @@ export function drawWords(view) {
   view.line.classList.toggle("open", !view.state.pins.length);
   if (view.said !== sentence) {
     view.said = sentence;
-    spokenOnce(view.line, sentence);
+    announceOnce(view.line, sentence);
     if (!view.firstVisit) view.live.textContent = sentence.replace(/[“”]/g, "");
   }
   const { pins, to } = view.state;
@@ -73,14 +73,13 @@ function hintOf(view) {
   const { pins, adding } = view.state;
   if (adding) return "Click more words to average their arcs.";
   if (!pins.length) return "Click a word. The arcs show where this head looks from there.";
-  if (current(view.opening, view.state)) return view.opening.said;
+  if (isAbout(view.opening, view.state)) return view.opening.said;
   return (sources(view.record) && view.state.to === null && hintAcross(view.record)) || "";
 }
 
 function notesOf(record) {
   const notes = [];
-  const special = [...new Set(record.named.filter((_, i) => record.specials[i]).map((name) => name.replace(/[₀-₉]+$/, "")))];
-  if (special.length && !sources(record)) notes.push(`Grey arcs lead to special tokens (${special.join(", ")}), not to words.`);
+  if (!sources(record) && record.specials.some(Boolean)) notes.push("Grey: special tokens, not words.");
   if (record.packing === "small") notes.push("A cell of a small picture is the strongest link under it.");
   if (globalThis.headscope?.live === false && record.packing === "small") notes.push(heldInWords(record));
   if (record.causal) notes.push("Triangular: each token sees only itself and earlier tokens.");
@@ -138,17 +137,17 @@ function shadeNote(view) {
 
 // What the chosen head usually does, where no test speaks of it.
 export function drawUsual(view) {
-  const shown = current(view.usual, view.state) && !current(view.evidence, view.state);
+  const shown = isAbout(view.usual, view.state) && !isAbout(view.evidence, view.state);
   const words = shown ? view.usual.said.replace(/`([^`]*)`/g, "“$1”") : "";
   view.root.classList.toggle("tested", Boolean(view.usual)); // the room stays while the next ones are on their way
   view.usualSaid.hidden = !view.usual;
   view.usualSaid.title = words;
-  spokenOnce(view.usualSaid, words);
+  announceOnce(view.usualSaid, words);
 }
 
 // How often the chosen head is right where such a link was tested, and the one word to change.
 function drawProof(view) {
-  const tested = current(view.evidence, view.state);
+  const tested = isAbout(view.evidence, view.state);
   const twin = view.twin && view.trace.hidden ? view.twin : null;
   view.evidenceSaid.hidden = view.evidenceLink.hidden = !tested;
   view.twinLink.hidden = !twin;

@@ -1,6 +1,6 @@
 // What cannot be seen, said in words, hatched on a canvas, and left out of small pictures.
 import { css } from "./colour.js";
-import { unseen } from "./seen.js";
+import { isMasked } from "./visibility.js";
 import { headName, listed, measureOf, quoted, verbOf } from "./words.js";
 
 const HATCH = 6;
@@ -19,7 +19,7 @@ export function rowNote(record) {
 
 // What a cell says: a weight, or that there is none.
 export function cellInWords(record, q, k, share) {
-  return unseen(record, q, k) ? cannotSee(record, q, k) : `${namesOf(record)[q]} ${verbOf(record)} ${namesOf(record)[k]}: ${share}`;
+  return isMasked(record, q, k) ? cannotSee(record, q, k) : `${namesOf(record)[q]} ${verbOf(record)} ${namesOf(record)[k]}: ${share}`;
 }
 
 export function noneSeesInWords(names, pins, k, per = "head") {

@@ -14,7 +14,7 @@ const LANE_WIDTH = 6;
 const PRESENTED = 0.42; // of the screen's height
 const SMALLEST_PRESENTED = 20;
 
-export class Duo {
+export class SentencePair {
   constructor(actions) {
     this.actions = actions;
     this.arcs = vector("svg", { class: "arcs", "aria-hidden": "true" });

@@ -1,9 +1,8 @@
 // The contact sheet: every head a small picture, layers downward, heads across, one canvas under a grid of buttons.
-import { groupColumns, keysOf, sharers, stairs } from "./causal.js";
-import { LEVELS } from "./colour.js";
+import { groupColumns, keysOf, sharers, stairs } from "./visibility_text.js";
 import { arrowStep, make, write } from "./dom.js";
 import { edges } from "./geometry.js";
-import { poolMax, poolSigned } from "./numbers.js";
+import { paintCells } from "./heatmap.js";
 import { hasHead, headIndex, kindOf, thumbOf } from "./record.js";
 import { headName, listed } from "./words.js";
 
@@ -15,7 +14,7 @@ export function nameAll(view, name, title = name) {
   view.overview.setAttribute("aria-label", name);
 }
 
-export class Sheet {
+export class HeadThumbnails {
   constructor(actions) {
     this.actions = actions;
     this.canvas = make("canvas", { "aria-hidden": "true" });
@@ -155,23 +154,10 @@ export class Sheet {
     this.root.scrollTop += chosen.top - this.root.getBoundingClientRect().top - clientHeight / 2;
   }
 
-  paintOne(out, side, picture, paint) {
-    let { cells, side: n, high: m = n } = picture;
-    if (n > side || m > side) {
-      const tall = Math.min(m, side);
-      cells = paint.signed ? poolSigned(cells, n, side) : poolMax(cells, n, Math.min(n, side), m, tall);
-      [n, m] = [Math.min(n, side), tall];
-    }
-    const at = edges(n, side);
-    const down = m === n ? at : edges(m, side);
-    const last = LEVELS - 1;
-    for (let q = 0; q < m; q++) {
-      for (let k = 0; k < (this.record?.causal ? q + 1 : n); k++) {
-        const share = Math.max(-1, Math.min(1, cells[q * n + k] / picture.top));
-        const colour = paint.pixels[Math.round((paint.signed ? (share + 1) / 2 : share) * last)];
-        for (let y = down[q]; y < down[q + 1]; y++) out.fill(colour, y * side + at[k], y * side + at[k + 1]);
-      }
-    }
+  paintOne(out, side, { cells, side: columns, high = columns, top }, { pixels, signed }) {
+    const isCausal = this.record?.causal;
+    const valueAt = (q, k) => (isCausal && k > q ? null : cells[q * columns + k]);
+    paintCells(out, [side, side], [high, columns], valueAt, pixels, { signed, top, span: top });
   }
 }
 
