@@ -170,10 +170,9 @@ def _bar(n_bytes: list[int]) -> type[Any]:
             super().__init__(*args, **{**options, "file": io.StringIO(), "disable": False})
 
         def refresh(self, *args: Any, **options: Any) -> bool | None:
-            if (
-                heard and self.unit == "B"
-            ):  # another file has begun: until it sends, nothing else tells its size
-                heard[1] = max(heard[1], int(self.total or 0))
+            # Called where another file begins; until it sends, nothing else tells its size.
+            if n_bytes and self.unit == "B":
+                n_bytes[1] = max(n_bytes[1], int(self.total or 0))
             shown: bool | None = super().refresh(*args, **options)
             return shown
 
