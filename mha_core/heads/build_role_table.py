@@ -178,12 +178,25 @@ class RoleStatistics(ShardStatistics):
                 key = BlockKey(corpus, questions, int(shard), int(number))
                 counts.blocks[key] = partial(part.member, name, Frame)
 
-    def result(self, options: Options | None = None, say: Say = _quiet) -> RoleTable:
-        """Return the answers. What the shards do not answer the built-in sentences do."""
+    def result(
+        self, options: Options | None = None, say: Say = _quiet, only_decidable: bool = False
+    ) -> RoleTable:
+        """Return the answers. What the shards do not answer the built-in sentences do.
+
+        `only_decidable`: leave out questions of which a baseline gets so much right that no head could be told from it.
+        """
+
+        def askable(every: Iterable[QuestionCounts], n_comparisons: int) -> list[QuestionCounts]:
+            return [
+                counts
+                for counts in every
+                if counts.is_answerable and (counts.is_decidable(n_comparisons) or not only_decidable)
+            ]
+
         about, shape = self.about, (int(self.about["shape"][0]), int(self.about["shape"][1]))
         kinds = dict.fromkeys(about["kinds"])
         n_heads = shape[0] * shape[1]
-        answerable = [counts for counts in self.counts.by_question(kinds) if counts.is_answerable(n_heads)]
+        answerable = askable(self.counts.by_question(kinds), n_heads)
         known = {counts.question.kind for counts in answerable}
         if not self.counts.builtin:
             self.finish(options, known, say)
@@ -192,7 +205,7 @@ class RoleStatistics(ShardStatistics):
             for counts in self.counts.builtin
             if counts.question.kind not in known or counts.question.key in AFTER
         ]
-        answerable = [counts for counts in answerable if counts.is_answerable(n_heads * len(answerable))]
+        answerable = askable(answerable, n_heads * len(answerable))
         n_comparisons = n_heads * max(len(answerable), 1)
         results = (score_question(counts, shape, n_comparisons) for counts in answerable)
         return RoleTable(

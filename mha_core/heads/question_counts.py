@@ -100,14 +100,19 @@ class QuestionCounts:
         sums = {name: getattr(self, name) + getattr(other, name) for name in ("documents", "steps", "whole")}
         return replace(self, **sums)
 
-    def is_answerable(self, n_comparisons: int) -> bool:
-        """Return whether both halves have a case, and a perfect head could be told from every baseline, were n enough.
+    @property
+    def is_answerable(self) -> bool:
+        """True where both halves have a case."""
+        return bool(self.documents["n"].sum(0).all())
+
+    def is_decidable(self, n_comparisons: int) -> bool:
+        """Return whether a perfect head could be told from every baseline, were n enough.
 
         Where a baseline leaves too few errors, no head could.
         """
-        n = self.documents["n"].sum(0)
-        n_errors = n.sum() - self.documents["hits"].sum(0).max(initial=0)
-        return bool(n.all() and (n_errors >= min_errors(n_comparisons) or n.sum() < MIN_CASES))
+        n = self.documents["n"].sum()
+        n_errors = n - self.documents["hits"].sum(0).max(initial=0)
+        return bool(n_errors >= min_errors(n_comparisons) or n < MIN_CASES)
 
 
 def count_cases(cases: ScoredCases) -> QuestionCounts:

@@ -53,7 +53,7 @@ def _table(name: str, files: list[Path], is_trained: bool, keep: Path) -> RoleTa
         if KNOWN.get(read["digest"], ("",))[0] == FEW:
             _write_few(model, files[number])
     statistics.model, statistics.counts.builtin = model, ()  # the built-in sentences are asked anew
-    return statistics.result(say=_say)
+    return statistics.result(say=_say, only_decidable=True)
 
 
 def _write_few(model: Model, file: Path) -> None:

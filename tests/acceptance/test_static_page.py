@@ -28,11 +28,11 @@ UNITS, SPECIALS = ("pieces", "words"), ("shown", "hidden", "renormalised")
 # Records from runs, as the page makes them, and which of their weights is furthest from the engine's.
 MAKE = """
 import { readFileSync } from "node:fs";
-import { revived } from "@@/portable.js";
+import { decodeArrays } from "@@/portable.js";
 import { align } from "@@/static/align.js";
 import { recordOf } from "@@/static/payload.js";
 const { models, runs, pairs } = JSON.parse(readFileSync(0, "utf8"));
-const numbers = (payload) => revived(payload).weights.getChildAt(0).toArray();
+const numbers = (payload) => decodeArrays(payload).weights.getChildAt(0).toArray();
 const made = runs.map(({ run, expected, unit, specials }) => {
   const record = recordOf({ ...run, weights: numbers(run) }, models[run.model], unit, specials);
   const engine = numbers(expected);

@@ -79,7 +79,7 @@ function hintOf(view) {
 
 function notesOf(record) {
   const notes = [];
-  if (!sources(record) && record.specials.some(Boolean)) notes.push("Grey: special tokens, not words.");
+  if (!sources(record) && record.specials.some(Boolean)) notes.push("Grey: special tokens.");
   if (record.packing === "small") notes.push("A cell of a small picture is the strongest link under it.");
   if (globalThis.headscope?.live === false && record.packing === "small") notes.push(heldInWords(record));
   if (record.causal) notes.push("Triangular: each token sees only itself and earlier tokens.");
