@@ -108,7 +108,7 @@ def rank_answer(model, text, query, key=None, top=10):
 def next_answer(model, text, top):
     tokens = predict_next(model.tokenizer.encode(text), model, k=top)
     names = {"token": "text", "id": "id", "probability": "probability", "logit": "logit"}
-    values = [{name: getattr(token, of) for name, of in names.items()} for token in tokens]
+    values = [{name: getattr(token, attribute) for name, attribute in names.items()} for token in tokens]
     rows = [{"text": text, "rank": n} | each for n, each in enumerate(values, 1)]
     return rows, {"text": text}, [(row["probability"], repr(row["token"])) for row in rows]
 
@@ -306,12 +306,12 @@ CASES = {
 
 def leaves(parser, place=()):
     """Every command without commands of its own, by its words."""
-    inner = [one for one in parser._actions if isinstance(one, argparse._SubParsersAction)]
+    inner = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
     if not inner:
         yield " ".join(place), parser
     for action in inner:
-        for name, one in action.choices.items():
-            yield from leaves(one, (*place, name))
+        for name, command in action.choices.items():
+            yield from leaves(command, (*place, name))
 
 
 def test_every_command_is_here_and_takes_a_format():
@@ -395,28 +395,28 @@ def rows_of(answer):
     return rows.where(rows.notna(), None).to_dict("records")
 
 
-def same(found, expected, *, cell=False):
-    """Whether a value as it was read, from JSON or from a cell of CSV, is the library's."""
+def same(actual, expected, *, cell=False):
+    """Return whether a value read from JSON or a cell of CSV is the library's."""
     if isinstance(expected, dict):
-        return found.keys() == expected.keys() and all(same(found[key], expected[key]) for key in expected)
+        return actual.keys() == expected.keys() and all(same(actual[key], expected[key]) for key in expected)
     if isinstance(expected, np.ndarray):
-        return np.shape(found) == expected.shape and np.allclose(found, expected, rtol=1e-5, atol=1e-6)
-    if isinstance(expected, float | np.floating) and found != "":
-        return float(found) == pytest.approx(float(expected), rel=1e-4, abs=1e-6)
+        return np.shape(actual) == expected.shape and np.allclose(actual, expected, rtol=1e-5, atol=1e-6)
+    if isinstance(expected, float | np.floating) and actual != "":
+        return float(actual) == pytest.approx(float(expected), rel=1e-4, abs=1e-6)
     if isinstance(expected, list | tuple) and not cell:
-        return len(found) == len(expected) and all(map(same, found, expected))
+        return len(actual) == len(expected) and all(map(same, actual, expected))
     if isinstance(expected, list | tuple):
         expected = " ".join(map(str, expected))
-    return found == (("" if expected is None else safe_cell(str(expected))) if cell else expected)
+    return actual == (("" if expected is None else safe_cell(str(expected))) if cell else expected)
 
 
-def check_rows(found, expected, *, cell=False):
-    assert len(found) == len(expected)
-    for one, other in zip(found, expected, strict=True):
+def check_rows(actual, expected, *, cell=False):
+    assert len(actual) == len(expected)
+    for row, other in zip(actual, expected, strict=True):
         assert not {
-            key: (one.get(key), value)
+            key: (row.get(key), value)
             for key, value in other.items()
-            if not same(one.get(key), value, cell=cell)
+            if not same(row.get(key), value, cell=cell)
         }
 
 
@@ -445,20 +445,20 @@ def test_its_numbers_and_words_are_the_librarys_in_every_format(
     ]
     code, table, _ = run(line, piped, "--format", "table")
     assert code == 0
-    lines = [" ".join(one.split()) for one in table.splitlines()]
+    lines = [" ".join(item.split()) for item in table.splitlines()]
     wanted = [" ".join(filter(None, map(seen, row))) for answer in answers for row in answer[2]]
-    at = -1
+    place = -1
     for row in wanted:  # in this order; a table has more columns at most
         pattern = re.compile(".*".join(rf"(?<!\S){re.escape(part)}(?!\S)" for part in row.split(" ")))
-        at = next((i for i in range(at + 1, len(lines)) if pattern.search(lines[i])), None)
-        assert at is not None, row
+        place = next((i for i in range(place + 1, len(lines)) if pattern.search(lines[i])), None)
+        assert place is not None, row
 
     # Many texts are written as JSON lines unless another format is named; the ending of a file names one, too.
     _, stream, _ = run(line, piped, *([] if many else ["--format", "jsonl"]))
     whole = json.loads(run(line, piped, "--format", "json")[1])
     assert run(line, piped, "--out", tmp_path / "x.csv")[:2] == (0, "")
     sheet = (tmp_path / "x.csv").read_text(encoding="utf-8")
-    stream = [json.loads(one) for one in stream.splitlines()]
+    stream = [json.loads(item) for item in stream.splitlines()]
     cells = list(csv.DictReader(io.StringIO(sheet), strict=True))
     rows = [
         ({"sentence": number} if many else {}) | row
@@ -470,15 +470,15 @@ def test_its_numbers_and_words_are_the_librarys_in_every_format(
     assert "{" not in sheet, "no mapping in a cell"
     data = whole if many else [whole]
     assert len(data) == len(answers)
-    for one, (_, beside, _) in zip(data, answers, strict=True):
-        check_rows([one], [beside])
+    for item, (_, beside, _) in zip(data, answers, strict=True):
+        check_rows([item], [beside])
     if "weights" in answers[0][1]:
-        for one, (_, beside, _) in zip(stream, answers, strict=True):
-            check_rows([one], [beside])
+        for item, (_, beside, _) in zip(stream, answers, strict=True):
+            check_rows([item], [beside])
     else:
         check_rows(stream, rows)
-        for one, answer in zip(data, answers, strict=True):
-            check_rows(one["rows"], rows_of(answer))
+        for item, answer in zip(data, answers, strict=True):
+            check_rows(item["rows"], rows_of(answer))
 
 
 @pytest.mark.parametrize(

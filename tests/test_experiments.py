@@ -28,7 +28,7 @@ from mha_core.causal import (
     trace_with_interventions,
 )
 from mha_core.causal.activation_cache import run_with_cache
-from mha_core.causal.changes import intervention_hooks
+from mha_core.causal.intervention_hooks import intervention_hooks
 
 pytest.importorskip("transformers")
 TEXT, OTHER = "the cat it", "it dog the"  # as many tokens of the tiny decoders

@@ -15,6 +15,7 @@ from mha_core.causal import (
     MeanAblation,
     Prompt,
     PromptEffects,
+    activation_cache,
     final_result,
     mean_steps,
     measure,
@@ -22,9 +23,8 @@ from mha_core.causal import (
     sweep_prompts,
     with_other_names,
 )
-from mha_core.causal import activation_cache as kept_module
 from mha_core.causal.activation_cache import run_with_cache
-from mha_core.causal.changes import intervention_hooks
+from mha_core.causal.intervention_hooks import intervention_hooks
 from mha_core.causal.prompt_sweep import resample_sources
 from mha_core.cli import main
 
@@ -196,11 +196,11 @@ def test_a_head_that_was_not_tried_yet_does_not_matter():
 
 def test_mean_ablation_keeps_the_first_token_of_a_decoder(decoder, monkeypatch):
     _, model, folder = decoder
-    few = kept_module.read_builtin()[::40]
-    monkeypatch.setattr(kept_module, "read_builtin", lambda: few)
+    few = activation_cache.builtin_texts()[::40]
+    monkeypatch.setattr(activation_cache, "builtin_texts", lambda: few)
     model = load_model(folder, device="cpu", dtype="float64")
     means = final_result(mean_steps(model))
-    contexts = [run_with_cache([model.tokenizer.encode(one.text)], model).contexts[1][0, 3] for one in few]
+    contexts = [run_with_cache([model.tokenizer.encode(text)], model).contexts[1][0, 3] for text in few]
     np.testing.assert_allclose(means[1, 3], torch.cat([each[1:] for each in contexts]).mean(0), atol=1e-9)
     tokens = model.tokenizer.encode("the cat it")
     own = run_with_cache([tokens], model).contexts[1][0]

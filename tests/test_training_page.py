@@ -60,9 +60,9 @@ while line := sys.stdin.readline():
 
 @pytest.fixture
 def trainer():
-    made = Trainings(Worker((sys.executable, "-c", FAKE)))
-    yield made
-    made.worker.close()
+    trainings = Trainings(Worker((sys.executable, "-c", FAKE)))
+    yield trainings
+    trainings.worker.close()
 
 
 def until(done, what: str, seconds: float = 60) -> None:
@@ -86,7 +86,7 @@ def steps(job):
 def test_one_trains_at_a_time_and_the_others_wait_in_line(trainer):
     first, second, third = (started(trainer, f"reader {n}", n=n) for n in (30, 31, 5))
     until(lambda: first.step, "the first begins")
-    assert [trainer.line.ahead(one) for one in (first, second, third)] == [0, 1, 2]
+    assert [trainer.line.ahead(job) for job in (first, second, third)] == [0, 1, 2]
     assert second.step is None
     trainer.line.stop(second, "reader 31")
     until(lambda: third.finished, "the third gets its turn")
@@ -128,16 +128,16 @@ def test_a_stopped_training_starts_again_from_its_first_step_unless_another_read
 
 
 def test_of_seven_paused_trainings_the_oldest_begins_anew_and_the_last_goes_on(monkeypatch):
-    made = [TrainingUpdate(step / 4, ({"step": step},), {}) for step in range(4)]
-    monkeypatch.setattr(worker, "start_training", lambda *_: iter(made))
+    updates = [TrainingUpdate(step / 4, ({"step": step},), {}) for step in range(4)]
+    monkeypatch.setattr(worker, "start_training", lambda *_: iter(updates))
     names = [*"abcdefg", "a", "g"]  # the input ends, so each is paused after one update
     lines = [json.dumps({"go": name, "kind": "x", "settings": {}}).encode() for name in names]
     out = io.BytesIO()
     server = worker.TrainingServer(io.BytesIO(b"\n".join(lines)), out)
     until(lambda: worker.ALL in server.to_pause, "all is read")
     server.serve()
-    said = [json.loads(line) for line in out.getvalue().splitlines()]
-    firsts = [(each["id"], each["rows"][0]["step"]) for each in said if "rows" in each]
+    messages = [json.loads(line) for line in out.getvalue().splitlines()]
+    firsts = [(each["id"], each["rows"][0]["step"]) for each in messages if "rows" in each]
     assert firsts == [*((name, 0) for name in "abcdefg"), ("a", 0), ("g", 1)]
 
 
@@ -207,25 +207,25 @@ def test_the_lines_of_python_give_the_same_numbers(short, capsys):
 
 
 def test_heads_that_can_go_for_nothing_are_counted():
-    found = {
+    rows = {
         "curve": [{"jobs": {"repeat": 1.0, "mirror": 0.9}}],
         "without": [
             {"head": "1-1", "jobs": {"repeat": 0.995, "mirror": 0.91}},
             {"head": "1-2", "jobs": {"repeat": 1.0, "mirror": 0.5}},
         ],
     }
-    assert parts.free_text(found).endswith(" 1 of 2 heads: 1-1.")
-    assert parts.lost_most(found, found["without"][1]) == ("mirror", pytest.approx(0.4))
-    first, second = found["without"]
-    found["without"] = [second, second | {"head": "1-3"}]
-    assert parts.free_text(found) == "Ablating any of the 2 heads costs more than one point."
-    found["without"] = [second]
-    assert parts.free_text(found) == "Ablating the only head costs more than one point."
-    found["without"] = [first]
-    assert parts.free_text(found) == "Ablating the only head costs at most one point."
+    assert parts.free_text(rows).endswith(" 1 of 2 heads: 1-1.")
+    assert parts.lost_most(rows, rows["without"][1]) == ("mirror", pytest.approx(0.4))
+    first, second = rows["without"]
+    rows["without"] = [second, second | {"head": "1-3"}]
+    assert parts.free_text(rows) == "Ablating any of the 2 heads costs more than one point."
+    rows["without"] = [second]
+    assert parts.free_text(rows) == "Ablating the only head costs more than one point."
+    rows["without"] = [first]
+    assert parts.free_text(rows) == "Ablating the only head costs at most one point."
     for left, cost in ((0.99, "at most"), (0.988, "more than")):  # one point, and a little more
-        found["without"] = [{"head": "1-1", "jobs": {"repeat": left, "mirror": 0.9}}]
-        assert f"costs {cost} one point" in parts.free_text(found)
+        rows["without"] = [{"head": "1-1", "jobs": {"repeat": left, "mirror": 0.9}}]
+        assert f"costs {cost} one point" in parts.free_text(rows)
 
 
 def blocks(at: AppTest) -> str:
@@ -267,7 +267,7 @@ def test_a_finished_training_opens_from_its_link_with_the_same_numbers(short, mo
     reached = [f"{percent(run['curve'][-1]['accuracy'])} over the three tasks" for run in (left, right)]
     assert reached[0] != reached[1]
     assert re.search(r"You guessed \S+40%\S+ for 1 head\.", shown)
-    assert [said in shown for said in reached] == [True, False], "the guess is about the left model"
+    assert [sentence in shown for sentence in reached] == [True, False], "the guess is about the left model"
     gone = report.ablation_report(choice.setups[1], state["runs"][1]["parameters"], [(0, 1)])
     assert gone["jobs"] == right["without"][1]["jobs"], "taken away by hand or one by one, it is the same"
     assert "Without 1-2" in shown
@@ -296,7 +296,7 @@ def test_a_finished_training_opens_from_its_link_with_the_same_numbers(short, mo
     del at.query_params["without"]
     at.run()
     assert len(at.dataframe) == 1, "Back puts it back"
-    (heads,) = (one for one in at.get("button_group") if str(one.key).startswith("training-away"))
+    (heads,) = (group for group in at.get("button_group") if str(group.key).startswith("training-away"))
     heads.set_value(["1-1"]).run()
     assert at.query_params["without"] == "1-1"
     assert "Without 1-1" in blocks(at)

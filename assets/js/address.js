@@ -4,7 +4,7 @@
 // it as of Back and Forward: by the browser's own event, with which Streamlit runs the page for the address.
 const LOOKS = ["head", "pin", "to", "least", "sort", "between", "rank", "scale", "measure"];
 // What a control of the frame writes, in place: a person would call it a step.
-const STEPS = ["text", "pair", "text2", "model", "model2", "weights", "unit", "specials", "against", "attention"];
+const STEPS = ["text", "pair", "text2", "weights", "unit", "specials", "against", "attention"];
 // Milliseconds of rest. Keys held down choose many heads a second: the address says the last one, and the page, too.
 const WRITE = 60;
 const TELL = 250;

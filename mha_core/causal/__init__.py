@@ -1,7 +1,6 @@
 """Ablate heads, patch their outputs or states, and measure the effect on the model."""
 
 from mha_core.causal.activation_cache import mean_steps
-from mha_core.causal.changes import intervention_hooks
 from mha_core.causal.interventions import (
     Intervention,
     MeanAblation,
@@ -9,7 +8,6 @@ from mha_core.causal.interventions import (
     PatchStates,
     ReplaceAttention,
     ScaleHeads,
-    check,
     heads_from,
 )
 from mha_core.causal.outcomes import (
@@ -25,7 +23,7 @@ from mha_core.causal.outcomes import (
 )
 from mha_core.causal.partial_results import PartialResult, final_result
 from mha_core.causal.prompt_sweep import METHODS, Method, PromptEffects, sweep_prompts
-from mha_core.causal.prompts import Prompt, Prompts, prompts, read_prompts, with_other_names
+from mha_core.causal.prompts import Prompt, read_prompts, with_other_names
 from mha_core.causal.shipped_sweep import read_sweep
 from mha_core.causal.single_run import (
     ablate,
@@ -37,7 +35,6 @@ from mha_core.causal.single_run import (
     trace_with_interventions,
 )
 from mha_core.causal.sweep import (
-    Place,
     SweepResult,
     sweep_head_patches,
     sweep_heads,
@@ -56,10 +53,8 @@ __all__ = [
     "PartialResult",
     "PatchHeads",
     "PatchStates",
-    "Place",
     "Prompt",
     "PromptEffects",
-    "Prompts",
     "ReplaceAttention",
     "ScaleHeads",
     "State",
@@ -67,16 +62,13 @@ __all__ = [
     "ablate",
     "attention_shift",
     "bind",
-    "check",
     "default_outcome",
     "final_result",
     "heads_from",
-    "intervention_hooks",
     "mean_steps",
     "measure",
     "next_words",
     "patch",
-    "prompts",
     "read_prompts",
     "read_sweep",
     "spaced",

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from mha_core.arrays import Array, FloatArray
 from mha_core.causal.activation_cache import run_with_cache
-from mha_core.causal.changes import intervention_hooks
+from mha_core.causal.intervention_hooks import intervention_hooks
 from mha_core.causal.interventions import (
     Intervention,
     MeanAblation,

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from mha_core.arrays import FloatArray
 from mha_core.causal.activation_cache import ActivationCache, first_replaced, run_with_cache, with_means
-from mha_core.causal.changes import InterventionHooks, intervention_hooks
+from mha_core.causal.intervention_hooks import InterventionHooks, intervention_hooks
 from mha_core.causal.interventions import Intervention, check_factor, same_length
 from mha_core.causal.outcomes import BoundOutcome, Outcome, bind
 from mha_core.causal.partial_results import PartialResult

@@ -1,4 +1,4 @@
-"""Scaled dot-product attention: queries, keys and values in; what was mixed, and who looked at whom, out.
+"""Scaled dot-product attention: queries, keys and values in; the contexts and the weights out.
 
 Axes in order: batch (any number of axes), head, query or key, width. One function serves multi-head attention
 (as many key heads as query heads), grouped-query attention (fewer) and multi-query attention (one), because
@@ -42,7 +42,7 @@ def scaled_dot_product_attention(
     `mask` broadcasts to the shape of the weights: bool, where True means "may look", or floating, added to the
     scaled scores. `is_causal` lets query i look at keys 0..i (aligned top left); with a mask, both must allow.
     A query that may look at nothing gets weights of zeros and a context of zeros. `scale` defaults to
-    1/sqrt(d_k). Weights are those before dropout; dropout acts on what is mixed, and only when `training`.
+    1/sqrt(d_k). Weights are those before dropout; dropout acts on the context, and only when `training`.
     `out`, without gradients, is a tensor of the weights' shape to write them into.
 
     Raises SizeError for shapes that do not fit, DtypeError for integer or mixed types, InputError for a
@@ -118,7 +118,7 @@ def attention_scores(q: Tensor, k: Tensor, scale: float | None = None) -> Tensor
 
 
 def mixed_values(weights: Tensor, v: Tensor) -> Tensor:
-    """Weights (..., h_q, n_q, n_k) times values (..., h_kv, n_k, d_v): what each query head mixes."""
+    """Multiply weights (..., h_q, n_q, n_k) by values (..., h_kv, n_k, d_v): the context of each query head."""
     with without_autocast(v.device):
         return _mix(_wide(weights), _wide(v)).to(v.dtype)
 
@@ -218,7 +218,7 @@ def _scores(q: Tensor, k: Tensor, scale: float, out: Tensor | None = None) -> Te
 
 
 def _mix(weights: Tensor, v: Tensor) -> Tensor:
-    """Weights times values."""
+    """Multiply weights by values."""
     if torch.compiler.is_compiling():
         return weights @ _repeated(v, weights)
     mixed = torch.bmm(_by_key_head(weights, v), v.flatten(0, -3))

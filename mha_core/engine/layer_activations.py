@@ -87,14 +87,14 @@ class Projections:
 class LayerActivations:
     """All that the attention of one layer computed for one text, as the model ran it or with a user's `edits`.
 
-    x (n, d_model) is what attention is given, `keys_from` where keys and values come from (x itself, but for
+    x (n, d_model) is the attention's input, `keys_from` the source of keys and values (x itself, but for
     cross-attention). q (H, n, d_k), k (G, n, d_k), v (G, n, d_v): after the rotation where there is one, before
     it in `q_unrotated` and `k_unrotated` (else None). scores (H, n, n) are q kᵀ / divisor, as the softmax is given
     them but for the mask; allowed (n, n) is True where a token may look; weights (H, n, n); context (H, n, d_v),
     after its gate if it had one; contributions (H, n, d_model) sum, plus b_o, to output (n, d_model). Of the
-    model's own run also stream (n, d_model), the layer's input: x itself, or what x is the norm of (pre-LN);
-    residual = LayerNorm(stream + output), or that sum itself (pre-LN); hidden, what the whole layer gives on.
-    `window`: how many tokens to each side the layer can reach; None: all.
+    model's own run also stream (n, d_model), the layer's input, of which x is the norm (pre-LN) or which is x itself;
+    residual = LayerNorm(stream + output), or that sum itself (pre-LN); hidden, the whole layer's output.
+    `window`: tokens that the layer sees to each side; None: all.
     """
 
     projections: Projections

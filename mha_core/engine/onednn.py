@@ -24,8 +24,8 @@ ROWS, N_IN, N_OUT = 128, 384, 1536  # of the comparison: a layer of MiniLM
 
 
 class OneDnnLinear(nn.Linear):
-    """A linear layer whose matrix lies column by column, for oneDNN; what it cannot do (gradients, other types and
-    devices, autocast) is done as `nn.Linear` does it."""
+    """A linear layer whose matrix lies column by column, for oneDNN; with gradients, other types and devices, or
+    autocast it computes as `nn.Linear`."""
 
     def __init__(self, linear: nn.Linear) -> None:
         nn.Module.__init__(self)

@@ -408,7 +408,7 @@ def _n_before(stores: Sequence[KVCache] | None) -> int:
 def _mask(
     n: int, before: int, is_causal: bool, window: int | None, padding: Tensor | None, device: torch.device
 ) -> Tensor | None:
-    """Return what n tokens after `before` others may see, (n, before + n); None: all but padding."""
+    """Return the mask of n tokens after `before` others, (n, before + n); None: all but padding is visible."""
     if not window and not is_causal:
         return padding
     keys = torch.arange(before + n, device=device)

@@ -1,8 +1,8 @@
 """Records of numbers computed elsewhere: arrays, layers as transformers gives them, the steps of `generate`, a
 `torch.nn.TransformerEncoder`, a cache of TransformerLens.
 
-Nothing here loads a model. `ModelInfo.computed_by` says that the numbers are not this engine's, and so do exports and
-what a record prints.
+Nothing here loads a model. `ModelInfo.computed_by`, exports and a record's summary say that the numbers are not this
+engine's.
 """
 
 from collections.abc import Mapping, Sequence
@@ -60,8 +60,8 @@ def record_from_weights(
     `keys`: the tokens of the columns where they are another text's (cross-attention). Strings are pieces as a tokenizer
     names them ("Ġcat", "▁un", "able</w>", "##ness"), and become the words they spell; without any such sign each is a
     word. Those in `special`, and names such as [CLS] and <|endoftext|>, are no words.
-    `mask`: the tokenizer's attention_mask of this text, (n,): padding is left out. Without it, what no other token
-    looks at is padding: special tokens before the first word, and at the end what is named [PAD] or <pad>.
+    `mask`: the tokenizer's attention_mask of this text, (n,): padding is left out. Without it, padding is that which no
+    other token looks at: special tokens before the first word, and at the end tokens named [PAD] or <pad>.
     `model`: the transformers model, whose settings say what its tokens see. Else `causal`: True if a token sees only
     itself and what stands before it; needed where no weight is of a later token, and `generate` is known to be causal.
     `windows`: tokens that a layer sees to each side, one a layer, 0 for all. `sinks`: the model has learned sinks
@@ -261,8 +261,8 @@ def stacked(layers: Sequence[Any]) -> tuple[Array, Mask]:
 
 
 def _real(weights: Array, tokens: Tokens, mask: ArrayLike | Tensor | None) -> Mask:
-    """Return an attention mask as one bool a token. Without one, padding is what no other token looks at: special
-    tokens before the first word, and at the end what is named so."""
+    """Return an attention mask as one bool a token. Without one, padding is that which no other token looks at: special
+    tokens before the first word, and at the end tokens of that name."""
     if mask is not None:
         real: Mask = np.asarray(mask.detach().cpu() if isinstance(mask, Tensor) else mask).reshape(-1) > 0
         if len(real) != len(tokens):

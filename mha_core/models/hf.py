@@ -1,8 +1,8 @@
-"""Any model of the library transformers, for what this engine has no family of: its attentions as our records.
+"""Any model of the library transformers, for architectures without a family here: its attentions as our records.
 
-Nothing of transformers is imported until a model is loaded by name; one that is already loaded is whatever is called
-with token ids and gives attentions. Records say which library computed them (`ModelInfo.computed_by`), and keep the
-model's own layer numbers, what a layer's window leaves out, and what a learned sink takes.
+Nothing of transformers is imported until a model is loaded by name; a loaded one is any object that takes token ids and
+gives attentions. Records name the library that computed them (`ModelInfo.computed_by`), and keep the model's own layer
+numbers, its layers' windows, and the share of a learned sink.
 """
 
 import copy

@@ -1,7 +1,7 @@
 """Layers of a transformers model by its settings: which of them attend, which have a window, what takes part of a row.
 
 A model of several kinds of layers gives the attentions of some; here they get the model's own numbers back. Source:
-`layer_types` of the library's configurations (5.x), and what older ones have in its place.
+`layer_types` of the library's configurations (5.x), and its counterparts in older ones.
 """
 
 from collections.abc import Iterator, Sequence

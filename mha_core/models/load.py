@@ -25,7 +25,7 @@ from mha_core.models.checkpoint import SUMS, Folder
 from mha_core.models.families import FAMILIES
 from mha_core.models.families.family import AnotherVariantError
 from mha_core.models.gguf import GgufFile
-from mha_core.models.hf import TransformersModel, load_with_transformers
+from mha_core.models.hf import load_with_transformers
 from mha_core.models.hub import Progress, check_fetched, fetch, is_here, is_hub_id
 from mha_core.models.model import Model
 from mha_core.models.model_list import (
@@ -198,9 +198,31 @@ def _load(
     adapter = source.adapter_text() if isinstance(source, Folder) and trained else ""
     if adapter:
         warnings.warn(adapter, stacklevel=4)
+    if config is None and isinstance(source, GgufFile):
+        raise ModelError(
+            f"'{source.title}' is {architecture(raw)}; of GGUF files those of Llama models are read."
+        )
+    files = dict(known) or source.digests(weights=trained)
+    check_fetched(place, files)
+    digest = "+".join(digest for file, digest in files.items() if file.endswith(WEIGHT_FILES))
+    title = next((entry.title for entry in LIST if entry.name == name), source.title)
+    if step is not None:
+        digest, title = f"{digest}@{step}", f"Toy model after {step:,} steps"
+    if adapter:
+        title = f"{title}, {UNMERGED}"
+    if not trained:
+        digest, title = f"untrained, seed {seed}", f"{title}, untrained"
+        files = {file: digest for file, digest in files.items() if not file.endswith(WEIGHT_FILES)}
+    facts: dict[str, Any] = {
+        "name": name,
+        "title": title,
+        "trained": trained,
+        "digest": digest,
+        "files": tuple(sorted(files.items())),
+        "pinned": bool(known) or source.has_sums,
+    }
     if config is None:
-        other = _of_another_architecture(source, raw, name, trained, seed, device, dtype)
-        return replace(other, title=f"{other.title}, {UNMERGED}") if adapter else other
+        return load_with_transformers(place, seed=seed, device=device, dtype=dtype, **facts)
     family = FAMILIES[config.model_type]
     max_tokens = min(config.max_positions, MAX_TOKENS) if config.is_causal else config.max_positions
     if isinstance(source, GgufFile):
@@ -208,17 +230,8 @@ def _load(
     else:
         tokenizer = family.tokenizer(place, max_tokens)
     _check_vocabulary(tokenizer, config, source.title)
-    files = dict(known) or source.digests(weights=trained)
-    check_fetched(place, files)
-    digest = "+".join(digest for file, digest in files.items() if file.endswith(WEIGHT_FILES))
-    title = next((entry.title for entry in LIST if entry.name == name), source.title)
-    if step is not None:
-        digest, title = f"{digest}@{step}", f"Toy model after {step:,} steps"
-    title = f"{title}, {UNMERGED}" if adapter else title
     if not trained:
-        encoder, head = _untrained(config, seed, title)
-        digest, title = f"untrained, seed {seed}", f"{title}, untrained"
-        files = {file: digest for file, digest in files.items() if not file.endswith(WEIGHT_FILES)}
+        encoder, head = _untrained(config, seed, source.title)
     elif step is not None:
         encoder = at_step(step)
         head = family.head(encoder, {})
@@ -227,21 +240,9 @@ def _load(
     for module in (encoder, head):
         if module is not None:
             freeze_for_inference(module.to(device=device, dtype=dtype))
-    return Model(
-        name,
-        title,
-        trained,
-        tokenizer,
-        encoder,
-        head if family.predicts == "mask" else None,
-        device,
-        dtype,
-        digest,
-        config,
-        head if family.predicts == "next" else None,
-        tuple(sorted(files.items())),
-        pinned=bool(known) or source.has_sums,
-    )
+    heads = {"mask": "masked_head", "next": "next_head"}
+    facts |= dict.fromkeys(heads.values()) | {heads[family.predicts]: head}
+    return Model(tokenizer=tokenizer, encoder=encoder, config=config, device=device, dtype=dtype, **facts)
 
 
 def _known(raw: Mapping[str, Any], title: str) -> StackConfig | None:
@@ -271,37 +272,6 @@ def _place(name: str, progress: Progress | None, local: bool) -> tuple[Path, Map
             f"Unknown model '{name[:60]}'. Give a name of the model list, a Hugging Face id, a folder or a GGUF file."
         )
     return fetch(name, progress), {}
-
-
-def _of_another_architecture(
-    source: Folder | GgufFile,
-    raw: Mapping[str, Any],
-    name: str,
-    trained: bool,
-    seed: int,
-    device: torch.device,
-    dtype: torch.dtype,
-) -> TransformersModel:
-    """Load an architecture without a family here by transformers. Raises ModelError for GGUF, and where it cannot."""
-    if isinstance(source, GgufFile):
-        raise ModelError(
-            f"'{source.title}' is {architecture(raw)}; of GGUF files those of Llama models are read."
-        )
-    files = source.digests(weights=trained)
-    check_fetched(source.path, files)
-    digest = "+".join(digest for file, digest in files.items() if file.endswith(".safetensors"))
-    return load_with_transformers(
-        source.path,
-        name=name,
-        title=source.title if trained else f"{source.title}, untrained",
-        trained=trained,
-        seed=seed,
-        device=device,
-        dtype=dtype,
-        digest=digest if trained else f"untrained, seed {seed}",
-        files=tuple(sorted(files.items())),
-        pinned=source.has_sums,
-    )
 
 
 def _check_vocabulary(tokenizer: Tokenizer, config: StackConfig, title: str) -> None:

@@ -1,4 +1,4 @@
-"""The record of one run: what every head of a model did with one text. Frozen, on the CPU, in NumPy.
+"""Record of one run: the attention weights of every head of a model over one text. Frozen, on the CPU, in NumPy.
 
 Everything above (analysis, figures, pages) reads this and knows no model; everything below makes it and knows
 no screen. Axes of the weights: (layer, head, query, key), all from 0; layers and heads have the model's own numbers.

@@ -29,8 +29,8 @@ BYTES = {chr(b): b for b in PRINTABLE} | {chr(256 + i): b for i, b in enumerate(
 
 @dataclass
 class Row:
-    """A piece on its way: `segment` is None for what is put around a text, `word` None for what is in no word; pieces
-    of one `run` are what the tokenizer itself did not cut apart first."""
+    """A piece before it is a `Token`: `segment` is None for one put around a text, `word` None for one in no word;
+    pieces of one `run` were not cut apart by the tokenizer's own first cut."""
 
     name: str
     id: int

@@ -169,8 +169,8 @@ class SpecialTokenNames:
 class Tokenizer:
     """A model's own tokenizer, of any kind. Always called in one way, never truncating, so it can be shared.
 
-    `specials`: those of an encoder. Without them it is a decoder's: one text, no pair, and in front of it only what
-    `begin` says, or else what the tokenizer itself puts there. A list of whole words has a token for every word.
+    `specials`: those of an encoder. Without them it is a decoder's: one text, no pair, and in front of it the tokens
+    `begin`, or else the tokenizer's own. A list of whole words has a token for every word.
     """
 
     def __init__(

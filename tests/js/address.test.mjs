@@ -47,13 +47,12 @@ test("ten choices one after the other take one place in the history, and the pag
   assert.deepEqual([steps, heard.told], [[`${HOST}?text=a&head=1-10&pin=3`], [`${HOST}?text=a&head=1-10&pin=3`]]);
 });
 
-test("another text or model is a step, another slider is none", () => {
+test("another text or other units are a step, another slider is none", () => {
   const { steps, typed } = tab("?head=1-1");
   typed("?head=1-1&text=a");
-  typed("?head=1-1&text=a&model=smollm2");
-  typed("?head=1-1&text=a&model=smollm2&window=4");
-  typed("?head=1-1&text=a&model=smollm2&window=5");
-  assert.deepEqual(steps.map((step) => step.slice(HOST.length)), ["?head=1-1", "?head=1-1&text=a", "?head=1-1&text=a&model=smollm2&window=5"]);
+  typed("?head=1-1&text=a&window=4");
+  typed("?head=1-1&text=a&window=5&unit=words");
+  assert.deepEqual(steps.map((step) => step.slice(HOST.length)), ["?head=1-1", "?head=1-1&text=a&window=4", "?head=1-1&text=a&window=5&unit=words"]);
 });
 
 test("after Back, what is typed is a step from there", () => {

@@ -1,8 +1,8 @@
 """Classroom: a small encoder over whole words with norms before each part (pre-LN), trained by this project itself.
 
 Rotary positions turn a part of each head's pairs (Su et al. 2021; a part of them as in GPT-J, Wang & Komatsuzaki
-2021), some layers see a few words to each side alone (Beltagy et al. 2020, section 3.1), and what predicts a hidden
-word is the matrix of the embeddings (Press & Wolf 2017).
+2021), some layers see a few words to each side alone (Beltagy et al. 2020, section 3.1), and the matrix of the
+embeddings predicts a hidden word (Press & Wolf 2017).
 """
 
 import re

@@ -103,8 +103,8 @@ def outcome_of(source: Tokens, record: AttentionRecord, model: Model) -> Outcome
 
 def effect_text(effects: SweepResult) -> str:
     """Return the outcome here and in the source sentence."""
-    there = "" if effects.source is None else f" in your sentence, {number(effects.source[0])} in the source"
-    return f"The {outcome_text(effects.names)} is {number(effects.before[0])}{there}."
+    other = "" if effects.source is None else f" in your sentence, {number(effects.source[0])} in the source"
+    return f"The {outcome_text(effects.names)} is {number(effects.before[0])}{other}."
 
 
 def heads_text(effects: SweepResult) -> str:

@@ -28,11 +28,16 @@ def draw_card(shown: Choice, query: Mapping[str, str], carried: Mapping[str, str
     """Draw the whole card; `query` is this address, `carried` what goes along to other pages."""
     head, answer = shown.head, shown.answer(shown.head)
     layer, number = head
+    verdict = question_text(answer, head)
+    is_said = verdict.partition(": ")[2] in head_text(
+        shown.table, head
+    )  # a weak role is described by its question
+    verdict = "" if is_said else f'<p class="hs-why"><b>{html.escape(verdict)}</b></p>'
     markup(
         f"<h2>Head {head_name(head)} <small>· L{layer}H{number}</small></h2>"
         f'<p class="hs-why">{names(shown.table, head, query)}</p>'
         f"<h3>{html.escape(answer.question.title)}</h3>"
-        f'<p class="hs-why"><b>{html.escape(question_text(answer, head))}</b></p>'
+        f"{verdict}"
         f"{score_bar(score_of(answer, head), answer.baselines[0].score)}"
     )
     box = st.popover(

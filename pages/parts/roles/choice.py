@@ -88,7 +88,7 @@ def finding(shown: Choice) -> str:
         return f"Head {name} {role.does}: {numbers}"
     if word in ("slight", "weak"):
         return f"No head has this role; {name} comes closest."
-    beaten = any((one.score > one.baselines[0].score).any() for one in shown.answers)
+    beaten = any((each.score > each.baselines[0].score).any() for each in shown.answers)
     none = f"No head {'clearly ' if beaten else ''}beats every baseline"
     if beaten and answer.kind in BY_WRITING:
         none = "No head that beats every baseline gives half of its attention to names"
