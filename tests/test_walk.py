@@ -1,6 +1,5 @@
 """The walk through one layer: its changes by the book, its variants, and what it costs."""
 
-
 import numpy as np
 import pytest
 

@@ -1,4 +1,4 @@
-"""A page and its server in a real browser: no error in the console of any page, and a server that comes back."""
+"""A page and its server in a real browser: a server that comes back, and a model that it alone may open."""
 
 import re
 from urllib.parse import urlencode
@@ -6,35 +6,25 @@ from urllib.parse import urlencode
 import pytest
 from bert_folders import random_bert, write
 from playwright.sync_api import expect
-
-from pages.parts.frame.pages import PAGES
+from running import start_app
 
 pytestmark = pytest.mark.browser
 LINK = "/?text=The%20cat%20sat%20on%20the%20mat%20because%20it%20was%20warm."
 NEXT = "The river froze because it was cold."
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_request_of_a_page_succeeds(visit, page):
-    tab = visit(page.address.removeprefix("."))  # errors in its console fail it
-    failed = []
-    tab.page.on("response", lambda answer: failed.append(answer.url) if answer.status >= 400 else None)
-    tab.page.reload()
-    tab.settled()
-    assert tab.page.evaluate("window.prerenderReady") is not None, "the page's inline script has run"
-    assert not failed
-
-
-def test_a_page_opened_by_a_link_draws_the_next_sentence_of_a_server_that_came_back(visit, fresh_server):
+def test_a_page_opened_by_a_link_draws_the_next_sentence_of_a_server_that_came_back(
+    visit, app_server, tmp_path
+):
     boxes = ("Table", "Save")
-    server = fresh_server()
-    tab = visit(LINK, server=server).drawn()
+    tab = visit(LINK).drawn()
+    assert tab.page.evaluate("window.prerenderReady") is not None, "the page's inline script has run"
     for name in boxes:
         tab.page.locator("summary").filter(has_text=name).click()
         tab.settled()
     n_asked = tab.page.evaluate("talk.asked")
-    server.stop()
-    fresh_server(port=server.port)
+    app_server.stop()
+    app_server.process = start_app(tmp_path / "again.log", port=app_server.port).process  # the others need it
     tab.page.wait_for_function("(n) => talk.asked > n && talk.over", arg=n_asked, timeout=20_000)
     tab.page.get_by_label("Your sentence", exact=True).fill(NEXT)
     tab.page.get_by_label("Your sentence", exact=True).press("Enter")
