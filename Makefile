@@ -128,9 +128,10 @@ atlas: .venv/.dev .venv/.decoder ## compute the shipped atlas and ablation sweep
 	@$(BIN)/python -m mha_core.tools.sweep
 	@for m in minilm smollm2; do $(BIN)/python -m mha_core.tools.atlas $$m || exit 1; done
 
-evidence: .venv/.dev .venv/.decoder ## compute the shipped role tables (two hours); UD=en_ewt-ud-dev.conllu GAP="gap-development.tsv ..."
+evidence: .venv/.dev .venv/.decoder ## compute role tables and their numbers in docs (two hours); UD=en_ewt-ud-dev.conllu GAP="gap-development.tsv ..."
 	@test -f "$(UD)" && ls $(GAP) >/dev/null || { echo "Name both corpora: make evidence UD=... GAP=..."; exit 1; }
 	@for m in minilm smollm2; do $(BIN)/python -m mha_core.tools.roles $$m $(UD) $(GAP) || exit 1; done
+	@$(BIN)/python benchmarks/evidence.py write
 
 lock: .venv/.dev ## pin every package with its hashes; LOCK_FLAGS=--upgrade renews them
 	@[ "$$(uname -s)" = Linux ] || { echo "Only on Linux torch says what it needs for CUDA."; exit 1; }

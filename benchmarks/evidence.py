@@ -54,7 +54,7 @@ KNOWS = np.arange(0.05, 1.001, 0.05)
 BETTER_RULE = (
     0.28  # of the best baseline's errors, the most that a simple rule which was missing has repaired
 )
-DRAWS, COMPARISONS = 20, 4680
+DRAWS, COMPARISONS = 20, 5040
 
 
 def planted(kind: str, n: int, documents: int, rule: float, knows: np.ndarray, seed: int) -> ScoredCases:
@@ -237,22 +237,22 @@ def _atlas(name: str) -> str:
     )
 
 
-def written(text: str, made: dict[str, str]) -> str:
-    """Return a document with its passages as they are made."""
+def written(text: str, texts: dict[str, str]) -> str:
+    """Return a document with its passages as they are texts."""
     return PASSAGE.sub(
-        lambda match: f"{match[1]}{made[match['name']]}\n{match[3]}" if match["name"] in made else match[0],
+        lambda match: f"{match[1]}{texts[match['name']]}\n{match[3]}" if match["name"] in texts else match[0],
         text,
     )
 
 
 def main(arguments: Sequence[str]) -> None:
     """Print the power curve, or write all passages."""
-    made = {"power": "\n".join(power_table())} if "power" in arguments else {}
+    texts = {"power": "\n".join(power_table())} if "power" in arguments else {}
     if "write" in arguments:
-        made |= passages()
+        texts |= passages()
     for name in DOCUMENTS:
         path = ROOT / name
-        path.write_text(written(path.read_text(encoding="utf-8"), made), encoding="utf-8")
+        path.write_text(written(path.read_text(encoding="utf-8"), texts), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -33,7 +33,6 @@ from mha_core.causal import (
 )
 from mha_core.display_names import percent
 from mha_core.models.model_list import DECODER
-from mha_core.models.trace import batch_of
 from mha_core.models.trace import run as run_model
 from pages.parts.experiment import ablation_sweep, effects, python_lines, switch
 from pages.parts.experiment.ablation_query import AblationQuery, heads_param, parse_ablation
@@ -204,7 +203,7 @@ def test_the_last_word_of_a_finished_sentence_is_found(text, kept, word):
 def test_undo_takes_back_one_change_after_the_other(monkeypatch):
     session, link = {}, {"off": "6-6"}
     state = SimpleNamespace(params=lambda: {k: v for k, v in link.items() if v}, change=link.update)
-    monkeypatch.setattr(switch, "state", state)
+    monkeypatch.setattr(switch, "url_params", state)
     monkeypatch.setattr(switch.st, "session_state", session)
     seen = []
     steps = (
@@ -377,7 +376,7 @@ def test_the_table_is_of_the_heads_that_are_selected_and_they_can_be_ablated(mon
     assert chosen["half"].iloc[0] == pytest.approx((high - low) / 2)
     asked = {"try": SWEEP, "text": MARY, "word": "Mary", "method": "zero"}
     with monkeypatch.context() as patched:
-        patched.setattr(effects.state, "params", lambda: asked)
+        patched.setattr(effects.url_params, "params", lambda: asked)
         to = effects.ablate_link([(0, 1), (1, 2)])
     at = open_page(PAGE, **{key: value for key, (value,) in parse_qs(urlsplit(to).query).items()})
     assert view(at)["off"] == ["1-2", "2-3"]
@@ -493,32 +492,6 @@ def test_taking_over_the_last_states_gives_the_other_sentence(minilm):
     assert minilm.tokenizer.encode(TIRED).pieces[wide].text == "tired"
     assert share[:, 0] == pytest.approx(np.eye(16)[wide], abs=1e-4), "only the embedding of what differs"
     assert 0 < share[:, -1].max() < 1, "no single last state is the whole mean"
-
-
-# ---- inside
-
-
-def test_inside_has_the_same_switch_on_its_heads(minilm):
-    at = open_page("pages/inside.py", text=TIRED, head="4-2", at="gone")
-    at.session_state["inside-gone-3"] = [1, 4]
-    at = run(at)
-    boards = [
-        board
-        for board in mounted(at, "tiles")
-        for block in board["blocks"]
-        if block.get("item", {}).get("id") == "output-without"
-    ]
-    (board,) = boards
-    block = board["blocks"][1]["item"]
-    shown = board["numbers"][block["at"] : block["at"] + 16 * 384].reshape(16, 384)
-    with_gates = _tensor(gates(minilm, (4, 2), (4, 5)))
-    steps = minilm.encoder.steps(*batch_of([minilm.tokenizer.encode(TIRED)], minilm), gates=with_gates)
-    assert shown == pytest.approx(list(steps)[3].attended[0].detach().numpy(), abs=2e-5)
-    before = list(minilm.encoder.steps(*batch_of([minilm.tokenizer.encode(TIRED)], minilm)))[3].attended[
-        0, 10
-    ]
-    left = np.linalg.norm(shown[10]) / np.linalg.norm(before.detach().numpy())
-    assert percent(float(left)) in str(board["blocks"][0]["spans"])
 
 
 # ---- what is shipped

@@ -11,7 +11,7 @@ from tokenizers import Tokenizer
 
 from mha_core import InputError, copying_scores, load_model, trace
 from mha_core.causal.prompts import prompts
-from mha_core.heads.build_role_table import NAMES, with_prompts
+from mha_core.heads.build_role_table import NAMES
 from mha_core.heads.conclude import score_question, with_verdicts
 from mha_core.heads.questions.copying import by_distance, copying_cases, names_of, namings
 from mha_core.heads.roles import heads_with
@@ -171,14 +171,3 @@ def test_the_shipped_numbers_are_those_of_plain_loops_over_the_prompts(smollm2):
         at = [piece.text.strip(" Ġ") in pair for piece in record.tokens.pieces]
         given += record.weights[:, :, -1, at].sum(-1)
     np.testing.assert_allclose(table.by_key["mover"].mass, given / len(names), atol=1e-4)
-
-
-def test_asking_on_the_own_prompts_again_changes_nothing_else(planted, folders):
-    table = replace(read_roles("smollm2"), shape=(2, 4), answers=(), n_comparisons=80)
-    once = with_prompts(table, planted)
-    again = with_prompts(once, planted)
-    assert (once.n_comparisons, again.n_comparisons, len(again.answers)) == (104, 104, 3)
-    assert [answer.word.tolist() for answer in once.answers] == [
-        answer.word.tolist() for answer in again.answers
-    ]
-    assert again.corpora.keys() == {*table.corpora, NAMES}

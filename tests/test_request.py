@@ -123,6 +123,22 @@ def test_a_text_without_a_word_to_follow_opens_in_the_links_head_and_its_own_lin
     assert (view.head, view.pins, view.to, refused) == (head, pins, to, [])
 
 
+@pytest.mark.parametrize(
+    ("params", "pins", "to"),
+    [
+        ({}, (4,), 2),
+        ({"pin": "1"}, (4,), 2),
+        ({"pin": "3,1", "to": "0"}, (3,), 0),
+        ({"pin": "none"}, (), None),
+    ],
+)
+def test_across_two_texts_the_source_is_counted_first_and_only_the_target_looks(params, pins, to):
+    target, source = grid_of(labels=["it", "ran"]), grid_of(labels=["er", "lief", "weg"]).units
+    grid = replace(target, key_units=source, weights=np.zeros((3, 5, 2, 3), np.float32))
+    view, refused = select(params, REQUEST, grid, lambda head: (1, 2))
+    assert (view.pins, view.to, refused) == (pins, to, [])
+
+
 def test_a_position_behind_the_last_word_is_refused():
     view, refused = select({"pin": "1,7", "to": "6"}, REQUEST, GRID)
     assert view == Selection((2, 1), (3,), 6)

@@ -137,7 +137,7 @@ def test_known_heads_have_their_names(minilm):
     }
     assert known.items() <= found.items()
     assert heads_with(minilm, "previous") == [(0, 2)]
-    assert description_of(minilm, (2, 8)).name == "determiner → its noun, weaker than a rule"
+    assert description_of(minilm, (2, 8)).name == "determiner → its noun, no better than a rule"
 
 
 def test_a_table_is_the_same_when_it_was_written_and_read(minilm):

@@ -185,8 +185,16 @@ export class Compare {
       this.sheet.fill(this.common, allHeads(this.common), (head) => describe(this, head));
     }
     this.update();
-    const [column] = this.pinColumns();
-    if (column !== undefined) this.duo.reveal(column, this.state.to === null ? strongest(rowsFor(this, [column])[0], 1)[0]?.to : this.columnOf[0][this.state.to]);
+    this.reveal();
     this.sheet.draw(this.paint.change, (head) => this.pictureOf(head));
+  }
+
+  // On a phone: the first chosen word, and the word that it looks at most in A.
+  reveal() {
+    const [column] = this.pinColumns();
+    if (column === undefined) return;
+    const isWord = (other) => this.onlyIn(other) !== 1 && !this.record.specials[this.pairs[other][0]];
+    const [link] = strongest(rowsFor(this, [column])[0], 1, 0.01, isWord);
+    this.duo.reveal(column, this.state.to === null ? link?.to : this.columnOf[0][this.state.to]);
   }
 }

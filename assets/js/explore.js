@@ -12,6 +12,7 @@ import { percent } from "./format.js";
 import { STEPS, strongest } from "./numbers.js";
 import { announceOnce } from "./parts.js";
 import { allHeads, hasHead, matrixOf, pairAllows, rowOf } from "./record.js";
+import { betweenWords } from "./visibility.js";
 import { headName } from "./words.js";
 
 const TWEEN = 150;
@@ -287,7 +288,8 @@ export class Explore {
     const [reason] = reasonArcs(this);
     if (reason) return this.sentence.reveal(reason.from, reason.to);
     const row = rowOf(this.record, this.state.head, [pin]);
-    this.sentence.reveal(pin, this.state.to ?? (row ? strongest(row, 1)[0]?.to : pin));
+    const [link] = row ? strongest(row, 1, 0.01, (k) => betweenWords(this.record, pin, k)) : [];
+    this.sentence.reveal(pin, this.state.to ?? link?.to);
   }
 
   drawAll(anew = true) {

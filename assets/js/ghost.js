@@ -34,14 +34,15 @@ export function ghostLinks(ghost, head, from, least = 0.01) {
       if (to !== null) links.push({ from: from[i], to, weight: link.weight });
     }
   });
-  return { links, shares, row: meanRow(matrix, n, before) };
+  const { start, new: count } = ghost.change;
+  return { links, shares, row: meanRow(matrix, n, before), isNew: (unit) => unit >= start && unit < start + count };
 }
 
 const WORTH_SAYING = 0.02; // of a share that has moved
 
 // How far the words have moved whose share did so most; empty where none did.
-export function changesInWords({ shares }, row, { named, specials }) {
-  const moves = [...row].map((weight, unit) => ({ unit, weight, before: shares.get(unit) ?? 0 })).filter(({ unit }) => !specials[unit] && shares.has(unit));
+export function changesInWords({ shares, isNew }, row, { named, specials }) {
+  const moves = [...row].map((weight, unit) => ({ unit, weight, before: shares.get(unit) ?? 0 })).filter(({ unit }) => !specials[unit] && !isNew(unit) && shares.has(unit));
   const size = ({ weight, before }) => Math.abs(weight - before);
   const most = moves.filter((move) => size(move) >= WORTH_SAYING).sort((a, b) => size(b) - size(a)).slice(0, 2);
   return most.map(({ unit, weight, before }) => `${quoted(named[unit])} ${weight > before ? "rises" : "falls"} from ${percent(before)} to ${percent(weight)}`).join("; ");

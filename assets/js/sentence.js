@@ -17,6 +17,7 @@ const STEPPED_BACK = 0.3;
 const DASHES = "5 5"; // of the arcs before a word was changed
 const LOW = 800; // a screen on which the arcs stay flat, so that all heads are seen below them
 const FLATTEST = 110;
+const LABEL = 58; // pixels: half of the largest label on a phone
 const LIT = 4; // words beside the chosen one
 const REASON = 4.5; // the point of an arc that an earlier head gave
 const LOWER = 0.7; // they rise less than the arcs of now
@@ -31,6 +32,13 @@ export const isOneLine = (characters, width, present) => width < NARROW && !pres
 // Arcs to special tokens are light grey: only their width says the weight.
 export const colourOf = ({ weight }, isSpecial, { ramp, rest }) => (isSpecial ? rest : at(ramp, 0.3 + 0.7 * Math.min(weight, 1)));
 
+// Where a line scrolls to show two words in its middle, the left one with room for its label if the right one fits.
+function scrollFor(from, to, width) {
+  const [left, right] = [Math.min(from, to), Math.max(from, to)];
+  const middle = (left + right - width) / 2;
+  return right - left + LABEL < width - 10 ? Math.min(middle, left - LABEL) : middle;
+}
+
 export const tipOf = (width) => Math.max(4, width * 0.85);
 
 // A word piece that goes on with the word before it, and one that the model does not know, show it.
@@ -41,9 +49,9 @@ function lineOf(record, segment) {
   return make("p", { dir: "auto" }, record.keys ? make("span", { class: "whose", text: segment ? "target" : "source" }) : null);
 }
 
-// The word, no special token, whose share has moved most.
-function movedMost(wanted, was, specials) {
-  const moved = ([unit, weight]) => (specials[unit] ? 0 : Math.abs(weight - (was.get(unit) ?? 0)));
+// The word, no special token and not the changed one, whose share has moved most.
+function movedMost(wanted, { shares, isNew }, specials) {
+  const moved = ([unit, weight]) => (specials[unit] || isNew(unit) ? 0 : Math.abs(weight - (shares.get(unit) ?? 0)));
   const [most] = [...wanted].sort((a, b) => moved(b) - moved(a));
   return most && moved(most) > 0.01 ? most[0] : null;
 }
@@ -247,7 +255,7 @@ export class Sentence {
   // In a text that scrolls, the chosen word comes into sight; in one line, with the word that it looks at.
   reveal(unit, target = unit) {
     const box = this.boxes[unit];
-    if (box && this.line) this.root.scrollLeft = (box.x + (this.boxes[target] ?? box).x - this.width) / 2;
+    if (box && this.line) this.root.scrollLeft = scrollFor(box.x, (this.boxes[target] ?? box).x, this.width);
     if (!box || !this.root.classList.contains("scrolls")) return;
     const { scrollTop, clientHeight } = this.root;
     if (box.top - this.size < scrollTop || box.bottom + this.size > scrollTop + clientHeight) this.root.scrollTop = box.top - clientHeight / 2;
@@ -310,7 +318,7 @@ export class Sentence {
     const wanted = [...sums].filter(([unit, weight]) => weight >= NUMBERED || unit === shown.to || was?.get(unit) >= NUMBERED);
     const { specials } = this.record;
     const loud = Math.max(0.2, ...wanted.map(([unit, weight]) => (specials[unit] ? 0 : weight)));
-    const most = was && this.roomy ? movedMost(wanted, was, specials) : null;
+    const most = was && this.roomy ? movedMost(wanted, shown.ghost, specials) : null;
     this.placed = placeLabels(
       wanted.map(([unit, weight]) => {
         const strong = (weight >= loud * 0.5 && !specials[unit]) || shown.to === unit;

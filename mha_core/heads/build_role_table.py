@@ -17,7 +17,7 @@ from mha_core.display_names import count_noun
 from mha_core.errors import InputError
 from mha_core.heads.builtin import builtin_path, choices_of, read_builtin, tree_of
 from mha_core.heads.cases import Frame, ScoredCases
-from mha_core.heads.conclude import score_question, with_verdicts
+from mha_core.heads.conclude import score_question
 from mha_core.heads.corpora import Reading, name_of
 from mha_core.heads.corpus_counts import (
     BlockKey,
@@ -63,7 +63,6 @@ OF_DECODERS = (
     (retrieval_cases, NEEDLES, "retrieval heads"),
     (successor_cases, SERIES, "successor heads"),
 )
-ASKED_ALONE = {"mover", "suppression", "retrieval", "successor", "dormant"}  # kinds of these, and of outputs
 OF_TREES = {"previous", "self", "syntactic", "semantic", "duplicate", "sink", "diffuse"}  # kinds they answer
 MAX_NAMED = 6  # files by name in a title
 # What is known of a corpus by the digest of its file; of another file nothing is said.
@@ -249,23 +248,6 @@ def find_roles(
         cut = f", {n_cut:,} cut at {model.max_tokens} tokens." if n_cut else "."
         say(f"{names}: {count_noun(n_texts, 'text')} read{cut}")
     return statistics.result(options, say)
-
-
-def with_prompts(table: RoleTable, model: Model, say: Say = _quiet) -> RoleTable:
-    """Return the model's table with the questions on the project's own prompts asked again, or for the first time.
-
-    All answers get new verdicts, as of so many comparisons. What an answer has from its cases (`over_control`,
-    `detectable_gap`, `follows`) stays corrected for as many as there were.
-    """
-    asked_again = list(map(count_cases, _of_model(model, Options(), say)))
-    others = [answer for answer in table.answers if answer.kind not in ASKED_ALONE]
-    more = len(asked_again) - (len(table.answers) - len(others))
-    n = table.n_comparisons + more * len(table.heads)
-    answers = [with_verdicts(replace(answer, n_comparisons=n)) for answer in others]
-    scored = (score_question(counts, table.shape, n) for counts in asked_again)
-    answers += [answer for answer in scored if answer is not None]
-    corpora = {**table.corpora, **_builtin_corpora(asked_again)}
-    return replace(table, n_comparisons=n, date=_today(), corpora=corpora, answers=tuple(answers))
 
 
 def _today() -> str:

@@ -118,7 +118,7 @@ def role_by(table: "RoleTable", answer: "QuestionResult", head: Head) -> Role:
     elif word in ("slight", "weak"):
         name = f"{word} {name}"
     elif word == "tracks":
-        name = f"{question.title}, weaker than a rule"
+        name = f"{question.title}, no better than a rule"
     elif word == "rule":
         name = does = _following(question, answer.baselines[int(answer.follows[head])].does)
     return Role(question.key, answer.kind, name, does, word == "role")

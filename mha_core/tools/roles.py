@@ -3,8 +3,7 @@
 FILES are the treebank and the parts of GAP, which are not part of the program. Trained and untrained weights are asked
 the same, a decoder's random weights only the smallest part of GAP; the result is written to `assets/roles`, and what
 MiniLM does on GAP's validation part alone to `assets/lesson`. What every head did in a file is kept in `--keep`: after
-a change of baselines or verdicts alone the tables are made again from there, in minutes. Without files only the
-questions on the project's own prompts are asked again and put into the shipped table.
+a change of baselines or verdicts alone the tables are made again from there, in minutes.
 """
 
 import argparse
@@ -13,9 +12,9 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from mha_core.heads.build_role_table import KNOWN, RoleStatistics, find_roles, with_prompts
-from mha_core.heads.part_files import compute_part, read_part
-from mha_core.heads.table import RoleTable, read_roles, roles_file, write_roles
+from mha_core.heads.build_role_table import KNOWN, RoleStatistics, find_roles
+from mha_core.heads.part_files import compute_part, merge_parts
+from mha_core.heads.table import RoleTable, roles_file, write_roles
 from mha_core.models.load import load_model
 from mha_core.models.model import Model
 from mha_core.models.model_list import EMBEDDED
@@ -29,17 +28,14 @@ def main(arguments: list[str] | None = None) -> None:
     """Find the roles of trained and untrained weights, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("model", help="a name of the model list")
-    parser.add_argument("files", type=Path, nargs="*", metavar="FILE")
+    parser.add_argument("files", type=Path, nargs="+", metavar="FILE")
     parser.add_argument(
         "--keep", type=Path, default=Path("out/evidence"), help="folder of what heads did in each file"
     )
     args = parser.parse_args(arguments)
-    if not args.files:
-        trained, untrained = (_with_prompts(args.model, is_trained) for is_trained in (True, False))
-    else:
-        trained, untrained = (
-            _table(args.model, args.files, is_trained, args.keep) for is_trained in (True, False)
-        )
+    trained, untrained = (
+        _table(args.model, args.files, is_trained, args.keep) for is_trained in (True, False)
+    )
     write_roles(replace(trained, untrained=untrained), roles_file(args.model))
 
 
@@ -50,27 +46,14 @@ def _table(name: str, files: list[Path], is_trained: bool, keep: Path) -> RoleTa
     if not is_trained and model.info.is_causal:
         files = [files[0], min(files[1:], key=lambda file: file.stat().st_size)]
     folder, shards = keep / f"{name}-{'trained' if is_trained else 'random'}", [str(file) for file in files]
-    numbers = range(1, len(files) + 1)
-    paths = [
-        compute_part("roles", options, shards, i, len(files), folder, resume=True, say=_say) for i in numbers
-    ]
-    every = [_statistics(path, model) for path in paths if path]
-    for number, read in (pair for each in every for pair in each.read.items()):
-        if name == EMBEDDED and is_trained and KNOWN.get(read["digest"], ("",))[0] == FEW:
+    for number in range(1, len(files) + 1):
+        compute_part("roles", options, shards, number, len(files), folder, resume=True, say=_say)
+    statistics: RoleStatistics = merge_parts(folder, _say)
+    for number, read in statistics.read.items() if is_trained and name == EMBEDDED else ():
+        if KNOWN.get(read["digest"], ("",))[0] == FEW:
             _write_few(model, files[number])
-    whole = every[0]
-    for statistics in every[1:]:
-        whole.merge(statistics)
-    return whole.result(say=_say)
-
-
-def _statistics(path: Path, model: Model) -> RoleStatistics:
-    """Return a part's statistics; the built-in sentences are asked anew."""
-    part = read_part(path)
-    statistics = RoleStatistics(part.about)
-    statistics.load(part)
-    statistics.model, statistics.counts.builtin = model, ()
-    return statistics
+    statistics.model, statistics.counts.builtin = model, ()  # the built-in sentences are asked anew
+    return statistics.result(say=_say)
 
 
 def _write_few(model: Model, file: Path) -> None:
@@ -90,15 +73,6 @@ def _write_few(model: Model, file: Path) -> None:
         "verdict": str(answer.word[head]),
     }
     asset("lesson", "gap.json").write_text(json.dumps(few, indent=1) + "\n", encoding="utf-8")
-
-
-def _with_prompts(name: str, is_trained: bool) -> RoleTable:
-    """Return the shipped table with its questions on the project's own prompts asked again."""
-    table = read_roles(name)
-    table = table if is_trained else table and table.untrained
-    if table is None:
-        raise SystemExit(f"No table of {name} is shipped: name the treebank and GAP.")
-    return with_prompts(table, load_model(name, trained=is_trained), _say)
 
 
 def _say(line: str) -> None:

@@ -239,6 +239,7 @@ def test_a_changed_word_opens_as_a_comparison_whose_numbers_are_those_of_both_se
     person.page.keyboard.press("Enter")
     person.settled()
     stands(person, DOG, "4-2", "it")
+    looks_right(said(person), engine(DOG), "4-2", "it", before=engine(CAT))
     press(person, region(person, "sentence").get_by_role("link", name=re.compile("compar", re.IGNORECASE)))
     compares(person, CAT, DOG)
     asks(person, head="4-2", pin="8")

@@ -178,7 +178,7 @@ def reader(chromium):
 def test_a_first_visit_shows_the_classic_and_what_one_word_changes(reader, static_folder):
     person = reader(static_folder).open().reads("Head 4-2 looks from it to animal .68%")
     person.page.get_by_role("link", name="Change “tired” to “wide”").click()
-    person.reads("animal falls from 68% to 28%")
+    person.reads("Head 4-2, from it: animal falls from 68% to 28%")
     assert not complaints(person.page)
     options = person.page.locator("#options")
     person.page.locator("#chosen").click()
@@ -190,7 +190,7 @@ def test_a_first_visit_shows_the_classic_and_what_one_word_changes(reader, stati
     person.reads("it to animal 68% in A, 28% in B")
     person.type("  ", "Sentence B").is_told("The sentence is empty. Type a word.").reads("28% in B")
     person.page.go_back()
-    person.reads("animal falls from 68% to 28%")
+    person.reads("Head 4-2, from it: animal falls from 68% to 28%")
     assert person.page.get_by_role("gridcell").count() == 72
     person.page.get_by_role("textbox").focus()
     person.reaches("Tab", person.page.get_by_role("gridcell", name=re.compile("^Head 4-2")))

@@ -59,8 +59,23 @@ def agrees(shown: str, truth: float, about: object = "") -> None:
 FINDING = re.compile(rf"Head (\d+-\d+) looks from “?(\S+?)”? to “?([^\s“”]+?)”? \({PERCENT}")
 
 
-def looks_right(text: str, truth: Engine, head: str, word: str) -> None:
-    """A sentence such as “Head 4-2: it looks at cat (49%) and mat (14%).” is of this head and word, and true."""
+CHANGED = re.compile(r"Head (\d+-\d+), from “?(\S+?)”?: (.+)")
+MOVE = re.compile(rf"“?([^\s“”]+)”? (rises|falls) from {PERCENT} to {PERCENT}")
+
+
+def looks_right(text: str, truth: Engine, head: str, word: str, before: Engine | None = None) -> None:
+    """A sentence such as “Head 4-2: it looks at cat (49%) and mat (14%).” is of this head and word, and true.
+
+    After a changed word: how far other words' shares moved from those of the text `before`.
+    """
+    if (change := CHANGED.search(text)) and (moves := MOVE.findall(change[3])):
+        assert change.groups()[:2] == (head, word), text
+        for key, direction, old, new in moves:
+            assert (float(new) > float(old)) == (direction == "rises"), text
+            agrees(new, truth.weight(head, word, key), text)
+            if before is not None:
+                agrees(old, before.weight(head, word, key), text)
+        return None
     if finding := FINDING.search(text):
         assert finding.groups()[:3] == (head, word, truth.strongest(head, word)), text
         return agrees(finding[4], truth.weight(head, word, finding[3]), text)

@@ -35,8 +35,9 @@ test("several words that look have the mean of what they looked at, and a word w
 test("the two words whose share moved most are named with both shares, special tokens left out", () => {
   const shares = new Map([[0, 0.1], [1, 0.68], [2, 0.05], [3, 0.17]]);
   const after = { named: ["[CLS]", "animal", "street", "cross"], specials: [1, 0, 0, 0] };
-  const text = (row) => changesInWords({ shares }, row, after);
+  const text = (row, isNew = () => false) => changesInWords({ shares, isNew }, row, after);
   assert.equal(text([0.47, 0.28, 0.12, 0.13]), "“animal” falls from 68% to 28%; “street” rises from 5% to 12%");
+  assert.equal(text([0.47, 0.28, 0.12, 0.13], (unit) => unit === 1), "“street” rises from 5% to 12%; “cross” falls from 17% to 13%", "the changed word was not there before");
   assert.equal(text([0.09, 0.69, 0.05, 0.17]), "", "one point is no change");
 });
 

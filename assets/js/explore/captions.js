@@ -9,7 +9,7 @@ import { meanRow } from "../numbers.js";
 import { fillFacts, announceOnce } from "../parts.js";
 import { kindOf, placeName, rankHeads, sinkOf, titleOf } from "../record.js";
 import { betweenWords, noneSees } from "../visibility.js";
-import { byMeasure, findingInWords, headInWords, headName, pairInWords, rowInWords, verbOf } from "../words.js";
+import { byMeasure, findingInWords, headInWords, headName, listed, pairInWords, quoted, rowInWords, verbOf } from "../words.js";
 import { isAbout } from "./look.js";
 import { fromNow, ghostNow, topNow } from "./view_model.js";
 
@@ -31,7 +31,7 @@ function sentenceNow(view) {
   const row = meanRow(view.matrixNow, n, pins);
   const ghost = to === null ? ghostNow(view, pins) : null;
   const changes = ghost && changesInWords(ghost, row, view.record);
-  if (changes) return `${named}: ${changes}.`;
+  if (changes) return `${named}, from ${listed(pins.map((pin) => quoted(names[pin])))}: ${changes}.`;
   if (to === null || noneSees(view.record, pins, to)) return findingInWords(named, names, pins, row, view.record) + sinkInWords(view.record, view.headNow, pins);
   const kind = kindOf(view.record);
   const subject = (view.record.per ?? "head") === "head" ? view.headNow : title;

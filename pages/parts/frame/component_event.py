@@ -1,4 +1,4 @@
-"""What something that the page has mounted in the browser tells, read by its callbacks."""
+"""Events of components that a page has mounted in the browser, read by callbacks."""
 
 from collections.abc import Mapping
 
@@ -6,7 +6,9 @@ import streamlit as st
 
 
 def component_event(key: str, event: str) -> object:
-    """What the mount of that key says of an event, which may be anything; None where it is no longer on the page: a
-    browser that does not yet know still tells of it."""
+    """Return the value of an event, which may be anything; None once its component has left the page.
+
+    A browser that does not know that yet still reports the event.
+    """
     mount = st.session_state.get(key)
     return mount.get(event) if isinstance(mount, Mapping) else None

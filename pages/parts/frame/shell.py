@@ -46,7 +46,7 @@ def page(title: str, *, question: str, lead: str = "", shown: Shown = Shown()) -
     `title` is the page's name in PAGES, `question` its heading, `shown` which controls it has.
     """
     top(title, question, lead, shown)
-    return asked(title, shown)
+    return _above_the_picture(controls.draw(page_called(title), shown, _presented()))
 
 
 def top(title: str, question: str, lead: str, shown: Shown) -> None:
@@ -62,11 +62,6 @@ def top(title: str, question: str, lead: str, shown: Shown) -> None:
     markup(f'<div class="hs-heading"><h1>{html.escape(question)}</h1>{below}{tabs}</div>')
     page = page_called(title)
     say_unknown(page.tab_key, page.tabs, page.tabs[0])
-
-
-def asked(title: str, shown: Shown) -> Request:
-    """The controls, and what they ask for."""
-    return _above_the_picture(controls.draw(page_called(title), shown, _presented()))
 
 
 def beside(title: str, shown: Shown) -> Request:

@@ -29,9 +29,8 @@ def draw_card(shown: Choice, query: Mapping[str, str], carried: Mapping[str, str
     head, answer = shown.head, shown.answer(shown.head)
     layer, number = head
     verdict = question_text(answer, head)
-    is_said = verdict.partition(": ")[2] in head_text(
-        shown.table, head
-    )  # a weak role is described by its question
+    rest = verdict.partition(": ")[2].casefold()  # a weak role is described by its question
+    is_said = rest in head_text(shown.table, head).casefold()
     verdict = "" if is_said else f'<p class="hs-why"><b>{html.escape(verdict)}</b></p>'
     markup(
         f"<h2>Head {head_name(head)} <small>· L{layer}H{number}</small></h2>"

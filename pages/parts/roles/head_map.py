@@ -23,13 +23,14 @@ from pages.parts.roles.choice import Choice, counts
 HERE = "./roles"
 MAP, ROWS = "role-map", "role-rows"
 LEAD = "points over the best baseline"
+MIN_SCALE = 10.0  # points at which the colours end at least
 # Verdict: the mark in a cell, and its words; heads with the role are outlined.
 MARKS = {
     "role": ("", "passes the test"),
     "slight": ("◐", "leads, but seldom differs"),
     "weak": ("◔", "leads, but too rarely right"),
-    "tracks": ("○", "below a baseline"),
-    "rule": ("○", "below a baseline"),
+    "tracks": ("○", "no better than a baseline"),
+    "rule": ("○", "no better than a baseline"),
     "unclear": ("?", "cannot tell"),
 }
 
@@ -138,6 +139,8 @@ def draw_map(
         percent=not has_roles,
         dark=is_dark(),
     )
+    if has_roles:  # a lead of a tenth of a point is pale
+        figure.update_coloraxes(cmax=max(MIN_SCALE, float(frame[value].max())))
     shares = [column for column in ("share", "score", "baseline") if column in frame]
     columns = {column: st.column_config.NumberColumn(format="percent") for column in shares}
     shown = frame.drop(columns=["text", "mark", "has_role"], errors="ignore")
