@@ -290,7 +290,6 @@ CASES = {
     ],
     "merge": [("merge PARTS", FILE, atlas_answer, "BERT")],
     "learn jobs": [
-        ("learn jobs --steps 2", "", learning_answer, "minilm", "jobs", 1, 4, 0, 2),
         ("learn jobs --steps 1 --layers 2 --heads 2 --seed 3", "", learning_answer, "minilm", "jobs", 2, 2, 3, 1),
     ],
     "learn induction": [("learn induction --steps 2", "", learning_answer, "minilm", "induction", 2, 4, 0, 2)],

@@ -1,4 +1,4 @@
-"""A page and its server in a real browser: a server that comes back, and a model that it alone may open."""
+"""A page and its server in a real browser: a server that comes back, and then opens folders."""
 
 import re
 from urllib.parse import urlencode
@@ -13,8 +13,16 @@ LINK = "/?text=The%20cat%20sat%20on%20the%20mat%20because%20it%20was%20warm."
 NEXT = "The river froze because it was cold."
 
 
-def test_a_page_opened_by_a_link_draws_the_next_sentence_of_a_server_that_came_back(
-    visit, app_server, tmp_path
+@pytest.fixture
+def folder(tmp_path):
+    """A model that guesses a [MASK]."""
+    pytest.importorskip("transformers")
+    write(tmp_path / "model", random_bert("BertForMaskedLM", seed=3))
+    return str(tmp_path / "model")
+
+
+def test_a_server_that_came_back_draws_the_next_sentence_and_a_word_for_the_second_one(
+    visit, app_server, folder, tmp_path
 ):
     boxes = ("Table", "Save")
     tab = visit(LINK).drawn()
@@ -24,7 +32,8 @@ def test_a_page_opened_by_a_link_draws_the_next_sentence_of_a_server_that_came_b
         tab.settled()
     n_asked = tab.page.evaluate("talk.asked")
     app_server.stop()
-    app_server.process = start_app(tmp_path / "again.log", port=app_server.port).process  # the others need it
+    again = start_app(tmp_path / "again.log", port=app_server.port, HEADSCOPE_ALLOW_FOLDERS="1")
+    app_server.process = again.process  # the others need it
     tab.page.wait_for_function("(n) => talk.asked > n && talk.over", arg=n_asked, timeout=20_000)
     tab.page.get_by_label("Your sentence", exact=True).fill(NEXT)
     tab.page.get_by_label("Your sentence", exact=True).press("Enter")
@@ -33,18 +42,17 @@ def test_a_page_opened_by_a_link_draws_the_next_sentence_of_a_server_that_came_b
         expect(tab.page.locator("details[open] summary").filter(has_text=name)).to_be_visible()
     # While the server was away, the browser said so.
     tab.errors[:] = [problem for problem in tab.errors if not problem.startswith("said")]
+    check_word_of_the_second_sentence(visit, folder)
 
 
 def word(tab, text):
     return tab.page.get_by_label("word by word").get_by_role("button", name=text, exact=True)
 
 
-def test_a_word_put_into_the_second_sentence_is_in_its_box_in_the_menu(visit, fresh_server, tmp_path):
-    pytest.importorskip("transformers")
-    write(tmp_path, random_bert("BertForMaskedLM", seed=3))
-    server = fresh_server(HEADSCOPE_ALLOW_FOLDERS="1")
-    query = urlencode({"model": str(tmp_path), "text": "The cat sat.", "pair": "It was [MASK]."})
-    tab = visit(f"/?{query}", server=server).drawn()
+def check_word_of_the_second_sentence(visit, folder):
+    """A word put into it is in its box in the menu, and stays when the first sentence changes."""
+    query = urlencode({"model": folder, "text": "The cat sat.", "pair": "It was [MASK]."})
+    tab = visit(f"/?{query}").drawn()
     tab.type("The dog sat.")
     tab.page.locator("[class*=st-key-next]").get_by_text(re.compile(r"%$")).first.click()
     tab.settled()
