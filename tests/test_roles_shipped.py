@@ -20,7 +20,7 @@ from mha_core.heads.questions.question_set import FrameCollector
 from mha_core.heads.questions.repeated import AFTER, IN_ORDER, N_TEXTS, RepeatedCollector, repeated_texts
 from mha_core.heads.questions.syntax import RelationQuestions
 from mha_core.heads.roles import description_of, heads_with, roles
-from mha_core.heads.survey import Options, stream_corpus
+from mha_core.heads.survey import stream_corpus
 from mha_core.heads.table import packed, read_roles, unpacked
 from mha_core.heads.verdict import SHARE, THRESHOLDS, missing
 from mha_core.heads.verdict_text import comparison, head_text, question_text
@@ -279,7 +279,7 @@ def test_what_there_is_not_is_no_crash(roles_of, asked):
 def test_a_file_without_cases_is_refused(roles_of, tmp_path):
     path = tmp_path / "empty.txt"
     path.write_text("\n")
-    code, _, said = roles_of("roles", "--corpus", path)
+    code, _, said = roles_of("roles", "--corpus", path, "--model", "classroom")
     assert (code, "empty.txt" in said) == (2, True)
 
 
@@ -307,8 +307,6 @@ def test_the_built_in_sentences_alone_find_the_known_heads():
         "rare",
         "dormant",
     }
-    untrained = find_roles(load_model(trained=False), options=Options(limit=300))
-    assert {role.kind for role in roles(untrained).values()} <= {"diffuse"}
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 import sys
 from types import SimpleNamespace
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from mha_core.causal import (
     Prompt,
     PromptEffects,
     ScaleHeads,
+    activation_cache,
     measure,
     next_words,
     with_other_names,
@@ -140,15 +142,18 @@ def test_taking_heads_away_is_cutting_their_slices_out_of_transformers_matrices(
         assert best[0].id == int(scores.argmax())
 
 
-def test_mean_ablation_of_the_first_head_leaves_the_answer(smollm2):
+def test_mean_ablation_of_the_first_head_leaves_the_answer(smollm2, monkeypatch):
     """With the first token's output replaced, too, it is -6.50: the attention sink is broken, not the head."""
+    few = activation_cache.builtin_texts()[::10]
+    monkeypatch.setattr(activation_cache, "builtin_texts", lambda: few)
+    monkeypatch.setattr(activation_cache, "_MEANS", WeakKeyDictionary())
     tokens, outcome = smollm2.tokenizer.encode(MARY), LogitDifference(" Mary", " John")
     before = measure(tokens, smollm2, outcome)[0]
     assert measure(tokens, smollm2, outcome, (MeanAblation(((0, 0),)),))[0] - before > -1
 
 
 def test_over_prompts_24_4_lowers_the_repeated_name_and_heads_of_zero_ablation_do_not_matter(smollm2):
-    """2-6 and 2-4 are second and fourth by zero ablation of the single prompt."""
+    """2-6 is second by zero ablation of the single prompt."""
     prompts = with_other_names(Prompt(MARY, " Mary", " John"), smollm2)
     before = np.zeros((12, 2))
     after = np.full((12, 30, 9, 2), np.nan)
@@ -156,13 +161,13 @@ def test_over_prompts_24_4_lowers_the_repeated_name_and_heads_of_zero_ablation_d
         tokens = smollm2.tokenizer.encode(prompts[number].text)
         for answer, word in enumerate(prompts[number].answers):
             before[number, answer] = measure(tokens, smollm2, LogitDifference(word))[0]
-            for head in ((23, 3), (1, 5), (1, 3)):
+            for head in ((23, 3), (1, 5)):
                 patched = (PatchHeads((head,), prompts[source].text),)
                 after[(number, *head, answer)] = measure(tokens, smollm2, LogitDifference(word), patched)[0]
     found = PromptEffects(prompts, "resample", before, after)
     assert found.named == ((23, 3),)
     assert found.mean[23, 3] == pytest.approx(-2.55, abs=1.0)
-    np.testing.assert_allclose(found.mean[1, [3, 5]], 0, atol=0.1)
+    assert found.mean[1, 5] == pytest.approx(0, abs=0.1)
     mary, john = found.changes[:, 23, 3].mean(0)
     assert abs(mary) < 0.5
     assert john > 2
