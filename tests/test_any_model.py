@@ -6,6 +6,7 @@ import torch
 from bert_folders import bert_tokenizer
 
 from mha_core import ModelError, from_transformers, record_from_weights, trace
+from mha_core.record.export import weights_data
 
 transformers = pytest.importorskip("transformers")
 TEXT = "The animal didn't cross the street because it was too tired"
@@ -183,6 +184,8 @@ def test_a_learned_sink_has_its_share_in_record_frame_and_print(tokenizer):
     sums = frame.groupby(["layer", "head", "query"])["weight"].sum()
     np.testing.assert_allclose(sums, 1, atol=1e-5)
     assert "sink" in repr(record)
+    data = weights_data(record, record.grid(), slice(1, 2), slice(2, 3))
+    np.testing.assert_array_equal(data["sink"], record.sink[1:2, 2:3])
     names = tokenizer.tokenize(TEXT, add_special_tokens=True)
     again = record_from_weights(theirs(model, tokenizer).attentions, names, model=model, sinks=True)
     np.testing.assert_allclose(again.sink, record.sink, atol=1e-6)

@@ -57,6 +57,13 @@ def test_a_decoders_heads_raise_and_lower_as_many_tokens(name, there):
             assert lowered[0] < 0 < raised[0]
 
 
+def test_the_rows_of_examples_have_the_tokens_that_each_raises_and_lowers(there):
+    rows = [row for row in there.atlas.example_rows() if row["raises"]]
+    effects = [effect for entry in there.atlas.heads for effect in entry.effects]
+    for row, effect in zip(rows, effects, strict=True):
+        assert [row["raises"], row["lowers"]] == [[token.text for token in side] for side in effect]
+
+
 @pytest.mark.slow
 def test_examples_of_minilm_come_out_again(model):
     frame = read_shipped("minilm").atlas.to_frame()

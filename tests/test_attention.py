@@ -231,6 +231,18 @@ def test_a_long_causal_text_gives_what_torch_gives(h_kv, n):
 # Scale, dropout, types
 
 
+@pytest.mark.parametrize("n", [7, 300])
+@pytest.mark.parametrize("is_causal", [False, True])
+@pytest.mark.parametrize("path", PATHS)
+def test_dropout_acts_in_training_alone_on_what_is_mixed(path, is_causal, n):
+    q, k, v = qkv(n_q=n, n_k=n)
+    mixed, weights = by_path(path, q, k, v, is_causal=is_causal, dropout_p=1.0)
+    assert mixed.abs().sum() > 0
+    mixed, same = by_path(path, q, k, v, is_causal=is_causal, dropout_p=1.0, training=True)
+    assert not mixed.any()
+    assert same is None or torch.allclose(same, weights, atol=1e-6)
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("mask_name", ["none", "float with the least number"])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from decoder_folders import SIZES, random_decoder, write_decoder
 
-from mha_core import load_model, trace_tokens
+from mha_core import InputError, load_model, trace_tokens
 from mha_core.engine import kv_cache as cached_module
 from mha_core.models.prediction import next_logits
 
@@ -30,6 +30,9 @@ def test_token_by_token_is_what_the_whole_run_gives(kind, which, spare, tmp_path
         np.testing.assert_allclose(step.weights, weights[:, :, n - 1, :n], atol=1e-5)
         np.testing.assert_allclose(step.logits, logits[n - 1], atol=1e-4)
     assert state.ids == tokens.ids
+    state.max_tokens = len(tokens.ids)
+    with pytest.raises(InputError, match="full"):
+        state.step(tokens.ids[0])
 
 
 def test_grouped_queries_keep_a_cache_of_their_share(tmp_path):

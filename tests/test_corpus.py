@@ -52,6 +52,11 @@ def test_only_syntactic_words_are_words():
     assert sentence.tags == ("UPOS1", "UPOS2", "UPOS3")
 
 
+def test_a_sentence_is_of_the_document_that_began_last_also_without_a_last_empty_line():
+    lines = [*GO, "# newdoc id = a", *DONT, *GO, "# newdoc id = b", *GO[:-1]]
+    assert [sentence.document[-1:] for sentence in read_conllu(lines)] == ["", "a", "a", "b"]
+
+
 @pytest.mark.parametrize(
     ("read", "text"),
     [

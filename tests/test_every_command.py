@@ -18,6 +18,7 @@ import pytest
 from bert_folders import bert_tokenizer, random_bert, write
 from decoder_folders import random_decoder, write_decoder
 from scipy.spatial.distance import jensenshannon
+from scipy.stats import binomtest
 from test_any_model import SEQUENCES, random_model
 
 from mha_core import load_model, predict_next, score_attribution, trace
@@ -34,6 +35,7 @@ from mha_core.causal import (
     sweep_state_patches,
 )
 from mha_core.cli import build_parser, main
+from mha_core.display_names import percent
 from mha_core.heads.atlas.collect import Collection
 from mha_core.heads.atlas.passages import read_passages
 from mha_core.heads.atlas.shipped import read_shipped
@@ -223,7 +225,9 @@ def evaluation_answer(model):
     card = evaluate(model.encoder, 2)
     row = {name: card[name] for name in ("pairs", "pass", "animate", "inanimate", "head", "right", "wrong")}
     row |= {"answers exact": card["answers"]["exact"], "without_head better": card["without_head"]["better"]}
-    return [row], {}, [("animate", card["animate"]), ("right", card["right"])]
+    interval = binomtest(round(2 * card["pass"]), 2).proportion_ci(method="wilson")
+    passes = ("passes", percent(card["pass"]), percent(interval.low), percent(interval.high) + "):")
+    return [row], {}, [passes, ("animate", card["animate"]), ("right", card["right"])]
 
 
 def models_answer(_):

@@ -516,8 +516,9 @@ def test_the_shipped_sweep_is_what_this_model_does(smollm2):
 @pytest.mark.slow
 @pytest.mark.parametrize("part", ["ablate", "sweep", "patch"])
 def test_the_python_lines_of_save_run_and_print_the_numbers_of_the_page(part, capsys):
-    request, model = Request("The cat sat."), load_model()
-    tokens = model.tokenizer.encode(request.text)
+    trained, pair = part != "sweep", None if part == "patch" else "It slept."
+    request, model = Request("The cat sat.", pair, trained=trained), load_model(trained=trained)
+    tokens = model.tokenizer.encode(request.text, request.pair)
     change = ScaleHeads(((3, 1),), 0.0)
     lines, number = {
         "ablate": lambda: (

@@ -216,6 +216,14 @@ def test_patching_everything_gives_the_source_and_nothing_the_text_itself(decode
         assert measure(into, model, WORD, nothing) == pytest.approx(own, abs=1e-5)
 
 
+def test_a_pair_is_patched_from_a_pair(model):
+    pair = ("The dog ran.", "It slept.")
+    into, source = model.tokenizer.encode("A cat sat.", "She woke."), model.tokenizer.encode(*pair)
+    everything = PatchStates(tuple((0, position) for position in range(len(into))), *pair)
+    patched = trace_with_interventions(into, model, (everything,))
+    np.testing.assert_allclose(patched.weights, trace_tokens(source, model).weights, atol=1e-5)
+
+
 @pytest.mark.parametrize("positions", [None, (1, 3)])
 def test_patching_every_head_is_patching_one_after_the_other(positions, llama):
     into, source = texts_of(llama)

@@ -13,6 +13,7 @@ from mha_core import InputError, load_model
 from mha_core.causal import (
     LogitDifference,
     MeanAblation,
+    PatchHeads,
     Prompt,
     PromptEffects,
     activation_cache,
@@ -131,6 +132,21 @@ def test_resample_ablation_is_the_other_prompt_s_head_put_in_by_hand_in_transfor
     np.testing.assert_allclose(found.before, np.stack([run(number) for number in (0, 1)]), atol=1e-4)
 
 
+def test_the_seed_draws_the_prompts_that_heads_are_taken_from(decoder):
+    _, model, _ = decoder
+    prompts = [Prompt(text, " the", " it") for text in (*TEXTS, "it cat the", "the dog it")]
+    drawn = [resample_sources(prompts, seed) for seed in (0, 1)]
+    assert drawn[0] != drawn[1]
+    for seed, sources in enumerate(drawn):
+        sweep = final_result(sweep_prompts(prompts, model, seed=seed))
+        for number, source in enumerate(sources):
+            tokens, other = model.tokenizer.encode(prompts[number].text), prompts[source].text
+            after = measure(tokens, model, LogitDifference(" the", " it"), (PatchHeads(((1, 2),), other),))[0]
+            assert sweep.effects[number, 1, 2] + sweep.before[number] @ (1, -1) == pytest.approx(
+                after, abs=1e-4
+            )
+
+
 @pytest.mark.parametrize("method", ["zero", "mean"])
 def test_other_methods_are_those_of_one_prompt_at_a_time(method, decoder):
     _, model, _ = decoder
@@ -230,6 +246,12 @@ def test_the_command_sweeps_a_file_of_prompts_by_three_methods(decoder, tmp_path
         effects = [row["effect"] for row in data["rows"] if row["method"] == method]
         np.testing.assert_allclose(effects, found.mean.ravel(), atol=1e-4)
         by_method[method] = found.mean
+        after = found.after.mean(0).reshape(-1, 2)
+        expected = np.c_[after @ (1, -1), after - found.before.mean(0)]
+        rows = [row for row in data["rows"] if row["method"] == method]
+        numbers = [[row["before"] + row["effect"], row["target"], row["against"]] for row in rows]
+        np.testing.assert_allclose(numbers, expected, atol=1e-4)
+        np.testing.assert_allclose([row["after"] for row in rows], expected[:, 0], atol=1e-4)
     outcomes = [
         measure(model.tokenizer.encode(text), model, LogitDifference(" the", " it"))[0] for text in TEXTS
     ]

@@ -217,6 +217,24 @@ def test_a_machine_that_dies_leaves_no_part_and_resume_computes_only_that(shards
     assert json.loads((tmp_path / "atlas.json").read_text())["n_passages"] == 120
 
 
+def test_the_options_of_a_model_reach_its_parts(tmp_path):
+    (tmp_path / "text.txt").write_text("the cat sees the dog\nthe dog chases it\n")
+    named = [
+        str(tmp_path / "text.txt"),
+        "--model",
+        "classroom",
+        "--part",
+        "1/1",
+        "--out",
+        str(tmp_path / "a"),
+    ]
+    assert main(["atlas", *named, "--precision", "float64", "--untrained"]) == 0
+    options = {"model": "classroom", "dtype": "float64", "trained": False}
+    compute_part("atlas", options, named[:1], 1, 1, tmp_path / "b")
+    a, b = (merge_parts(tmp_path / name) for name in "ab")
+    assert (a.about, atlas_bytes(a)) == (b.about, atlas_bytes(b))
+
+
 def test_resume_computes_a_part_whose_shards_have_changed(tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("One line of many words is here.\n")

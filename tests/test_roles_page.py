@@ -252,6 +252,14 @@ def test_random_weights_show_their_own_numbers():
     assert not choice.counts(known)["previous"], "random weights have no previous-token head"
 
 
+def test_no_two_tables_of_heads_are_saved_under_one_name(monkeypatch):
+    names = []
+    monkeypatch.setattr(role_table.st, "download_button", lambda _, __, name, **___: names.append(name))
+    for query in ({}, {"weights": "untrained"}, {"model": "smollm2"}):
+        open_page(**query)
+    assert len(names) == len(set(names)) == 6
+
+
 def test_a_model_without_a_table_is_analysed_and_shown():
     at = open_page(model="classroom", role="previous")
     known = head_facts.known_table("classroom")

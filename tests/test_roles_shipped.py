@@ -50,6 +50,7 @@ def test_a_table_belongs_to_its_weights_and_corpora(name):
     found = read_roles(name, DIGESTS[name])
     assert found is not None
     assert read_roles(name, "another") is None
+    assert read_roles(f"folder/{name}") is None, "a folder or a hub id of that name is another model"
     assert found.corpora["treebank"].digests == [UD]
     assert set(found.corpora["pronouns"].digests) == GAP
     assert found.corpora["builtin"].digests == [hashlib.sha256(builtin_path().read_bytes()).hexdigest()]

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 from boards import charts, numbers_in
 from streamlit.testing.v1 import AppTest
-from visit import unopened
+from visit import asked_by_links, bodies, unopened
 
 from mha_core.causal import PartialResult
-from mha_core.display_names import percent
+from mha_core.display_names import parse_head, percent
 from mha_core.engine.device import use_one_thread
+from mha_core.heads.table import read_roles
 from mha_core.training import report, worker
 from mha_core.training.train import TrainingSetup
 from mha_core.training.trainer import TrainingUpdate
@@ -175,8 +176,11 @@ def test_where_no_process_can_be_started_its_reader_is_told_and_may_try_again(tr
 @pytest.fixture(scope="module")
 def short():
     """A finished training of the page, in this process: 50 steps of one head and of two, on the worker's one thread."""
+    return trained(parts.jobs_choice(1, 2, seed=3, limit=50))
+
+
+def trained(choice):
     use_one_thread()
-    choice = parts.jobs_choice(1, 2, seed=3, limit=50)
     rows = []
     for update in start_training("small", choice.settings):
         rows += update.rows
@@ -189,6 +193,9 @@ def test_what_is_taken_away_says_the_numbers_of_the_command_line(short):
     reports = [run["report"] for run in state["runs"]]
     alone = report.train_and_report(TrainingSetup("jobs", 1, 2, 3, 50))
     assert json.loads(export.as_json(reports))["runs"][1] == json.loads(json.dumps(alone))
+    costs = [alone["curve"][-1]["accuracy"] - row["accuracy"] for row in alone["without"]]
+    assert [row["cost"] for row in alone["without"]] == pytest.approx(costs)
+    assert any(costs)
     lines = export.as_csv(choice, rows).splitlines()
     assert lines[0] == "layers,heads,seed,step,loss,accuracy,repeat,mirror,rotate"
     assert len(lines) == 1 + 4
@@ -233,13 +240,31 @@ def blocks(at: AppTest) -> str:
     return "\n".join(str(element.proto) for element in at.get("bidi_component"))
 
 
+def keep_finished(monkeypatch, choice, rows, state):
+    """Keep a finished run of a choice whose limit the page offers."""
+    monkeypatch.setattr(TRAININGS.worker, "warm", lambda: None)
+    job = TRAININGS.line.ask(name_of("small", choice.settings), Job)
+    job.step, job.finished = PartialResult(1.0, len(rows), TrainingProgress(tuple(rows), state)), True
+
+
+@pytest.mark.slow
+def test_the_heads_that_it_leads_to_are_induction_heads_of_the_model_in_their_link(monkeypatch):
+    _, rows, state = trained(parts.induction_choice(1, 2, 4, 0, 2))
+    keep_finished(monkeypatch, parts.induction_choice(1, 2, 4, 0, 1_500), rows, state)
+    page = unopened("pages/training.py", train=parts.PARTS["induction"]).run()
+    page.button(key="training-show").click().run()
+    links = [params for params in asked_by_links("".join(bodies(page))) if "text" in params]
+    assert len(links) == 2
+    for params in links:
+        head, answers = parse_head(params["head"][0]), read_roles(params["model"][0]).answers
+        roles = {answer.kind for answer in answers if answer.word[head] == "role"}
+        assert "induction" in roles
+
+
 @pytest.mark.slow
 def test_a_finished_training_opens_from_its_link_with_the_same_numbers(short, monkeypatch):
     choice, rows, state = short
-    monkeypatch.setattr(TRAININGS.worker, "warm", lambda: None)
-    wider = parts.jobs_choice(1, 2, seed=3, limit=200)  # a limit that the page offers
-    job = TRAININGS.line.ask(name_of("small", wider.settings), Job)
-    job.step, job.finished = PartialResult(1.0, len(rows), TrainingProgress(tuple(rows), state)), True
+    keep_finished(monkeypatch, parts.jobs_choice(1, 2, seed=3, limit=200), rows, state)
     link = {
         "left": "1",
         "right": "2",

@@ -255,13 +255,16 @@ def _unpacked(row: Row, shape: tuple[int, int]) -> QuestionResult:
 
 def roles_file(model: str) -> Path:
     """Return where the shipped table of a model stands."""
-    return asset("roles", f"{model.rsplit('/', 1)[-1]}.json.gz")
+    return asset("roles", f"{model}.json.gz")
 
 
 def read_roles(model: str, digest: str | None = None) -> RoleTable | None:
-    """Return the shipped table of a model by its name; None if there is none, or not for weights with this digest."""
+    """Return the shipped table of a model by its name; None if there is none, or not for weights with this digest.
+
+    A folder or a hub id has none, whatever its last part.
+    """
     path = roles_file(model)
-    table = read_table(path) if path.is_file() else None
+    table = read_table(path) if "/" not in model and path.is_file() else None
     return None if table is None or (digest is not None and table.digest != digest) else table
 
 

@@ -169,6 +169,13 @@ def _bar(n_bytes: list[int]) -> type[Any]:
         def __init__(self, *args: Any, **options: Any) -> None:
             super().__init__(*args, **{**options, "file": io.StringIO(), "disable": False})
 
+        def refresh(self, *args: Any, **options: Any) -> bool | None:
+            # Called where another file begins; until it sends, nothing else tells its size.
+            if n_bytes and self.unit == "B":
+                n_bytes[1] = max(n_bytes[1], int(self.total or 0))
+            shown: bool | None = super().refresh(*args, **options)
+            return shown
+
         def update(self, n: float | None = 1) -> bool | None:
             if not n_bytes:
                 raise InterruptedError("nobody waits for this model any more")

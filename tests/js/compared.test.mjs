@@ -6,6 +6,7 @@ import { drawHero, drawMatrix, specOf } from "../../assets/js/compare/drawn.js";
 import { describe, diffOf, rowsFor, spanOf } from "../../assets/js/compare/rows.js";
 import { drawWords } from "../../assets/js/compare/sentences.js";
 import { SentencePair } from "../../assets/js/sentence_pair.js";
+import { Headscope } from "../../assets/js/view.js";
 import { column, format, numbers, record as records } from "./drawing.mjs";
 import { onPage, withGlobals } from "./page.mjs";
 
@@ -234,6 +235,14 @@ test("of a head of two long texts that is not here no numbers are told, and a fi
   assert.deepEqual([[...specOf(view).values].some(Boolean), specOf(view).silent], [false, true]);
 });
 
+test("the heads of two long texts that come in full are each of the run they are said to be of", () => {
+  const [a, b] = [run("a", ["[CLS]", "cat", "it"], A, { packing: "none" }), run("b", ["[CLS]", "She"], B, { packing: "none" })];
+  const opened = [{ record: 1, head: [0, 1], column: "x" }, { record: 0, head: [0, 0], column: "y" }];
+  onPage(() => new Headscope("")).receive([a, b], { opened, x: Float32Array.from(B[1].flat()), y: Float32Array.from(A[0].flat()) });
+  const shown = (record, head) => Array.from(records.matrixOf(record, head) ?? [], (step) => tidy(step / numbers.STEPS));
+  assert.deepEqual([shown(a, [0, 0]), shown(a, [0, 1]), shown(b, [0, 0]), shown(b, [0, 1])], [A[0].flat(), [], [], B[1].flat()]);
+});
+
 // ---- a decoder beside an encoder: A has no weights where a word comes later, B has
 const SEEN = [[[1, 0, 0], [0.4, 0.6, 0], [0.05, 0.9, 0.05]], [[1, 0, 0], [0.5, 0.5, 0], [0.7, 0.02, 0.28]]];
 const decoder = run("a", ["[CLS]", "cat", "it"], SEEN, { causal: true });
@@ -244,6 +253,8 @@ test("where only one of both is a decoder, the difference leaves a triangle open
   assert.deepEqual([...diffOf(view, [0, 0])].map(tidy), [0.1, 0, -0.35, -0.55]);
   assert.equal(specOf(view).absent(0, 1), true);
   assert.match(view.note.textContent, /hatched: comes later/);
+  const second = viewOf({ b: run("b", ["[CLS]", "She"], B, { causal: true }) });
+  assert.deepEqual([specOf(second).absent(0, 1), specOf(second).absent(1, 0), diffOf(second, [0, 0])[1]], [true, false, 0], "whichever side it is");
 });
 
 test("what one of both cannot see is said of that one alone", () => {

@@ -13,7 +13,7 @@ from mha_core.heads.questions.base import BY_WRITING, KIND_OF, KINDS, RoleKind
 from mha_core.heads.roles import PART_OF, description_of, heads_with, role_by, role_of
 from mha_core.heads.table import RoleTable
 from mha_core.heads.verdict import WORDS
-from mha_core.heads.verdict_text import capital, comparison, score_text
+from mha_core.heads.verdict_text import comparison, score_text
 from pages.parts.frame.page_text import quoted
 from pages.parts.frame.selection import parse_head
 
@@ -92,10 +92,12 @@ def finding(shown: Choice) -> str:
     none = f"No head {'clearly ' if beaten else ''}beats every baseline"
     if beaten and answer.kind in BY_WRITING:
         none = "No head that beats every baseline gives half of its attention to names"
-    if len(shown.answers) == 1:
-        return f"{none} for “{answer.question.title}”. {name} comes closest. {capital(numbers)}"
-    many = f"{none} in {len(shown.answers)} questions. {name} comes closest, {answer.question.title}."
-    return f"{many} {capital(numbers)}"
+    where = (
+        f"for “{answer.question.title}”" if len(shown.answers) == 1 else f"in {len(shown.answers)} questions"
+    )
+    if shown.head == head:  # its card has the numbers
+        return f"{none} {where}; {name} comes closest."
+    return f"{none} {where}. Closest is {name}, {answer.question.title}: {numbers}"
 
 
 def _first_kind(table: RoleTable, head: Head | None) -> str:
