@@ -4,8 +4,7 @@ In: two grids, or blocks with their numbers. Out: an open page on which the code
 """
 
 import base64
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -14,11 +13,6 @@ from typing import Any
 import numpy as np
 
 from mha_core.draw.bundle import bundle, style
-from mha_core.draw.payload import compare_payload
-from mha_core.draw.standalone import standalone_html
-from mha_core.record.grid import Grid, Unit
-from mha_core.text.tokens import Tokens
-from pages.parts.frame.selection import Selection
 
 DRAW = """async ({ source, style, data }) => {
   const draw = (await import(`data:text/javascript;base64,${source}`)).default;
@@ -33,21 +27,6 @@ FRAME = """<!doctype html><html lang="en"><meta charset="utf-8"><style>
   --st-border-color: #d8d4ca; --st-font: serif; }
 @media (prefers-color-scheme: dark) { :root { --st-background-color: #151513; --st-text-color: #ecebe5; } }
 body { margin: 0; background: var(--st-background-color); }</style><body></body></html>"""
-
-
-def grid_of(labels: Sequence[str], weights: np.ndarray) -> tuple[Grid, Tokens]:
-    """A grid of these weights over these words, and its text; the first and the last are special."""
-    text, units = " ".join(labels[1:-1]), [Unit(labels[0], 0, 0, 0, True, (0,))]
-    for found in re.finditer(r"\S+", text):
-        units.append(Unit(found[0], found.start(), found.end(), 0, False, (len(units),)))
-    units.append(Unit(labels[-1], len(text), len(text), 0, True, (len(units),)))
-    return Grid(tuple(units), weights.astype(np.float32), False, "shown"), Tokens(text, None, (), ())
-
-
-def compared(a: tuple[Grid, Tokens], b: tuple[Grid, Tokens], head: tuple[int, int], **chosen: Any) -> str:
-    """Compare as a page of its own."""
-    made = compare_payload(*a, *b, titles=("first", "second"), selection=Selection(head, **chosen))
-    return standalone_html(made, title="two runs")
 
 
 def kept_window(chromium: Any, **options: Any) -> Any:
@@ -94,7 +73,7 @@ def show(page: Any, content: str, folder: Path) -> Any:
     page.goto(file.as_uri())
     page.wait_for_selector(".headscope[data-record]")
     page.evaluate("document.fonts.ready")
-    page.wait_for_timeout(80)
+    page.evaluate("new Promise(go => requestAnimationFrame(() => requestAnimationFrame(go)))")
     return page
 
 
@@ -109,12 +88,3 @@ def component(page: Any, name: str, **data: Any) -> Any:
 
 def told(page: Any) -> list[list[Any]]:
     return page.evaluate("globalThis.told")
-
-
-def download(page: Any, click: Callable[[], Any], folder: Path) -> Path:
-    """What a click saves, under the name it is offered with."""
-    with page.expect_download() as waiting:
-        click()
-    file = folder / waiting.value.suggested_filename
-    waiting.value.save_as(file)
-    return file

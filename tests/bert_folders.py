@@ -27,6 +27,15 @@ def embedded_folder() -> Path:
     return found_folder()
 
 
+def bert_tokenizer(kind=None, **options):
+    """The embedded model's tokenizer as transformers' own, or as a `kind` of it."""
+    import transformers
+
+    names = {f"{role}_token": f"[{role.upper()}]" for role in ("cls", "sep", "pad", "unk", "mask")}
+    kind = kind or transformers.PreTrainedTokenizerFast
+    return kind(tokenizer_file=str(embedded_folder() / "tokenizer.json"), **names | options)
+
+
 def random_bert(kind="BertModel", seed=0, **sizes):
     """A transformers model with random weights, biases and norms included, and eager attention."""
     import transformers

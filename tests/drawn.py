@@ -1,19 +1,19 @@
 """A picture opened on its own in a browser, and what is drawn in it turned back into weights.
 
-The way back is not the code that draws. A shade is read by its lightness: OKLab as Ottosson published it (2020),
-in equal steps from the page's paper to the ramp's documented end. Places are read from where the words stand.
+The way back is not the code that draws: a shade is read by its lightness (pixels.py), a place from where words stand.
 """
 
 import base64
 import io
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from PIL import Image
+from pixels import THEMES, oklab, weights
 
 from mha_core.draw.payload import explore_payload
 from mha_core.draw.standalone import standalone_html
@@ -22,29 +22,14 @@ from mha_core.record.grid import Grid
 from mha_core.text.tokens import Tokens
 from pages.parts.frame.selection import Selection
 
-INK = (17, 28, 54)  # where the ramp ends on light paper
-GLOW = (228, 238, 255)  # and on dark paper
 SHADE = 0.008  # what 8 bits a channel leave unknown of a weight
 STRENGTH = 0.3  # a stroke of weight 0 has this share of the ramp, so that it is seen
 
 
-def lightness(colours: Any) -> np.ndarray:
-    """OKLab's L, 0 to 1, of sRGB colours (..., 3) in 0..255."""
-    c = np.asarray(colours, dtype=np.float64) / 255
-    c = np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
-    to_cones = [
-        [0.4122214708, 0.5363325363, 0.0514459929],
-        [0.2119034982, 0.6806995451, 0.1073969566],
-        [0.0883024619, 0.2817188376, 0.6299787005],
-    ]
-    return np.cbrt(c @ np.array(to_cones).T) @ np.array([0.2104542553, 0.7936177850, -0.0040720468])
-
-
 def shares(colours: Any, paper: Sequence[int]) -> np.ndarray:
     """How far along the ramp colours (..., 3) stand: 0 is paper, 1 the documented end."""
-    start = lightness(paper)
-    end = lightness(INK if start > 0.5 else GLOW)
-    return (lightness(colours) - start) / (end - start)
+    theme = THEMES["light" if oklab(paper)[0] > 0.5 else "dark"]
+    return weights(colours, replace(theme, paper=tuple(paper)))
 
 
 def rgb(text: str) -> tuple[int, int, int]:
@@ -96,7 +81,6 @@ class Picture:
     """The drawn view in one tab, read as a reader would."""
 
     page: Any
-    errors: list[str] = field(default_factory=list)
 
     @property
     def root(self) -> Any:
@@ -227,7 +211,7 @@ class Picture:
                 min(range(len(stand)), key=lambda i: abs(stand[i]["x"] - x) + 0.2 * abs(stand[i]["y"] - y))
                 for x, y in ((stroke.x1, stroke.y1), (stroke.x2, stroke.y2))
             ]
-            found.append((*ends, *self._strength(stroke)))
+            found.append((*ends, self.strength(stroke), stroke.width))
         return found
 
     def labels(self) -> dict[int, str]:
@@ -243,19 +227,12 @@ class Picture:
             found[unit] = text
         return found
 
-    def _strength(self, stroke: Stroke) -> tuple[float, float]:
-        share = (float(shares(stroke.colour, self.paper)) - STRENGTH) / (1 - STRENGTH)
-        return share, stroke.width
-
     def strength(self, stroke: Stroke) -> float:
-        return self._strength(stroke)[0]
+        return (float(shares(stroke.colour, self.paper)) - STRENGTH) / (1 - STRENGTH)
 
     # ---- words and rows
     def said(self) -> str:
         return self.root.locator("p.inwords").first.get_attribute("data-said")
-
-    def aloud(self) -> str:
-        return self.part("The sentence").locator("[aria-live=polite]").inner_text()
 
     def ranking(self) -> list[tuple[str, str, str, float]]:
         """The ranked heads: name, percentage, the word beside it, and the bar's share of the scale in percent."""
@@ -276,13 +253,6 @@ class Picture:
         self.part("Heads ranked").get_by_role("button", name="Fewer").click()
         return found
 
-    def hide_below(self, share: int) -> None:
-        self.view("Threshold").evaluate(
-            "(e, v) => { e.value = v; e.dispatchEvent(new Event('input', {bubbles: true})) }", str(share)
-        )
-        self.page.keyboard.press("Escape")
-        self.settle()
-
 
 def page_of(
     grid: Grid,
@@ -290,10 +260,9 @@ def page_of(
     head: tuple[int, int],
     pins: Sequence[int] = (),
     to: int | None = None,
-    beyond: Sequence[int] | None = None,
     **more,
 ) -> str:
-    """The picture as a page of its own; `beyond`: a head that an older view asks for; `more`: for the payload."""
+    """The picture as a page of its own; `more`: for the payload."""
     payload = explore_payload(
         grid,
         tokens,
@@ -301,6 +270,4 @@ def page_of(
         selection=Selection(head, tuple(pins), to),
         **more,
     )
-    if beyond is not None:
-        payload["selection"]["head"] = list(beyond)
     return standalone_html(payload, title="HeadScope")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from bert_folders import embedded_folder
+from bert_folders import bert_tokenizer
 
 from mha_core import ModelError, from_transformers, record_from_weights, trace
 from mha_core.record.export import weights_data
@@ -89,10 +89,7 @@ SEQUENCES = {
 
 @pytest.fixture(scope="module")
 def tokenizer():
-    names = {f"{kind}_token": f"[{kind.upper()}]" for kind in ("cls", "sep", "pad", "unk", "mask")}
-    return transformers.PreTrainedTokenizerFast(
-        tokenizer_file=str(embedded_folder() / "tokenizer.json"), **names
-    )
+    return bert_tokenizer()
 
 
 def random_model(kind, settings, sequence=False):
@@ -194,31 +191,6 @@ def test_a_learned_sink_has_its_share_in_record_frame_and_print(tokenizer):
     np.testing.assert_allclose(again.sink, record.sink, atol=1e-6)
 
 
-@pytest.mark.parametrize("kind", ["Qwen3", "Mistral", "Qwen3Next"])
-def test_the_steps_of_a_generation_become_one_causal_record(kind, tokenizer):
-    settings = DECODERS.get(kind) or HYBRIDS[kind][1]
-    torch.manual_seed(3)
-    config = getattr(transformers, f"{kind}Config")(**settings)
-    model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation="eager").eval()
-    ids = torch.tensor([tokenizer(TEXT).input_ids])
-    out = model.generate(
-        ids,
-        max_new_tokens=5,
-        do_sample=False,
-        output_attentions=True,
-        return_dict_in_generate=True,
-        eos_token_id=N_VOCAB - 1,
-    )
-    read = out.sequences[:, :-1]
-    record = record_from_weights(out.attentions, tokenizer.convert_ids_to_tokens(read[0].tolist()))
-    with torch.no_grad():
-        whole = model(read, output_attentions=True).attentions
-    np.testing.assert_allclose(
-        record.weights, torch.cat([each for each in whole if each.ndim == 4]).numpy(), atol=1e-5
-    )
-    assert record.model.is_causal
-
-
 @pytest.mark.parametrize(
     ("kind", "settings"),
     [
@@ -239,10 +211,3 @@ def test_words_given_as_a_list_stay_these_words(tokenizer):
     record = trace(words, from_transformers(random_model("Bert", ENCODERS["Bert"]), tokenizer))
     assert [word.text for word in record.tokens.words] == words
     assert record.grid(words=True).labels == ("[CLS]", *words, "[SEP]")
-
-
-def test_a_long_text_is_cut_and_the_record_says_so(tokenizer):
-    model = random_model("Bert", {**ENCODERS["Bert"], "max_position_embeddings": 64})
-    record = trace("word " * 100, from_transformers(model, tokenizer))
-    assert (len(record.tokens), record.tokens.n_cut) == (64, 38)
-    assert "cut after 64 of 102 tokens" in repr(record)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from bert_folders import embedded_folder, write
+from bert_folders import bert_tokenizer, write
 from test_any_model import BART, BERT, DECODERS, ENCODERS, HYBRIDS, N_VOCAB, SIZES, TEXT, random_model
 from tokenizers import Tokenizer as Fast
 from tokenizers import decoders, models, pre_tokenizers, trainers
@@ -29,7 +29,6 @@ from mha_core.text.tokens import Tokenizer
 
 transformers = pytest.importorskip("transformers")
 GPT2 = {"vocab_size": N_VOCAB, "n_embd": 32, "n_layer": 2, "n_head": 4}
-NAMES = {f"{kind}_token": f"[{kind.upper()}]" for kind in ("cls", "sep", "pad", "unk", "mask")}
 
 
 class Adding(transformers.PreTrainedTokenizerFast):
@@ -54,8 +53,7 @@ class Adding(transformers.PreTrainedTokenizerFast):
 
 
 def tokenizer(adds="", **options):
-    kind = type("Own", (Adding,), {"adds": adds}) if adds else transformers.PreTrainedTokenizerFast
-    return kind(tokenizer_file=str(embedded_folder() / "tokenizer.json"), **{**NAMES, **options})
+    return bert_tokenizer(type("Own", (Adding,), {"adds": adds}) if adds else None, **options)
 
 
 def outputs(model, given):

@@ -1,28 +1,21 @@
 """The picture's payload is the record, its words are the browser's words, and a reader's text is never markup."""
 
-import base64
-import json
 import re
-import shutil
-import subprocess
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from mha_core.display_names import visible
-from mha_core.draw.bundle import SCRIPTS
-from mha_core.draw.payload import align, compare_payload, explore_payload, record_payload
+from mha_core.draw.payload import compare_payload, explore_payload, record_payload
 from mha_core.draw.standalone import standalone_html
 from mha_core.draw.text import grapheme_end
 from mha_core.record.compact_weights import changes, thumbnails
 from mha_core.record.grid import Grid, Unit
 from mha_core.text.tokens import Tokens
 from pages.parts.frame.selection import Selection
-from tests.in_words import sentence_in_words
 
 WITHIN = 8e-6
-needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="needs node to run the browser's side")
 
 
 def grid_of(words: str, layers: int = 2, heads: int = 3, seed: int = 7, pair: str | None = None) -> Grid:
@@ -124,11 +117,6 @@ def test_a_selection_outside_the_text_is_clamped():
 def test_a_target_without_a_word_that_looks_is_clamped_too():
     assert Selection((0, 0), (), 1).inside(grid_of("a b c").weights.shape) == Selection((0, 0))
     assert Selection((0, 0), (2,), 1).inside(grid_of("a b c").weights.shape) == Selection((0, 0), (2,), 1)
-
-
-def test_alignment_meets_differing_words_and_leaves_extra_ones_alone():
-    assert align(grid_of("it was too tired"), grid_of("it was too wide")) == tuple((i, i) for i in range(6))
-    assert (3, None) in align(grid_of("it was very tired now"), grid_of("it was now"))
 
 
 def test_comparing_sends_both_texts_and_their_alignment():
@@ -296,55 +284,9 @@ def standalone(text: str, **options: object) -> str:
     return standalone_html(packed, title=text)
 
 
-def test_one_file_holds_the_numbers_and_fetches_nothing():
-    page = standalone("the cat sat")
-    content = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
-    packed = content["records"][0]["weights"]
-    weights = np.frombuffer(base64.b64decode(packed["base64"]), dtype=packed["type"]) / 65535
-    assert np.abs(weights.reshape(2, 3, 5, 5) - grid_of("the cat sat").weights).max() <= WITHIN
-    assert content["view"]["selection"] == {"head": [1, 2], "pins": [1], "to": None}
-    assert not re.search(
-        r"""(src|href)=|url\(["']?http|import\(|fetch\(""", page.replace("src:url(data:", "")
-    )
-
-
 def test_markup_in_a_text_stays_text_in_the_file():
     page = standalone("</script><script>alert(1)</script> <b>x</b> @@SOURCE@@")
     assert "alert(1)</script>" not in page
     assert page.count("<script") == 2
     assert "<b>x" not in page
     assert r"\u003c/script>" in page
-
-
-SAY = """
-  import { betweenWords } from "SCRIPTS/visibility.js";
-  import { rowInWords, headInWords } from "SCRIPTS/words.js";
-  import { meanRow } from "SCRIPTS/numbers.js";
-  const { cases, names, specials, pins } = JSON.parse(process.argv[1]);
-  console.log(JSON.stringify(cases.map(({ head, steps }) => pins.length
-    ? rowInWords(head, names, pins, meanRow(steps, names.length, pins))
-    : headInWords(head, names, steps, (q, k) => betweenWords({ names, specials }, q, k)))));
-"""
-
-
-@needs_node
-@pytest.mark.parametrize("pins", [(), (3,), (1, 4, 6)])
-def test_python_and_the_browser_say_the_same_sentence(pins):
-    text = "the cat sat on the mat because it was tired"
-    grid = grid_of(text)
-    record = explore_payload(grid, tokens_of(text), model_title="M", selection=Selection((0, 0)))["records"][
-        0
-    ]
-    n = len(grid.units)
-    cases = []
-    for head in range(3):
-        steps = record["weights"].reshape(2, 3, n * n)[1, head].tolist()
-        cases.append({"head": [1, head], "steps": steps})
-    script = SAY.replace("SCRIPTS", SCRIPTS.as_uri())
-    given = json.dumps(
-        {"cases": cases, "names": record["indexed"], "specials": record["specials"], "pins": pins}
-    )
-    done = subprocess.run(
-        ["node", "--input-type=module", "-e", script, given], capture_output=True, text=True, check=True
-    )
-    assert json.loads(done.stdout) == [sentence_in_words(grid, (1, head), pins) for head in range(3)]

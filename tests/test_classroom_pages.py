@@ -1,6 +1,5 @@
 """The classroom's models on the pages: unknown words, the moments of the training, what stands beside a comparison."""
 
-import numpy as np
 import pytest
 from visit import open_page
 
@@ -10,8 +9,6 @@ from mha_core.models.toy_checkpoints import CHECKPOINT_STEPS
 from pages.parts.explore import checkpoint_slider
 from pages.parts.explore.checkpoint_slider import checkpoint_text
 from pages.parts.frame.request import Request, model_allowed
-from pages.parts.picture.tiles import Board
-from pages.parts.training.pronoun_boards import arcs
 
 CARD = {
     "step": 400, "head": "2-1", "pass": 0.25, "pairs": 400, "interval": [0.2, 0.3], "animate": 0.5, "inanimate": 0.0,
@@ -66,12 +63,3 @@ def test_at_a_moment_both_sides_are_the_model_as_it_was_then_and_another_model_i
     )
     assert [untrained.model, untrained.other.model] == ["classroom@0", "classroom"]
     assert checkpoint_slider.at_step(both, CHECKPOINT_STEPS[-1]) is both
-
-
-def test_the_arcs_of_the_live_page_are_the_row_of_it():
-    weights = np.random.default_rng(0).dirichlet(np.ones(12), (2, 2, 4, 12)).astype(np.float32)
-    for text in (0, 1):
-        board = Board()
-        block = arcs(board, weights, "2-1", text)
-        numbers = np.concatenate(board._arrays)
-        np.testing.assert_array_equal(numbers[block["at"] : block["at"] + 12], weights[text, 1, 0, 7])

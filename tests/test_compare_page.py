@@ -189,18 +189,11 @@ def test_words_that_only_one_side_has_count_in_full_and_are_no_candidates():
     assert [option.split()[0] for option in app.multiselect[0].options] == [
         "[CLS]", "said", "it", "twice", ".", "[SEP]",
     ]  # fmt: skip
-
-
-def test_the_candidates_are_read_at_their_own_places_in_each_sentence():
-    longer = "He said it very twice."
-    app = open_table(text="He said it twice.", text2=longer, pin="1")
-    app.multiselect[0].set_value([4])
-    run(app)
-    a, b = rows_of("He said it twice.", 1)[..., 4], rows_of(longer, 1)[..., 5]
-    shown = table_with(app, "Moved")
+    app.multiselect[0].set_value([4])  # read at its own place in each sentence
+    shown = table_with(run(app), "Moved")
     heads = [tuple(int(part) - 1 for part in head_of(link).split("-")) for link in shown["Head"]]
-    np.testing.assert_allclose(shown["twice, A"], [a[place] for place in heads], rtol=1e-5)
-    np.testing.assert_allclose(shown["twice, B"], [b[place] for place in heads], rtol=1e-5)
+    np.testing.assert_allclose(shown["twice, A"], [a[place][4] for place in heads], rtol=1e-5)
+    np.testing.assert_allclose(shown["twice, B"], [b[place][5] for place in heads], rtol=1e-5)
 
 
 def test_the_same_sentence_twice_asks_for_a_change_and_has_no_tables():
@@ -244,12 +237,14 @@ def small(monkeypatch, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("small")
-def test_heads_of_models_of_two_sizes_are_not_compared_one_by_one():
+def test_heads_and_layers_of_models_of_two_sizes_are_not_compared_one_by_one():
     app = open_page(COMPARE, against="model", model2="bert-base-uncased")
     assert said(app, "notice") == [
         "Heads cannot be compared one by one: A has 6 × 12 and B has 2 × 3, layers times heads."
     ]
     assert not app.dataframe
+    app = open_page(COMPARE, against="model", model2="bert-base-uncased", measure="rollout")
+    assert said(app, "notice") == ["Layers cannot be compared one by one: A has 6, B 2."]
 
 
 def test_both_sides_are_drawn_raw_where_one_lacks_the_measure():
@@ -273,13 +268,6 @@ def test_a_measure_of_layers_is_told_by_layers():
     assert headings(app) == ["Layers that switch from “animal” to “street”"]
     label = measures.BY_KEY["rollout"].label
     assert said(app, "finding")[0].startswith(f"{label}: No layer switches (n = 6 layers). Layer ")
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("small")
-def test_layers_of_two_models_are_not_set_beside_each_other():
-    app = open_page(COMPARE, against="model", model2="bert-base-uncased", measure="rollout")
-    assert said(app, "notice") == ["Layers cannot be compared one by one: A has 6, B 2."]
 
 
 # ---- why a link changed

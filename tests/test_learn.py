@@ -169,13 +169,6 @@ def test_the_products_that_the_lesson_works_out_are_those_of_its_example():
     assert "Divided by √2, that is " + " and ".join(f"{score:.3g}" for score in scores) in text
 
 
-def test_the_softmax_of_the_lesson_is_the_softmax():
-    powers = np.exp([2.83, 0])
-    np.testing.assert_allclose(exercises()["softmax"].answer, powers / powers.sum(), atol=6e-4)
-    assert "16.9" in exercises()["softmax"].right
-    assert powers[0] == pytest.approx(16.9, abs=0.05)
-
-
 def test_the_lesson_holds_together():
     keys = [key for step in steps() for key in (step.key, *step.former_keys)]
     assert len(set(keys)) == len(keys)
@@ -226,21 +219,26 @@ def test_the_head_that_looks_back_is_found():
     np.testing.assert_allclose(previous_mass(weights), [[1, 0]])
 
 
+def kinds_of(at: AppTest) -> set[str]:
+    return {block["type"] for block, _ in found(at)}
+
+
 @pytest.mark.parametrize("step", steps(), ids=lambda step: step.key)
 def test_every_step_opens_from_its_link(step):
-    at = open_learn(step=step.key)
+    at = open_learn(step=step.key, head="4-2", pin="10")
     assert step.title in said_of(at)
     assert any(data.get("keys") for data, _ in boards(at))
     assert one(at, "pager")[0]["now"] == steps().index(step)
+    if steps().index(step) <= [step.predict for step in steps()].index("where"):
+        assert not kinds_of(at) & {"follow", "matrix", "bars"}, "no picture before it is asked where it looks"
     routes = [b for b, _ in found(at) if b["type"] == "route"]
     assert [route["items"][route["now"]]["key"] for route in routes] == [step.station] * bool(step.station)
 
 
-@pytest.mark.parametrize(
-    ("old", "new"), [("rows", "split"), ("kinds", "heads"), ("tests", "claim"), ("code", "summary")]
-)
-def test_a_link_to_a_step_that_was_merged_opens_the_step_with_its_matter(old, new):
-    assert steps()[one(open_learn(step=old), "pager")[0]["now"]].key == new
+def test_a_link_to_a_step_that_was_merged_opens_the_step_with_its_matter():
+    former = {old: step.key for step in steps() for old in step.former_keys}
+    assert former.items() >= {"rows": "split", "kinds": "heads", "tests": "claim", "code": "summary"}.items()
+    assert steps()[one(open_learn(step="code"), "pager")[0]["now"]].key == "summary"
 
 
 def test_one_row_of_links_leads_to_every_part_of_learn():
@@ -251,7 +249,7 @@ def test_one_row_of_links_leads_to_every_part_of_learn():
     assert re.findall(r'aria-current="page">([^<]+)', row) == ["Quiz"]
 
 
-@pytest.mark.parametrize("asked", ["0", "-3", "99", "x", "1e9"])
+@pytest.mark.parametrize("asked", ["-3", "99", "x"])
 def test_a_wrong_step_opens_a_right_one(asked):
     open_learn(step=asked, done="kv,<script>,nothing")
 
@@ -365,7 +363,7 @@ def test_the_circuit_says_why_it_is_not_there(monkeypatch):
 
 def test_the_ranks_of_the_lesson_are_those_of_the_head_and_layer_that_are_shown():
     model = load_model()
-    for layer, head in ((0, 2), (4, 2), (4, 7)):
+    for layer, head in ((0, 2), (4, 7)):
         used = projections_of(model, layer)
         at = open_learn(step="split", head=f"{layer + 1}-{head + 1}")
         assert_spectra(at, used, head)
@@ -460,16 +458,6 @@ def test_a_teacher_finds_the_pages_of_the_menu():
     menu = "".join(e.proto.body for e in open_learn().get("html"))
     (row,) = re.findall(r'<nav class="hs-top".*?</nav>', menu)
     assert [name for name in re.findall(r">([^<]+)</a>", row) if name != "Present"] == list(TITLES)
-
-
-def kinds_of(at: AppTest) -> set[str]:
-    return {block["type"] for block, _ in found(at)}
-
-
-def test_no_picture_shows_where_it_looks_before_that_is_asked():
-    before = [step.key for step in steps()[: [step.predict for step in steps()].index("where") + 1]]
-    for key in before:
-        assert not kinds_of(open_learn(step=key, head="4-2", pin="10")) & {"follow", "matrix", "bars"}
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,9 @@ from tokenizers import Tokenizer
 
 from mha_core import InputError, copying_scores, load_model, trace
 from mha_core.causal.prompts import prompts
+from mha_core.heads import build_role_table
 from mha_core.heads.build_role_table import NAMES
+from mha_core.heads.builtin import read_builtin
 from mha_core.heads.conclude import score_question, with_verdicts
 from mha_core.heads.questions.copying import by_distance, copying_cases, names_of, namings
 from mha_core.heads.roles import heads_with
@@ -138,6 +140,7 @@ def test_a_model_whose_copying_cannot_be_measured_is_refused_in_a_sentence(folde
 
 def test_roles_says_why_a_decoder_is_not_asked_about_names(folders, monkeypatch):
     monkeypatch.setenv("HEADSCOPE_ALLOW_FOLDERS", "1")
+    monkeypatch.setattr(build_role_table, "read_builtin", lambda: read_builtin()[::10])
     at = visit.open_page("pages/roles.py", model=str(folders["bytes"]))
     (reason,) = visit.said(at, "notice")
     assert "0 of 60 names are one token" in reason

@@ -9,7 +9,7 @@ import pickle
 import numpy as np
 import pytest
 import torch
-from bert_folders import embedded_folder, random_bert
+from bert_folders import bert_tokenizer, random_bert
 from test_any_model import SEQUENCES, random_model
 
 from mha_core import AttentionRecord, InputError, SizeError, from_transformers, record_from_weights, trace
@@ -22,9 +22,7 @@ TEXT, TARGET = "The animal didn't sit.", "It slept in tiredness"
 
 @pytest.fixture(scope="module")
 def tokenizer():
-    names = {f"{kind}_token": f"[{kind.upper()}]" for kind in ("cls", "sep", "pad", "unk", "mask")}
-    path = str(embedded_folder() / "tokenizer.json")
-    return transformers.PreTrainedTokenizerFast(tokenizer_file=path, **names)
+    return bert_tokenizer()
 
 
 def rows(*shape, seed=0):
@@ -247,7 +245,7 @@ def test_an_encoder_gives_its_attentions_with_the_readers_own_words(tokenizer):
     assert (record.model.d_model, record.model.d_k) == (15, 3)
 
 
-@pytest.mark.parametrize("kind", SEQUENCES)
+@pytest.mark.parametrize("kind", ["T5", "Bart"])
 def test_an_encoder_decoder_gives_three_records_and_the_cross_one_between_two_lines(kind, tokenizer):
     theirs = random_model(kind, SEQUENCES[kind], sequence=True)
     found = from_transformers(theirs, tokenizer)(TEXT, target=TARGET)

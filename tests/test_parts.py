@@ -99,7 +99,7 @@ def test_tallies_add_up_to_the_same_bits_in_any_order_and_grouping(documents):
 
 # Files and commands
 
-PARTS = 64
+PARTS = 23  # of 80 shards: some have no pronouns, some no texts, and none the same
 MODEL = {"model": "classroom", "on_error": "skip"}
 NAMES = ("Ann", "Eve", "Ida", "Liz", "Mia", "Zoe")
 
@@ -153,7 +153,7 @@ def atlas_bytes(found: AtlasStatistics) -> str:
     return json.dumps(found.result().to_data()) + found.result().to_frame().to_csv()
 
 
-def test_64_parts_of_any_order_give_the_bytes_of_one_part_and_of_a_plain_run(shards, tmp_path, monkeypatch):
+def test_parts_of_any_order_give_the_bytes_of_one_part_and_of_a_plain_run(shards, tmp_path, monkeypatch):
     monkeypatch.setattr(make, "read_builtin", lambda: read_builtin()[::10])
     compute_part("roles", MODEL, shards, 1, 1, tmp_path / "one")
     for part in reversed(range(1, PARTS + 1)):
@@ -168,7 +168,7 @@ def test_64_parts_of_any_order_give_the_bytes_of_one_part_and_of_a_plain_run(sha
     assert known["det"].documents == 160
 
 
-def test_64_parts_of_an_atlas_give_the_bytes_of_one(shards, tmp_path):
+def test_parts_of_an_atlas_give_the_bytes_of_one(shards, tmp_path):
     """Also where one passage stands in every shard, so that nothing but its place tells its rows apart."""
     texts = shards[2:]
     compute_part("atlas", MODEL, texts, 1, 1, tmp_path / "one")
@@ -275,7 +275,8 @@ def test_merge_names_a_part_that_is_damaged_foreign_or_missing_and_counts_a_doub
         merge_parts(folder)
 
 
-def test_each_part_and_the_whole_count_multiword_tokens_once(tmp_path, capfd):
+def test_each_part_and_the_whole_count_multiword_tokens_once(tmp_path, capfd, monkeypatch):
+    monkeypatch.setattr(make, "read_builtin", lambda: read_builtin()[::10])
     trees = "".join(map(conllu, planted.treebank(60)))
     row = "1-2\tboth" + "\t_" * 8 + "\n1\t"
     for name, n in (("a", 60), ("b", 2)):

@@ -20,13 +20,12 @@ from mha_core.heads.questions.question_set import FrameCollector
 from mha_core.heads.questions.repeated import AFTER, IN_ORDER, N_TEXTS, RepeatedCollector, repeated_texts
 from mha_core.heads.questions.syntax import RelationQuestions
 from mha_core.heads.roles import description_of, heads_with, roles
-from mha_core.heads.similarity import SimilarityCollector, js_divergence
-from mha_core.heads.survey import Options, TextItem, stream_corpus
+from mha_core.heads.survey import stream_corpus
 from mha_core.heads.table import packed, read_roles, unpacked
 from mha_core.heads.verdict import SHARE, THRESHOLDS, missing
 from mha_core.heads.verdict_text import comparison, head_text, question_text
 from mha_core.models.model_list import DECODER_DIGEST, EMBEDDED_DIGESTS
-from tests.heads_by_hand import looking, random_attention
+from tests.heads_by_hand import looking
 from tests.test_corpus import DONT, GO, line
 
 DIGESTS = {"minilm": EMBEDDED_DIGESTS["model.safetensors"], "smollm2": DECODER_DIGEST}
@@ -271,47 +270,21 @@ def test_the_rows_are_counted_from_the_weights_themselves(roles_of, tmp_path, mo
         assert (row["n"], row["score"]) == (cases[key], pytest.approx(hits[key] / cases[key])), key
 
 
-def test_the_shipped_table_is_printed_at_once_and_as_rows(roles_of, minilm):
-    code, text, _ = roles_of("roles", "--question", "det", "--format", "jsonl")
-    rows = [json.loads(row) for row in text.splitlines()]
-    assert (code, len(rows), (rows[0]["layer"], rows[0]["head"])) == (0, 72, (3, 9))
-    rows = roles_of("roles", "--head", "4-2", "--format", "csv")[1].splitlines()
-    assert len(rows) == 1 + len(minilm.answers)
-    assert roles_of("roles", "--question", "nothing")[0] == 2
-    assert roles_of("roles", "--head", "9-9")[0] == 2
-    assert roles_of("roles", "--corpus", "no-such-file.conllu")[0] == 2
+@pytest.mark.parametrize(
+    "asked", [("--question", "nothing"), ("--head", "9-9"), ("--corpus", "no-such-file.conllu")]
+)
+def test_what_there_is_not_is_no_crash(roles_of, asked):
+    assert roles_of("roles", *asked)[0] == 2
 
 
 def test_a_file_without_cases_is_refused(roles_of, tmp_path):
     path = tmp_path / "empty.txt"
     path.write_text("\n")
-    code, _, said = roles_of("roles", "--corpus", path)
+    code, _, said = roles_of("roles", "--corpus", path, "--model", "classroom")
     assert (code, "empty.txt" in said) == (2, True)
 
 
 # A corpus through a model
-
-
-class Keep:
-    """A log that keeps what it is given."""
-
-    def __init__(self):
-        self.seen = []
-
-    def add(self, weights, item):
-        self.seen.append((weights.copy(), item))
-
-
-@pytest.mark.parametrize("batch_size", [1, 3, 32])
-def test_batches_change_nothing_because_padding_is_masked(model, batch_size):
-    texts = ["The dog barked.", "Stop", "The old cat watched a sparrow quietly from the roof.", "I know him"]
-    items, keep = [TextItem(model.tokenizer.encode(text)) for text in texts], Keep()
-    assert stream_corpus(items, model, [keep], Options(batch_size)).n_texts == 4
-    for weights, item in keep.seen:
-        np.testing.assert_allclose(weights, trace_tokens(item.tokens, model).weights, atol=2e-5)
-    stopped = Keep()
-    done = stream_corpus(items, model, [stopped], Options(batch_size, stop=lambda: len(stopped.seen) == 2))
-    assert (done.n_texts, done.stopped, len(stopped.seen)) == (2, True, 2)
 
 
 @pytest.mark.slow
@@ -335,8 +308,6 @@ def test_the_built_in_sentences_alone_find_the_known_heads():
         "rare",
         "dormant",
     }
-    untrained = find_roles(load_model(trained=False), options=Options(limit=300))
-    assert {role.kind for role in roles(untrained).values()} <= {"diffuse"}
 
 
 @pytest.mark.slow
@@ -359,26 +330,3 @@ def test_the_weights_of_another_sentence_give_no_role(model):
     found = [score_question(one, (6, 12), 5544) for one in asked]
     assert len(found) >= 12
     assert {str(word) for answer in found for word in answer.word.ravel()} <= {"no", "unclear", "rule"}
-
-
-# Similarity
-
-
-def test_the_distance_of_heads_is_the_mean_over_rows_of_the_definition():
-    def slow(p: np.ndarray, q: np.ndarray) -> float:
-        m = (p + q) / 2
-        halves = [sum(a * np.log(a / b) for a, b in zip(x, m, strict=True) if a > 0) for x in (p, q)]
-        return sum(halves) / 2
-
-    weights = random_attention(3, 1, 5, 7)[0]
-    found = js_divergence(weights)
-    for a, b in product(range(5), range(5)):
-        rows = [slow(weights[a, i].astype(float), weights[b, i].astype(float)) for i in range(7)]
-        assert found[a, b] == pytest.approx(np.mean(rows), abs=1e-5)
-    log = SimilarityCollector(1, 5)
-    log.add(weights[None], object())
-    log.add(random_attention(4, 1, 5, 9), object())
-    frame = log.to_frame()
-    assert frame["nats"].tolist() == pytest.approx(
-        [np.delete(row, i).min() for i, row in enumerate(log.distance())]
-    )

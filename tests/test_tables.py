@@ -7,7 +7,6 @@ import pytest
 from contexts import context_of
 
 from mha_core import trace
-from mha_core.record.compare import difference
 from pages.parts.explore import tables
 from pages.parts.explore.comparison import Comparison
 from pages.parts.frame.selection import Selection
@@ -77,14 +76,3 @@ def test_two_runs_stand_side_by_side_with_their_difference_in_points(record, mod
     np.testing.assert_allclose(frame["B"].drop(3), in_b[shared])
     np.testing.assert_allclose(frame["A − B, points"].drop(3), 100 * (here - in_b[shared]))
     assert frame.loc[3].isna().tolist() == [False, True, False, True]
-
-
-def test_the_difference_of_two_grids_is_taken_word_by_word(record, model):
-    other = trace("The cat quickly saw the dog.", model).grid()
-    grid = record.grid()
-    change = difference(grid, causal(other))
-    shared = [0, 1, 2, 4, 5, 6, 7, 8]
-    wanted = grid.weights - other.weights[:, :, shared][..., shared]
-    np.testing.assert_array_equal(change.weights, wanted)
-    assert change.labels == ("[CLS]", "The", "cat", "saw", "the", "cat / dog", ".", "[SEP]")
-    assert change.is_causal

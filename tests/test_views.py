@@ -16,17 +16,6 @@ def record(model):
     return trace(TEXT, model)
 
 
-def test_the_strongest_links_are_those_between_two_words(record):
-    grid = record.grid()
-    left_out = {i for i, label in enumerate(grid.labels) if not label.isalpha()}  # [CLS], [SEP] and marks
-    best = max(
-        (grid.weights[la, h, q, k], f"{la + 1}-{h + 1} {grid.labels[q]} → {grid.labels[k]}")
-        for la, h, q, k in np.ndindex(*grid.weights.shape)
-        if q != k and not left_out & {q, k}
-    )
-    assert f"strongest links: {best[1]} {best[0]:.0%}" in repr(record)
-
-
 @pytest.mark.parametrize("way", ["pickle", "deepcopy", "copy"])
 def test_copies_of_records_grids_and_heads_are_equal_and_frozen(record, model, way):
     gated = trace(TEXT, model, gates=np.ones((6, 12)))

@@ -28,7 +28,7 @@ from mha_core import (
 )
 from mha_core.causal.activation_cache import mean_head_outputs
 from mha_core.causal.logit_attribution import mean_attribution
-from mha_core.causal.prompts import Prompt, prompts
+from mha_core.causal.prompts import Prompt
 from mha_core.cli import main
 
 TIRED = "The animal didn't cross the street because it was too tired."
@@ -128,20 +128,6 @@ def test_an_induction_head_finds_its_previous_token_head(smollm2):
     assert {name: result["key", *name] for name in expected} == pytest.approx(expected, abs=0.01)
     assert result["key", "head", 4, 3] == pytest.approx(1.88, abs=0.01)
     pd.testing.assert_frame_equal(frame, score_attribution(text, smollm2, head="19-7", query="#20", key=5))
-
-
-@pytest.mark.slow
-def test_names_are_copied_and_suppressed_by_the_heads_that_are_known_for_it(smollm2):
-    names = [f" {name}" for name in prompts().names[:20]]
-    result = copying_scores(names, smollm2).set_index(["layer", "head"])
-    expected = {(24, 3): 1.0, (24, 1): 1.0, (25, 6): 0.95, (24, 6): 0.75}
-    assert result.copying[list(expected)].to_dict() == pytest.approx(expected, abs=0.02)
-    negative = result.negative_copying.sort_values(ascending=False)
-    assert set(negative.index[:2]) == {(24, 4), (25, 5)}
-    assert (negative.iloc[:2] == 1).all()
-    assert negative.iloc[2] <= 0.05
-    baseline = copying_scores(names[:5], smollm2, weights="shuffled")
-    assert baseline[["copying", "negative_copying"]].max().max() <= 0.2
 
 
 @pytest.mark.slow

@@ -219,6 +219,9 @@ class Folder:
         index = [INDEX] if len(files) > 1 else []
         needed = [*(self.path / name for name in ("config.json", *tokenizers, *index)), *files]
         with reading(self.path, "A file"):
+            for path in (self.path / name for name in tokenizers):
+                if path.is_file():
+                    check_file(path, MAX_TOKENIZER)
             digests = {path.name: sha256(path) for path in needed if path.is_file()}
         check_sums(self.path, digests)
         return digests

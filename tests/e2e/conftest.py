@@ -3,12 +3,14 @@
 import re
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
 import pytest
-from alone import kept_window
+from alone import kept_window, own_page, show
+from drawn import Picture
 
 PICTURE = ".headscope[data-record]"
 SCREEN = {"width": 1280, "height": 900}
@@ -121,6 +123,22 @@ class Visit:
 
     def head(self, name: str) -> Any:
         return self.page.get_by_role("gridcell", name=re.compile(rf"^Head {name}[:,]"))
+
+
+@pytest.fixture
+def tab(chromium) -> Iterator[Any]:
+    """An empty page without a network; what goes wrong on it fails the test."""
+    with own_page(chromium) as page:
+        yield page
+
+
+@pytest.fixture
+def draw(chromium, tmp_path) -> Iterator[Callable[..., Picture]]:
+    """`draw(html, scheme)`: a picture in a tab of its own, without motion and without a network."""
+    with ExitStack() as tabs:
+        yield lambda content, scheme="light": Picture(
+            show(tabs.enter_context(own_page(chromium, scheme)), content, tmp_path)
+        )
 
 
 def is_ours(url: str, base: str) -> bool:

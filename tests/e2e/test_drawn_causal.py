@@ -1,13 +1,9 @@
 """What a decoder cannot see is drawn as not there: read back from pixels, arcs, tables, files and words."""
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from dataclasses import replace
-from itertools import count
 
 import numpy as np
 import pytest
-from alone import new_tab
 from causal_runs import causal_record
 from drawn import SHADE, Picture, centres, page_of, shares
 
@@ -19,32 +15,11 @@ from pages.parts.frame.selection import Selection
 pytestmark = pytest.mark.browser
 HEAD = (1, 4)
 IT, LATE = 3, 7  # pieces
-SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.fixture(scope="module")
 def record() -> AttentionRecord:
     return causal_record()
-
-
-@pytest.fixture
-def draw(chromium, tmp_path) -> Iterator[Callable[..., Picture]]:
-    """`draw(html)`: a picture in a tab of its own, without motion and without a network."""
-    tabs, files, wrong = ExitStack(), count(), []
-
-    def start(page: str, scheme: str = "light", width: int = 1280) -> Picture:
-        file = tmp_path / f"{next(files)}.html"
-        file.write_text(page, encoding="utf-8")
-        picture = Picture(tabs.enter_context(new_tab(chromium, scheme, width)))
-        picture.page.on("pageerror", lambda problem: wrong.append(str(problem)))
-        picture.page.goto(file.as_uri())
-        picture.root.wait_for()
-        picture.page.evaluate("document.fonts.ready")
-        return picture.settle()
-
-    with tabs:
-        yield start
-    assert not wrong
 
 
 def cell_pixels(picture: Picture, n: int) -> dict[tuple[int, int], np.ndarray]:
@@ -61,25 +36,49 @@ def cell_pixels(picture: Picture, n: int) -> dict[tuple[int, int], np.ndarray]:
     }
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("words", [False, True])
-def test_above_the_diagonal_the_matrix_has_no_cells_but_a_fine_hatch(draw, record, scheme, words):
+@pytest.mark.parametrize(("scheme", "words"), [("light", False), ("dark", True)])
+def test_what_comes_later_is_hatched_in_the_matrix_left_out_of_small_pictures_and_no_arc_goes_there(
+    draw, record, scheme, words
+):
     grid = record.grid(words=words)
-    picture = draw(page_of(grid, record.tokens, HEAD), scheme)
-    cells = cell_pixels(picture, len(grid))
-    for (q, k), pixels in cells.items():
-        opaque = pixels[:, 3] == 255
+    n, late = len(grid), len(grid) - 1
+    picture = draw(page_of(grid, record.tokens, HEAD, (2, late)), scheme)
+    for (q, k), pixels in cell_pixels(picture, n).items():
         if k <= q:
-            assert opaque.all(), (q, k)
+            assert (pixels[:, 3] == 255).all(), (q, k)
         else:
             assert (pixels[:, 3] == 0).mean() > 0.4, "the page's paper"
             assert 0.05 < (pixels[:, 3] > 60).mean() < 0.5, "thin lines on it"
     image = picture.image(picture.matrix)
     left, top, side = picture.frame(image)
-    n = len(grid)
     drawn = shares(image[np.ix_(centres(top, side, n), centres(left, side, n))][..., :3], picture.paper)
     seen = np.tril(np.ones((n, n), bool))
     assert np.abs(drawn - grid.weights[HEAD])[seen].max() < SHADE
+    check_triangles(picture, grid.weights, seen)
+    weights = grid.weights[HEAD]
+    expected = {(q, k) for q in (2, late) for k in range(n) if weights[q, k] >= 0.01}
+    assert {(q, k) for q, k, *_ in picture.arcs()} == expected
+    assert all(k <= q for q, k in expected)
+
+
+def check_triangles(picture: Picture, weights: np.ndarray, seen: np.ndarray) -> None:
+    """Every small picture is a triangle of its own head's shades."""
+    canvas = picture.part("All heads").locator("canvas")
+    image = picture.image(canvas)
+    boxes = picture.root.get_by_role("gridcell").evaluate_all(
+        "all => all.map(e => e.getBoundingClientRect().toJSON())"
+    )
+    origin = canvas.bounding_box()
+    small = picture.small()
+    assert len(small) == 12
+    for (name, shades), box in zip(small.items(), boxes, strict=True):
+        head = tuple(int(part) - 1 for part in name.split("-"))
+        side = shades.shape[0]
+        middle = centres(0, side, len(seen))
+        left, top = round(box["left"] - origin["x"]), round(box["top"] - origin["y"])
+        alpha = image[top : top + side, left : left + side, 3][np.ix_(middle, middle)]
+        assert (alpha == np.where(seen, 255, 0)).all()
+        assert np.abs(shades[np.ix_(middle, middle)] - weights[head])[seen].max() < SHADE
 
 
 def test_a_zero_of_an_encoder_is_a_cell_of_paper(draw, record):
@@ -94,38 +93,6 @@ def test_a_zero_of_an_encoder_is_a_cell_of_paper(draw, record):
     picture.point(IT, LATE, len(grid))
     assert picture.tip() == "it looks at late: 0%"
     assert not picture.root.locator(".bracket").count()
-
-
-def test_every_small_picture_is_a_triangle(draw, record):
-    grid = record.grid()
-    n = len(grid)
-    picture = draw(page_of(grid, record.tokens, HEAD))
-    canvas = picture.part("All heads").locator("canvas")
-    image = picture.image(canvas)
-    boxes = picture.root.get_by_role("gridcell").evaluate_all(
-        "all => all.map(e => e.getBoundingClientRect().toJSON())"
-    )
-    origin = canvas.bounding_box()
-    small = picture.small()
-    assert len(small) == 12
-    for (name, shades), box in zip(small.items(), boxes, strict=True):
-        head = tuple(int(part) - 1 for part in name.split("-"))
-        side = shades.shape[0]
-        middle = centres(0, side, n)
-        left, top = round(box["left"] - origin["x"]), round(box["top"] - origin["y"])
-        alpha = image[top : top + side, left : left + side, 3][np.ix_(middle, middle)]
-        assert (alpha == np.where(np.tril(np.ones((n, n))) > 0, 255, 0)).all()
-        seen = np.tril(np.ones((n, n), bool))
-        assert np.abs(shades[np.ix_(middle, middle)] - grid.weights[head])[seen].max() < SHADE
-
-
-def test_arcs_run_backwards_and_none_goes_ahead(draw, record):
-    weights = record.weights[HEAD]
-    picture = draw(page_of(record.grid(), record.tokens, HEAD, (2, LATE)))
-    drawn = {(q, k): share for q, k, share, _ in picture.arcs()}
-    expected = {(q, k): float(weights[q, k]) for q in (2, LATE) for k in range(8) if weights[q, k] >= 0.01}
-    assert drawn.keys() == expected.keys()
-    assert all(k <= q for q, k in drawn)
 
 
 # ---- Compare
@@ -150,17 +117,13 @@ def compared(runs, **chosen) -> str:
 
 def test_the_matrix_of_differences_has_no_cells_ahead(draw, runs):
     picture = draw(compared(runs, pins=(6,)))
-    for label in ("A minus B",):
-        canvas = picture.part(label)
-        image = picture.image(canvas)
-        left, top, side = picture.frame(image)
-        edge = [round(i * side / 8) for i in range(9)]
-        for q, k in ((1, 6), (3, 4), (6, 7), (0, 7)):
-            there, ahead = (
-                image[
-                    top + edge[y] + 4 : top + edge[y + 1] - 4, left + edge[x] + 4 : left + edge[x + 1] - 4, 3
-                ]
-                for y, x in ((k, q), (q, k))
-            )
-            assert (there == 255).all()
-            assert (ahead == 0).mean() > 0.4
+    image = picture.image(picture.part("A minus B"))
+    left, top, side = picture.frame(image)
+    edge = [round(i * side / 8) for i in range(9)]
+    for q, k in ((1, 6), (3, 4), (6, 7), (0, 7)):
+        there, ahead = (
+            image[top + edge[y] + 4 : top + edge[y + 1] - 4, left + edge[x] + 4 : left + edge[x + 1] - 4, 3]
+            for y, x in ((k, q), (q, k))
+        )
+        assert (there == 255).all()
+        assert (ahead == 0).mean() > 0.4

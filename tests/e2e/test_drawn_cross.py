@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from alone import own_page
-from drawn import ATTRIBUTES, SHADE, Picture, centres, percent, shares, strokes
+from drawn import ATTRIBUTES, SHADE, centres, percent, shares, strokes
 
 from mha_core import record_from_weights, show
 
@@ -17,22 +16,6 @@ HEAD, KATZE, CAT = (1, 2), 2, 1
 def cross():
     weights = np.random.default_rng(5).dirichlet(np.full(N_KEYS, 0.3), (2, 3, N_QUERIES)).astype(np.float32)
     return record_from_weights(weights, TARGET, keys=SOURCE, title="small")
-
-
-@pytest.fixture
-def tab(chromium):
-    """A tab of 1280 pixels without a network; an error on it fails the test."""
-    with own_page(chromium) as page:
-        yield page
-
-
-def opened(page, file, content):
-    file.write_text(content, encoding="utf-8")
-    page.goto(file.as_uri())
-    picture = Picture(page)
-    picture.root.wait_for()
-    page.evaluate("document.fonts.ready")
-    return picture.settle()
 
 
 def block(picture, rows, columns):
@@ -64,9 +47,8 @@ def arcs_between(picture):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_cross_attention_is_drawn_as_it_is_in_all_pictures(tab, tmp_path, cross, scheme):
-    tab.emulate_media(color_scheme=scheme)
-    picture = opened(tab, tmp_path / "cross.html", show(cross, head="2-3", word="Katze").html)
+def test_cross_attention_is_drawn_as_it_is_in_all_pictures(draw, cross, scheme):
+    picture = draw(show(cross, head="2-3", word="Katze").html, scheme)
     weights = cross.weights[HEAD]
     assert np.abs(block(picture, N_QUERIES, N_KEYS) - weights).max() < SHADE
     for name, image in picture.small().items():
@@ -84,8 +66,8 @@ def test_cross_attention_is_drawn_as_it_is_in_all_pictures(tab, tmp_path, cross,
     assert picture.labels()[int(weights[KATZE].argmax())] == percent(weights[KATZE].max())
 
 
-def test_a_click_chooses_who_looks_and_what_is_looked_at(tab, tmp_path, cross):
-    picture = opened(tab, tmp_path / "cross.html", show(cross, head="2-3", word="Katze").html)
+def test_a_click_chooses_who_looks_and_what_is_looked_at(draw, cross):
+    picture = draw(show(cross, head="2-3", word="Katze").html)
     weights = cross.weights[HEAD]
     picture.word(CAT).click()
     assert picture.settle().said().startswith(f"Head 2-3: “Katze” → “cat” {percent(weights[KATZE, CAT])}")

@@ -1,13 +1,11 @@
 """What Explore draws is what the engine computed: shades, arcs, lines, words and rows, cell by cell."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
 import pytest
-from alone import new_tab
 from drawn import SHADE, Picture, page_of, percent
 
 from mha_core import trace
@@ -29,27 +27,6 @@ def role(kind: str, has: bool = True) -> Role:
 @pytest.fixture(scope="module")
 def record(model):
     return trace(TIRED, model)
-
-
-@pytest.fixture
-def draw(chromium, tmp_path) -> Iterator[Callable[..., Picture]]:
-    """`draw(grid, tokens, head, pins, to)`: the picture in a tab of its own, without motion and without a network."""
-    tabs, pictures = ExitStack(), []
-
-    def start(*view, scheme="light", width=1280, pixels=1, **more) -> Picture:
-        file = tmp_path / f"{len(pictures)}.html"
-        file.write_text(page_of(*view, **more), encoding="utf-8")
-        picture = Picture(tabs.enter_context(new_tab(chromium, scheme, width, 900, pixels)))
-        pictures.append(picture)
-        picture.page.on("pageerror", lambda problem: picture.errors.append(str(problem)))
-        picture.page.goto(file.as_uri())
-        picture.root.wait_for()
-        picture.page.evaluate("document.fonts.ready")
-        return picture.settle()
-
-    with tabs:
-        yield start
-    assert not [problem for picture in pictures for problem in picture.errors]
 
 
 SPECIAL = (0, -1)  # [CLS] and [SEP]
@@ -117,7 +94,7 @@ def check_ranking(picture: Picture, weights, pins: Sequence[int], to: int | None
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_cell_of_the_matrix_has_the_shade_of_its_weight(draw, record, scheme):
     grid = record.grid()
-    picture = draw(grid, record.tokens, (3, 1), (IT,), ANIMAL, scheme=scheme)
+    picture = draw(page_of(grid, record.tokens, (3, 1), (IT,), ANIMAL), scheme)
     drawn = picture.weights(len(grid))
     assert np.abs(drawn - grid.weights[3, 1]).max() < SHADE
     assert drawn[IT, ANIMAL] - drawn[ANIMAL, IT] > 0.5
@@ -126,21 +103,10 @@ def test_every_cell_of_the_matrix_has_the_shade_of_its_weight(draw, record, sche
     assert np.abs(picture.settle().weights(len(grid)) - grid.weights[1, 4]).max() < SHADE
 
 
-def test_what_lies_below_the_threshold_is_paper_in_the_matrix_and_the_arcs(draw, record):
-    grid = record.grid()
-    weights = grid.weights[3, 1]
-    picture = draw(grid, record.tokens, (3, 1), (IT, 4))
-    picture.hide_below(5)
-    shown = np.where(weights >= 0.05, weights, 0)
-    assert ((weights > 0.01) & (weights < 0.05)).sum() > 20, "there must be something to hide"
-    assert np.abs(picture.weights(len(grid)) - shown).max() < SHADE
-    check_arcs(picture, links_of(weights, (4, IT), 12, 0.05))
-
-
 def test_the_pointer_reads_the_cell_it_is_on_and_a_click_asks_for_its_link(draw, record):
     grid = record.grid()
     weights = grid.weights[3, 1]
-    picture = draw(grid, record.tokens, (3, 1), (IT,))
+    picture = draw(page_of(grid, record.tokens, (3, 1), (IT,)))
     for q, k in ((IT, ANIMAL), (ANIMAL, IT), (0, 15), (15, 0), (6, 13)):
         picture.point(q, k, len(grid))
         who, _, share = picture.tip().rpartition(": ")
@@ -184,53 +150,39 @@ def check_small(picture: Picture, weights) -> None:
         assert np.abs(pixels[np.ix_(place, place)] - np.clip(matrix, 0, 1)).max() < SHADE, (layer, head)
 
 
-@pytest.mark.parametrize("scheme", ["light"])
-def test_every_small_picture_is_its_own_head(draw, record, scheme):
-    grid = record.grid()
-    roles = {(4, 2): role("rare"), (0, 3): role("duplicate"), (2, 2): role("duplicate")}
-    picture = draw(grid, record.tokens, (3, 1), (IT,), ANIMAL, scheme=scheme, roles=roles)
-    layered = [f"{layer + 1}-{head + 1}" for layer, head in np.ndindex(6, 12)]
-    assert picture.heads() == layered
-    numbers = picture.part("All heads").locator(".axis").all_inner_texts()
-    assert [text for text in numbers if text] == [*map(str, range(1, 13)), *map(str, range(1, 7))]
-    check_small(picture, grid.weights)
-    picture.view("Sort heads").select_option("weight")
-    picture.page.keyboard.press("Escape")
-    assert picture.settle().heads() == check_ranking(picture, grid.weights, (IT,), ANIMAL)
-    check_small(picture, grid.weights)
-
-
 FRAMED = """all => all.filter(e => getComputedStyle(e).boxShadow.includes("0px 0px 0px 3px"))
     .filter(e => e.ariaSelected !== "true" || getComputedStyle(e).boxShadow.includes("inset")).map(e => e.ariaLabel)"""
 
 
-def test_a_role_that_is_pressed_frames_exactly_its_heads(draw, record):
+def test_every_small_picture_is_its_own_head_and_a_pressed_role_frames_exactly_its_heads(draw, record):
+    grid = record.grid()
     roles = {
         (3, 1): role("coreference"),
         (2, 2): role("sink"),
         (0, 3): role("sink"),
         (4, 4): role("sink", has=False),
     }
-    picture = draw(record.grid(), record.tokens, (3, 1), (IT,), ANIMAL, roles=roles)
+    picture = draw(page_of(grid, record.tokens, (3, 1), (IT,), ANIMAL, roles=roles))
+    assert picture.heads() == [f"{layer + 1}-{head + 1}" for layer, head in np.ndindex(6, 12)]
+    check_small(picture, grid.weights)
     words = picture.part("Mark the heads with a role").get_by_role("button")
 
     def framed() -> list[str]:
         labels = picture.settle().root.get_by_role("gridcell").evaluate_all(FRAMED)
         return [label.partition(":")[0] for label in labels]
 
-    assert words.all_inner_texts() == ["coreference", "sink"]
-    assert framed() == []
+    assert (words.all_inner_texts(), framed()) == (["coreference", "sink"], [])
     words.nth(1).click()
     assert framed() == ["Head 1-4, sink head", "Head 3-3, sink head"]
-    picture.word(ANIMAL).click()
-    assert len(framed()) == 2, "another word changes nothing of it"
-    picture.page.keyboard.press("Escape")
     words.nth(0).focus()
     picture.page.keyboard.press("Enter")
     assert framed() == ["Head 4-2, coreference head"], "the chosen head, too"
-    assert words.evaluate_all("all => all.map(e => e.ariaPressed)") == ["true", "false"]
     picture.page.keyboard.press("Space")
     assert framed() == []
+    picture.view("Sort heads").select_option("weight")
+    picture.page.keyboard.press("Escape")
+    assert picture.settle().heads() == check_ranking(picture, grid.weights, (IT,), ANIMAL)
+    check_small(picture, grid.weights)
 
 
 # ---- the sentence
@@ -240,7 +192,7 @@ def test_three_pinned_words_have_their_own_arcs_and_mean_percentages(draw, recor
     grid = record.grid()
     weights = grid.weights[3, 1]
     pins = (ANIMAL, 6, IT)
-    picture = draw(grid, record.tokens, (3, 1), pins)
+    picture = draw(page_of(grid, record.tokens, (3, 1), pins))
     links = strongest_of(links_of(weights, pins, 12), DRAWN)
     assert {q for q, _ in links} == set(pins)
     check_arcs(picture, links)
@@ -263,15 +215,12 @@ def test_three_pinned_words_have_their_own_arcs_and_mean_percentages(draw, recor
     )
 
 
-# ---- the lines
-
-
 # ---- rows, filters, choices
 
 
 def test_clicks_pin_a_word_then_ask_for_a_target_then_take_it_back(draw, record):
     grid = record.grid()
-    picture = draw(grid, record.tokens, (3, 1))
+    picture = draw(page_of(grid, record.tokens, (3, 1)))
     title = picture.part("Heads ranked").get_by_role("heading")
     picture.word(IT).click()
     assert (picture.pressed(), title.inner_text()) == ([IT], "Ranking")
@@ -300,7 +249,7 @@ def test_clicks_pin_a_word_then_ask_for_a_target_then_take_it_back(draw, record)
 
 def test_the_ranked_heads_and_the_small_pictures_choose_the_head_they_name(draw, record):
     grid = record.grid()
-    picture = draw(grid, record.tokens, (3, 1), (IT,), ANIMAL)
+    picture = draw(page_of(grid, record.tokens, (3, 1), (IT,), ANIMAL))
     heading = picture.part("The chosen head").get_by_role("heading")
     assert picture.page.get_by_role("button", name="Why").count() == 0, "asked of a server alone"
     second = picture.ranking()[1][0]

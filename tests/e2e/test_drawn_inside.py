@@ -1,16 +1,27 @@
 """What Inside draws is what it was given: every block read back in a page of its own."""
 
 import re
+from typing import Any
 
 import numpy as np
 import pixels
 import pytest
 from alone import component, own_page, told
-from tiles_page import cells, number
 
 pytestmark = pytest.mark.browser
 TABLE = np.array([[1.5, -0.25, 0.0, 3.0], [-3.0, 0.75, np.nan, 2.0], [0.5, 1.0, -1.5, -2.25]])
+MINUS = str.maketrans({"−": "-"})
 ROWS, COLUMNS = ["it", "saw", "dog"], ["a", "b", "c", "d"]
+
+
+def number(text: str) -> float:
+    return float("nan") if text == "hidden" else float(text.translate(MINUS).removesuffix("%"))
+
+
+def cells(page: Any, selector: str) -> list[list[str]]:
+    return page.locator(selector).first.evaluate(
+        "t => [...t.rows].map(r => [...r.cells].map(c => c.textContent))"
+    )
 
 
 def block(kind: str, values: np.ndarray, **options) -> dict:
@@ -27,12 +38,6 @@ def drawn(page, numbers, *blocks, **data):
 @pytest.fixture(params=["light", "dark"])
 def scheme(request):
     return request.param
-
-
-@pytest.fixture
-def page(chromium):
-    with own_page(chromium) as page:
-        yield page
 
 
 def test_a_matrix_has_its_numbers_as_colours_and_says_them_under_the_pointer(chromium, scheme):
@@ -127,11 +132,11 @@ def followed(page, parts: dict[str, np.ndarray], shown: list[int]) -> list[list[
 FOLLOWED = ["[CLS]", "dog", "saw", "it", "[SEP]"]
 
 
-def test_one_query_is_followed_through_every_key(page):
+def test_one_query_is_followed_through_every_key(tab):
     parts = one_query()
     weights = parts["weights"]
     shown = np.sort(np.argsort(-weights)[:4]).tolist()
-    lines = followed(page, parts, shown)
+    lines = followed(tab, parts, shown)
     assert lines[0] == [
         "key",
         "k",
@@ -151,8 +156,8 @@ def test_one_query_is_followed_through_every_key(page):
     assert lines[-2][0] == "1 more"
     assert number(lines[-2][5]) == pytest.approx(100 * weights[rest], abs=0.051)
     assert (lines[-1][0], lines[-1][5]) == ("sum", "100.0%")
-    assert page.locator("tr.strongest .word").inner_text() == FOLLOWED[int(weights.argmax())]
-    bars = page.locator(".barline i").evaluate_all("all => all.map(e => parseFloat(e.style.width))")
+    assert tab.locator("tr.strongest .word").inner_text() == FOLLOWED[int(weights.argmax())]
+    bars = tab.locator(".barline i").evaluate_all("all => all.map(e => parseFloat(e.style.width))")
     np.testing.assert_allclose(bars[:4], [62 * weights[i] / weights.max() for i in shown], atol=0.01)
 
 
@@ -179,9 +184,9 @@ def test_small_sheets_keep_to_their_own_head_and_one_scale(chromium, scheme):
         assert told(page) == [["picked", 2]]
 
 
-def test_what_is_not_there_is_hatched_and_nothing_else_is(page):
+def test_what_is_not_there_is_hatched_and_nothing_else_is(tab):
     whole = np.where(np.isfinite(TABLE), TABLE, 0)
     for values, hatched in ((TABLE, True), (whole, False)):
-        drawn(page, values, block("matrix", values, rows=ROWS, cols=COLUMNS, high=30, wide=30))
-        style = page.locator("canvas").last.evaluate("c => getComputedStyle(c).backgroundImage")
+        drawn(tab, values, block("matrix", values, rows=ROWS, cols=COLUMNS, high=30, wide=30))
+        style = tab.locator("canvas").last.evaluate("c => getComputedStyle(c).backgroundImage")
         assert ("repeating-linear-gradient" in style) == hatched

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from alone import FRAME, own_page
+from alone import FRAME
 from drawn import Picture, percent
 
 from mha_core import record_from_weights
@@ -30,12 +30,6 @@ MOUNT = """async ([source, state]) => {
   document.body.append(el); // Jupyter's order
   globalThis.unmount = end;
 }"""
-
-
-@pytest.fixture
-def tab(chromium):
-    with own_page(chromium) as page:
-        yield page
 
 
 def mounted(tab, widget):

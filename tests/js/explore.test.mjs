@@ -162,10 +162,6 @@ test("the ranking of a pair counts what its filter lets the pinned words look at
   assert.deepEqual([said([1, 2], "all"), said([1, 2], "AB", 0)], [4, 4]);
 });
 
-test("the filter on a pair counts in the ranking as it does in the picture", () => {
-  assert.deepEqual(ranking({ pins: [2], pair: "BB", ranked: true }).entries.map((e) => [words.headName([e.layer, e.head]), tidy(e.weight), e.note]), [["2-2", 0.8, "it"], ["2-1", 0.35, "it"], ["1-2", 0.28, "it"], ["1-1", 0.05, "it"]]);
-});
-
 function sheet(state, record = opened()) {
   return onPage(() => {
     const filled = [];

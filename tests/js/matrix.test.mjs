@@ -1,7 +1,6 @@
 // The large matrix as it is painted: every pixel of it, its size, and the names on both axes.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { level } from "../../assets/js/heatmap.js";
 import { Matrix, clip } from "../../assets/js/matrix.js";
 import { onPage, withGlobals } from "./page.mjs";
 
@@ -101,13 +100,6 @@ test("a name that is too long ends in an ellipsis, between letters and not insid
   assert.equal(clip(context, "abc", 1), "a…");
   const marksTakeRoom = { measureText: (text) => ({ width: 8 * text.length }) };
   assert.deepEqual([36, 52].map((room) => clip(marksTakeRoom, "e\u0301e\u0301e\u0301e\u0301", room)), ["e\u0301…", "e\u0301e\u0301…"], "half a letter would have had room");
-});
-
-test("where a value stands on its ramp", () => {
-  assert.deepEqual([0.5, 2, -1].map((value) => level(value, {})), [0.5, 1, 0]);
-  assert.deepEqual([0.5, 2].map((value) => level(value, { top: 2 })), [0.25, 1]);
-  assert.deepEqual([0, 0.25, -0.25, 9, -9].map((value) => level(value, { signed: true, span: 0.5 })), [0.5, 0.75, 0.25, 1, 0]);
-  assert.equal(level(0.5, { signed: true }), 0.75);
 });
 
 test("a crowded matrix paints what is there and nothing else", () => {

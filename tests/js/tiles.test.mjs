@@ -4,7 +4,7 @@ import test from "node:test";
 import * as colour from "../../assets/js/colour.js";
 import * as format from "../../assets/js/format.js";
 import { largest } from "../../assets/js/numbers.js";
-import { arcs, middles } from "../../assets/js/tiles/arcs.js";
+import { arcs, described, middles } from "../../assets/js/tiles/arcs.js";
 import { budgetResult } from "../../assets/js/tiles/budget_result.js";
 import { keyboard, pager } from "../../assets/js/tiles/controls.js";
 import { follow } from "../../assets/js/tiles/follow.js";
@@ -54,12 +54,6 @@ test("the largest of more numbers than a call may have arguments is found", () =
   assert.equal(largest([-3, -1, -2]), -1);
   const block = { name: "weights", ramp: "weight", shape: [512, 512] };
   assert.equal(onPage(() => painted(board(), block, values)).top, 0.5);
-});
-
-test("an arc is as thick as its weight, and none goes to the word itself", () => {
-  const block = { id: "a", at: 0, name: "Head 2-1", words: ["cat", "sat", "it"], from: 2 };
-  const drawn = onPage(() => arcs(board(0.5, 0.25, 0.25), block)).querySelectorAll("path");
-  assert.deepEqual(drawn.map((path) => Number(path.getAttribute("stroke-width"))), [5.5, 2.75]);
 });
 
 test("a bar is as long as its number beside the largest, and hatched where nothing may be seen", () => {
@@ -134,9 +128,10 @@ test("arcs end over the words they belong to, rise with the way and with the wei
   const drawn = onPage(() => arcs(board(0.5, 0.25, 0.25), { id: "a", at: 0, name: "Head 2-1", words, from: 2 }));
   const ways = drawn.querySelectorAll("path").map((node) => node.getAttribute("d"));
   assert.deepEqual(ways, ["M117,118A42.75,35.68 0 0 0 31.5,118", "M117,118A20.25,28.48 0 0 0 76.5,118"]);
-  assert.deepEqual(drawn.querySelectorAll("path").map((node) => Number(node.getAttribute("opacity"))), [0.675, 0.5125]);
+  assert.deepEqual(drawn.querySelectorAll("path").map((node) => ["stroke-width", "opacity"].map((name) => Number(node.getAttribute(name)))), [[5.5, 0.675], [2.75, 0.5125]]);
   assert.deepEqual(drawn.querySelectorAll(".quiet").map((node) => [node.textContent, Number(node.getAttribute("x"))]), [["50%", 31.5], ["25%", 76.5], ["25%", 117]]);
   assert.equal(drawn.querySelector("svg").getAttribute("aria-label"), "Head 2-1: it looks at cat 50%, sat 25%, it 25%");
+  assert.equal(described({ name: "", words: ["a", "b", "it"], from: 2 }, [0.2, 0.78, 0.02]), ": it looks at b 78%, a 20%", "the strongest first, small shares left out");
   const ahead = onPage(() => arcs(board(0, 1, 0), { id: "a", at: 0, name: "", words, from: 0 }));
   assert.match(ahead.querySelector("path").getAttribute("d"), /^M31.5,118A.* 0 0 1 76.5,118$/, "forward, over the words too");
 });
