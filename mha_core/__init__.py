@@ -1,6 +1,7 @@
 """HeadScope's engine: multi-head attention from scratch, real models in it, and what its heads do."""
 
 from mha_core.causal.logit_attribution import logit_attribution
+from mha_core.causal.logit_lens import logit_lens
 from mha_core.causal.mlp_sources import mlp_sources
 from mha_core.causal.why import score_attribution, weight_without_head
 from mha_core.draw.notebook import Shown, show
@@ -83,6 +84,7 @@ __all__ = [
     "listed_models",
     "load_model",
     "logit_attribution",
+    "logit_lens",
     "masked_softmax",
     "mlp_sources",
     "predict_masked",

@@ -21,7 +21,7 @@ from scipy.spatial.distance import jensenshannon
 from scipy.stats import binomtest
 from test_any_model import SEQUENCES, random_model
 
-from mha_core import load_model, predict_next, score_attribution, trace
+from mha_core import load_model, logit_lens, predict_next, score_attribution, trace
 from mha_core.causal import (
     LogitDifference,
     MeanAblation,
@@ -113,6 +113,14 @@ def next_answer(model, text, top):
     values = [{name: getattr(token, attribute) for name, attribute in names.items()} for token in tokens]
     rows = [{"text": text, "rank": n} | each for n, each in enumerate(values, 1)]
     return rows, {"text": text}, [(row["probability"], repr(row["token"])) for row in rows]
+
+
+def lens_answer(model, text, top):
+    lens = logit_lens(text, model, k=top)
+    rows = [{"text": text} | row for row in lens.drop(columns="position").to_dict("records")]
+    (layer,) = lens.attrs["stable_from"].values()
+    shown = [(row["layer"], row["probability"], repr(row["token"])) for row in rows if row["rank"] == 1]
+    return rows, {"text": text, "stable_from": layer}, shown
 
 
 def why_answer(model, text, top=10, **link):
@@ -257,6 +265,8 @@ CASES = {
     "next": [
         ("next TEXT --model DECODER --top 3", "", next_answer, "DECODER", TEXT, 3),
         ("next - --model DECODER --top 4", PROMPT_FILE, next_answer, "DECODER", PROMPTS, 4),
+        ("next TEXT --model DECODER --lens --top 3", "", lens_answer, "DECODER", TEXT, 3),
+        ("next - --model DECODER --lens --top 2", PROMPT_FILE, lens_answer, "DECODER", PROMPTS, 2),
     ],
     "why": [
         ("why TEXT --model DECODER --head 2-3 --from it --to '#1'", "", why_answer, "DECODER", TEXT,

@@ -3,6 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING
 
+from mha_core.causal.logit_lens import LIMIT, logit_lens
 from mha_core.causal.why import score_attribution
 from mha_core.cli.arguments import (
     NOTE,
@@ -127,14 +128,16 @@ def add_next_parser(commands: Commands) -> None:
     """Add the command `next`."""
     parents = text_options("the text to go on with"), model_options(DECODER), output_options()
     text = "show the likeliest next tokens of a text"
-    parser = add_command(commands, "next", text, _run_next, *parents)
+    add = add_command(commands, "next", text, _run_next, *parents).add_argument
     text = "number of tokens to list (%(default)s)"
-    parser.add_argument("--top", type=number_from(1), default=10, help=text)
+    add("--top", type=number_from(1), default=10, help=text)
+    add("--lens", action="store_true", help="list what each layer would predict (logit lens)")
 
 
 def _run_next(options: argparse.Namespace) -> None:
     texts, model = read_texts(options), load_chosen_model(options)
-    answer_texts(options, texts, lambda text: _next_tokens(text, model, options.top))
+    answer = _next_by_layer if options.lens else _next_tokens
+    answer_texts(options, texts, lambda text: answer(text, model, options.top))
 
 
 def _next_tokens(text: str, model: Model, top: int) -> CommandOutput:
@@ -153,6 +156,20 @@ def _next_tokens(text: str, model: Model, top: int) -> CommandOutput:
     )
     table = frame[["probability"]].assign(token=frame["token"].map(repr))
     return CommandOutput(frame, {"model": model_of(model.info), "text": text}, table=table)
+
+
+def _next_by_layer(text: str, model: Model, top: int) -> CommandOutput:
+    """Return the next tokens by layer; the table for people has a line a layer."""
+    lens = logit_lens(encode(text, model), model, k=top)
+    (layer,) = lens.attrs["stable_from"].values()
+    tokens = lens["token"].map(repr).groupby(lens["layer"]).agg(list)
+    first = lens[lens["rank"] == 1][["layer", "probability"]]
+    table = first.assign(token=[each[0] for each in tokens], then=[each[1:4] for each in tokens])
+    heading = f"{tokens.iloc[-1][0]} stays first from layer {layer} of {model.n_layers} on. {LIMIT}\n"
+    frame = lens.drop(columns="position")
+    frame.insert(0, "text", text)
+    about = {"model": model_of(model.info), "text": text, "stable_from": layer}
+    return CommandOutput(frame, about, heading, table)
 
 
 def add_why_parser(commands: Commands) -> None:

@@ -15,7 +15,7 @@ from mha_core.display_names import count_noun
 from mha_core.engine.torch_modes import plain_numbers
 from mha_core.errors import InputError
 from mha_core.models.model import Model
-from mha_core.models.trace import as_tokens, gate_tensor, run, to_numpy
+from mha_core.models.trace import as_tokens, check_model, gate_tensor, run, to_numpy
 from mha_core.text.tokens import Tokens
 
 
@@ -37,16 +37,22 @@ def predict_next(
     Raises InputError for a model that predicts no next token, or a position or number outside its range.
     """
     tokens = as_tokens(tokens, model)
-    if not -len(tokens) <= position < len(tokens):
-        raise InputError(
-            f"Unknown position {position}. The text has {count_noun(len(tokens), 'token')}, counted from 0."
-        )
+    position = position_from_start(position, len(tokens))
     return likeliest(next_logits(tokens, model, gates=gates, position=position), model, k)
+
+
+def position_from_start(position: int, n_tokens: int) -> int:
+    """Return a token's position from 0; a negative one counts from the end. Raises InputError outside the text."""
+    if not -n_tokens <= position < n_tokens:
+        raise InputError(
+            f"Unknown position {position}. The text has {count_noun(n_tokens, 'token')}, counted from 0."
+        )
+    return position % n_tokens
 
 
 def likeliest(logits: Array, model: Model, k: int = 10) -> tuple[NextToken, ...]:
     """Return the k likeliest tokens by their scores (vocabulary,), a cached step's for example."""
-    _check_k(k, model)
+    check_k(k, model)
     scores = of_pieces(torch.from_numpy(np.array(logits, dtype=np.float32)), model)
     best = scores.softmax(dim=-1).topk(k)
     return tuple(
@@ -71,11 +77,18 @@ def next_logits(
     """Return the scores of every token of the vocabulary after every token of the text, (n, vocabulary), or after one
     `position`, (vocabulary,), which is computed alone. Raises InputError for a model that predicts no next token.
     """
-    if model.next_head is None:
-        raise InputError(f"{model.title} predicts no next word; a decoder such as SmolLM2 does.")
+    head = next_head_of(model)
     hidden = run([tokens], model, gates=gate_tensor(gates, model), need_weights=False).hidden[0]
     with torch.inference_mode(), plain_numbers():
-        return to_numpy(model.next_head(hidden if position is None else hidden[position]))
+        return to_numpy(head(hidden if position is None else hidden[position]))
+
+
+def next_head_of(model: Model) -> torch.nn.Module:
+    """Return the unembedding. Raises InputError for a model that predicts no next token."""
+    check_model(model)
+    if model.next_head is None:
+        raise InputError(f"{model.title} predicts no next word; a decoder such as SmolLM2 does.")
+    return model.next_head
 
 
 def predict_masked(
@@ -85,7 +98,7 @@ def predict_masked(
 
     Raises InputError for a model without a masked head, or a text in which nothing is masked.
     """
-    _check_k(k, model)
+    check_k(k, model)
     mask = model.tokenizer.mask_name
     if model.masked_head is None or mask is None:
         raise InputError(f"{model.title} has no head for predicting {mask or 'a mask'}; BERT base has one.")
@@ -103,6 +116,7 @@ def predict_masked(
     ]
 
 
-def _check_k(k: int, model: Model) -> None:
+def check_k(k: int, model: Model) -> None:
+    """Raise InputError for a number of tokens that the vocabulary does not have."""
     if not 1 <= k <= model.tokenizer.vocab_size:
         raise InputError(f"k must be from 1 to {model.tokenizer.vocab_size}, not {k}.")

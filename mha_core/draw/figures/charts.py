@@ -25,6 +25,7 @@ from mha_core.draw.figures.style import (
     template,
 )  # fmt: skip
 
+CELL = 9  # characters of a text in a cell
 ROW = 26  # pixels of a bar or a head, with the space around it
 FAINT, CROWDED = 0.04, 10  # a weight, and points in a plane
 DARK = 0.5  # of the largest value: from here on a mark in a cell is written in the page's own colour
@@ -303,24 +304,46 @@ def cells(
     column_title: str = "",
     signed: bool = False,
     percent: bool = False,
+    texts: Sequence[Sequence[str]] | None = None,
     dark: bool = False,
 ) -> go.Figure:
-    """Draw a matrix (row, column) with its names; nan is drawn empty. Names may repeat."""
+    """Draw a matrix (row, column) with its names; nan is drawn empty. Names may repeat.
+
+    `texts` (row, column) stand in the cells, cut where they are long, and whole in the hover text.
+    """
     figure, number = _figure(title, dark=dark), ".1%" if percent else ".2f"
     row_names, column_names = ([plain(name) for name in names] for names in (rows, columns))
+    start, names = "", [[[row, column] for column in column_names] for row in row_names]
+    if texts is not None:
+        start, colours = f"{plain(row_title)} ", page(dark=dark)
+        on_dark = np.abs(values).ravel() > DARK * largest(values)
+        words = [text for row in texts for text in row]
+        for cell, word in zip((cell for row in names for cell in row), words, strict=True):
+            cell[1] += f": {plain(word)}"
+        figure.add_scatter(
+            x=np.tile(np.arange(len(columns)), len(rows)),
+            y=np.repeat(np.arange(len(rows)), len(columns)),
+            mode="text",
+            text=[plain(word if len(word) <= CELL else f"{word[: CELL - 1]}…") for word in words],
+            textfont={"size": 12, "color": [colours["paper" if each else "ink"] for each in on_dark]},
+            hoverinfo="skip",
+            showlegend=False,
+        )
     figure.add_heatmap(
         z=values,
-        customdata=[[[row, column] for column in column_names] for row in row_names],
-        hovertemplate=f"%{{customdata[0]}}, {plain(column_title)} %{{customdata[1]}}: %{{z:{number}}}<extra></extra>",
+        customdata=names,
+        hovertemplate=f"{start}%{{customdata[0]}}, {plain(column_title)} %{{customdata[1]}}: "
+        f"%{{z:{number}}}<extra></extra>",
         hoverongaps=False,
         xgap=1,
         ygap=1,
         coloraxis="coloraxis",
     )
-    figure.update_xaxes(**named_ticks(column_names), **NO_LINES, title_text=column_title)
-    figure.update_yaxes(**named_ticks(row_names), **NO_LINES, title_text=row_title, autorange="reversed")
-    colours = colour_axis(values, name, number, signed=signed, dark=dark)
-    return figure.update_layout(coloraxis=colours, height=ROW * len(rows) + ABOVE + 30, margin={"t": 40})
+    across, down = (-0.5, len(columns) - 0.5), (len(rows) - 0.5, -0.5)
+    figure.update_xaxes(**named_ticks(column_names), **NO_LINES, title_text=column_title, range=across)
+    figure.update_yaxes(**named_ticks(row_names), **NO_LINES, title_text=row_title, range=down)
+    axis = colour_axis(values, name, number, signed=signed, dark=dark)
+    return figure.update_layout(coloraxis=axis, height=ROW * len(rows) + ABOVE + 30, margin={"t": 40})
 
 
 def _frame_around(x: int, y: int, half: float, colour: str, width: int) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import streamlit as st
 from mha_core import HeadScopeError, Model
 from mha_core.display_names import count_noun, percent, visible
 from mha_core.text.tokens import Token
-from pages.parts.explore import predictions
+from pages.parts.explore import lens, predictions
 from pages.parts.frame import url_params
 from pages.parts.frame.context import Context
 from pages.parts.frame.page_text import heading, say
@@ -100,6 +100,7 @@ def _next(context: Context) -> None:
     _generate(request, model, generation)
     if generation.note and generation.text == request.text:
         say(generation.note, "notice")
+    lens.draw(context, place.position)
 
 
 def _choose_label(labels: Sequence[str]) -> int:
@@ -157,10 +158,8 @@ def chance(probability: float) -> str:
 
 
 def _spelled(text: str) -> str:
-    """A token as it is typed, the space before it as a mark; safe as Markdown."""
-    bare = text.lstrip(" ")
-    shown = "␣" * (len(text) - len(bare)) + (visible(bare) if bare else "")
-    return re.sub(r"([^\w\s␣]|_)", r"\\\1", shown)
+    """Return a token with its spaces marked, safe as Markdown."""
+    return re.sub(r"([^\w\s␣]|_)", r"\\\1", predictions.spelled_token(text))
 
 
 # ---- generating

@@ -7,6 +7,7 @@ then: it cost one cached step. No Streamlit here; models are those that are load
 from dataclasses import dataclass, replace
 
 from mha_core import DecoderState, InputError, Model, NextToken, predict_masked, predict_next
+from mha_core.display_names import visible
 from mha_core.models.extended_record import append_token, begin, extended, sample_token
 from mha_core.models.prediction import likeliest
 from mha_core.record.run import RunSpec
@@ -86,6 +87,12 @@ def chosen(request: Request, model: Model, temperature: float, seed: int) -> int
     state = take_state(request.run, model)
     keep_state(request.run, model, state)
     return sample_token(state.logits, model, temperature, seed, len(state.ids))
+
+
+def spelled_token(text: str) -> str:
+    """Return a token as typed, the spaces before it as marks."""
+    bare = text.lstrip(" ")
+    return "␣" * (len(text) - len(bare)) + (visible(bare) if bare else "")
 
 
 def masks(request: Request, model: Model) -> tuple[Token, ...]:
