@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 
 from mha_core import load_model, trace
 from mha_core.cli import main
+from mha_core.engine.visibility import Visibility
 from mha_core.heads import build_role_table as make
 from mha_core.heads.builtin import read_builtin
 from mha_core.heads.corpora import LinkedText
@@ -18,122 +18,103 @@ from mha_core.heads.questions.links import LinkQuestions
 from mha_core.heads.table import packed, read_table
 from tests import planted
 
-WORDS = ("the", "cat", "sees", "a", "dog", "and", "the", "bird")
+WORDS = ["the", "cat", "sees", "a", "dog", "and", "the", "bird"]
 GOOD = {"words": WORDS, "links": [[2, 1], [2, 4], [6, 0]], "name": "pair"}
 
 
-def texts(seed: int, n: int = 300) -> list[LinkedText]:
+def texts(seed: int) -> list[LinkedText]:
     """Twelve words a text; three of them have two links each, to words anywhere."""
     rng, results = np.random.default_rng(seed), []
-    for i in range(n):
+    for i in range(300):
         words = tuple(f"word{i}-{j}" for j in range(12))
-        queries = rng.choice(12, 3, replace=False)
-        links = [
-            (q, a) for q in queries for a in rng.choice([j for j in range(12) if j != q], 2, replace=False)
-        ]
-        pairs = tuple((int(q), int(a)) for q, a in links)
-        results.append(LinkedText(words, (), (), " ".join(words), i, links=pairs, name="citation"))
+        queries = rng.choice(12, 3, replace=False).tolist()
+        links = tuple((q, a) for q in queries for a in rng.permutation(12)[:3].tolist() if a != q)
+        results.append(LinkedText(words, (), (), " ".join(words), i, links=links, name="citation"))
     return results
 
 
-def looks(text: LinkedText, rng: np.random.Generator) -> np.ndarray:
-    """Random heads, but head 1 looks at one of the words linked to, and head 2 at the next word."""
-    result = rng.integers(0, 12, (12, 2, 6))
-    result[:, 0, 2] = np.minimum(np.arange(12) + 1, 11)
-    for query, answer in rng.permutation(text.links):
-        result[query, 0, 1] = answer
-    return result
-
-
-def rows_of(file: str) -> list[dict]:
-    return [json.loads(line) for line in Path(file).read_text().splitlines()]
-
-
 def called(gold: list[LinkedText], read: list[LinkedText]) -> list[tuple[str, int]]:
-    rng = np.random.default_rng(5)
-    frame = planted.frame_of_looks(gold, [looks(text, rng) for text in read])
-    return planted.called(list(LinkQuestions().scored(frame, "links")))
+    """Random heads, but head 1 looks at a word that `read` links to, and head 2 at the next word."""
+    rng, looks = np.random.default_rng(5), []
+    for text in read:
+        looks.append(rng.integers(0, 12, (12, 2, 6)))
+        looks[-1][:, 0, 2] = np.minimum(np.arange(12) + 1, 11)
+        for query, answer in rng.permutation(text.links):
+            looks[-1][query, 0, 1] = answer
+    return planted.called(list(LinkQuestions().scored(planted.frame_of_looks(gold, looks), "links")))
 
 
 def test_a_planted_head_is_found_and_shuffled_gold_finds_none():
     read = texts(1)
     assert called(read, read) == [("link:citation", 1)]
-    shuffled = [replace(text, links=other.links) for text, other in zip(read, texts(2), strict=True)]
-    assert called(shuffled, read) == []
+    assert called([replace(a, links=b.links) for a, b in zip(read, texts(2), strict=True)], read) == []
 
 
-def test_a_head_that_looks_at_the_same_word_earlier_is_no_better_than_that_rule():
-    """Every second text says a word again, and that word is linked to the earlier one."""
-    rng, gold, seen = np.random.default_rng(3), [], []
+def test_a_head_that_looks_at_the_same_word_is_no_better_than_that_rule():
+    rng, gold = np.random.default_rng(3), []
     for text in texts(4):
-        first, second = sorted(rng.choice(12, 2, replace=False).tolist())
+        first, second = sorted(rng.permutation(12)[:2].tolist())
         words = tuple(text.words[first] if i == second else word for i, word in enumerate(text.words))
         gold.append(replace(text, words=words, links=((second, first),)))
-        seen.append(rng.integers(0, 12, (12, 2, 6)))
-        seen[-1][second, 0, 1] = first
-    assert planted.called(list(LinkQuestions().scored(planted.frame_of_looks(gold, seen), "links"))) == []
+    assert called(gold, gold) == []
+
+
+def test_a_decoder_is_asked_links_to_earlier_words():
+    gold = texts(1)
+    frame = planted.frame_of_looks(gold, [np.zeros((12, 1, 6), int)] * 300, is_causal=True)
+    cases = LinkQuestions(Visibility(is_causal=True)).cases(frame)["link:citation"]
+    assert [(case.query, case.answer) for case in cases if case.text == 7] == sorted(
+        (link for link in gold[7].links if link[1] < link[0]), key=lambda link: (link[0], -link[1])
+    )
 
 
 @pytest.fixture
 def files(tmp_path, monkeypatch) -> list[str]:
-    """Two shards of texts with links, each linked word by two names."""
+    """Two shards of the same texts and two names of links, the words once as a list and once as a text."""
     monkeypatch.setattr(make, "read_builtin", lambda: read_builtin()[::10])
-    rng = np.random.default_rng(6)
-    for name in ("a", "b"):
-        rows = []
-        for i in range(30):
-            words = rng.permutation(WORDS).tolist()
-            links = [[q, a] for q in range(8) for a in rng.permutation(8)[:2].tolist() if a != q]
-            row = {"links": links, "name": "first" if i % 3 else "second"}
-            rows.append(json.dumps(row | ({"words": words} if name == "a" else {"text": " ".join(words)})))
-        (tmp_path / f"links-{name}.jsonl").write_text("\n".join(rows))
-    return sorted(map(str, tmp_path.glob("links-*.jsonl")))
+    rng, shards = np.random.default_rng(6), ([], [])
+    for i in range(30):
+        words = rng.permutation(WORDS).tolist()
+        links = [[q, a] for q in range(8) for a in rng.permutation(8)[:2].tolist() if a != q]
+        row = {"links": links, "name": "first" if i % 3 else "second"}
+        shards[0].append(json.dumps(row | {"words": words}))
+        shards[1].append(json.dumps(row | {"text": " ".join(words)}))
+    for name, lines in zip(("words", "text"), shards, strict=True):
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(lines))
+    return [str(tmp_path / "words.jsonl"), str(tmp_path / "text.jsonl")]
 
 
-def test_the_score_is_a_slow_counts_and_command_parts_and_library_agree(files, tmp_path, capsys):
-    model = load_model("classroom")
-    table = make.find_roles(model, files)
-    hits, shape = [], (model.n_layers, model.n_heads)
-    for row in (row for file in files for row in rows_of(file)):
-        weights = trace(row.get("text") or " ".join(row["words"]), model).weights
+def test_the_score_is_a_slow_counts_and_words_are_their_text(files):
+    model, hits = load_model("classroom"), []
+    for row in map(json.loads, Path(files[1]).read_text().splitlines()):
+        weights = trace(row["text"], model).weights * ~np.eye(8, dtype=bool)
         for query in {q for q, _ in row["links"]} if row["name"] == "first" else ():
-            answers = [a for q, a in row["links"] if q == query and (a < q or not model.info.is_causal)]
-            places = [i for i in range(query if model.info.is_causal else 8) if i != query]
-            if answers:
-                peaks = np.array(places)[weights[:, :, query + 1][..., np.array(places) + 1].argmax(-1)]
-                hits.append(np.isin(peaks, answers))
-    answer = table.by_key["link:first"]
-    assert answer.n == len(hits)
-    np.testing.assert_allclose(answer.score, np.mean(hits, axis=0), atol=1e-6)
-    assert answer.score.shape == shape
-    command = ["roles", *files, "--model", "classroom", "--all", "--format", "csv", "--table"]
-    assert main([*command, str(tmp_path / "table.json.gz")]) == 0
-    assert capsys.readouterr().out.count("link:first") == answer.score.size
-    assert json.dumps(packed(read_table(tmp_path / "table.json.gz"))) == json.dumps(packed(table))
+            hits.append(np.isin(weights[:, :, query].argmax(-1), [a for q, a in row["links"] if q == query]))
+    tables = [make.find_roles(model, [file]) for file in files]
+    for answer in (table.by_key["link:first"] for table in tables):
+        assert answer.n == len(hits)
+        np.testing.assert_allclose(answer.score, np.mean(hits, axis=0), atol=1e-6)
+    assert packed(tables[0])["answers"] == packed(tables[1])["answers"]
+
+
+def test_command_parts_and_library_give_one_table(files, tmp_path, capsys):
+    table, path = make.find_roles(load_model("classroom"), files), tmp_path / "table.json.gz"
+    command = ["roles", *files, "--model", "classroom", "--all", "--format", "csv", "--table", str(path)]
+    assert main(command) == 0
+    assert capsys.readouterr().out.count("link:first") == table.shape[0] * table.shape[1]
     for part in (2, 1):
         compute_part("roles", {"model": "classroom"}, files, part, 2, tmp_path / "parts")
-    assert json.dumps(packed(merge_parts(tmp_path / "parts").result())) == json.dumps(packed(table))
+    results = read_table(path), merge_parts(tmp_path / "parts").result()
+    assert [json.dumps(packed(each)) for each in results] == [json.dumps(packed(table))] * 2
 
 
-def test_words_and_their_text_give_the_same_answers(files, tmp_path):
-    as_text = [{"text": " ".join(row.pop("words"))} | row for row in rows_of(files[0])]
-    (tmp_path / "text.jsonl").write_text("\n".join(map(json.dumps, as_text)))
-    find = partial(make.find_roles, load_model("classroom"))
-    first, second = (packed(find([file])) for file in (files[0], tmp_path / "text.jsonl"))
-    assert any(row["question"]["kind"] == "linked" for row in first["answers"])
-    assert json.dumps(first["answers"]) == json.dumps(second["answers"])
+BAD_LINKS = ([[0, 8]], [[2, 2]], [[0, -1]], [[0, True]], [[0]], 3)
+BAD = [{"name": ""}, {"name": 7}, {"text": "the cat"}, {"words": []}, {"words": ["the", 3]}]
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        *({"links": links} for links in ([[0, 8]], [[2, 2]], [[0, -1]], [[0, True]], [[0]], 3)),
-        *({"name": ""}, {"name": 7}, {"text": "the cat"}, {"words": []}, {"words": ["the", 3]}),
-    ],
-)
+@pytest.mark.parametrize("change", [*BAD, *({"links": links} for links in BAD_LINKS)])
 def test_a_broken_line_is_refused_by_file_and_number(change, tmp_path, capsys):
-    file = tmp_path / "own.jsonl"
-    file.write_text("\n".join(map(json.dumps, [GOOD, GOOD | change])))
-    assert main(["roles", str(file), "--model", "classroom"]) == 2
+    (tmp_path / "own.jsonl").write_text("\n".join(map(json.dumps, [GOOD, GOOD | change])))
+    assert main(["roles", str(tmp_path / "own.jsonl"), "--model", "classroom"]) == 2
     (line,) = capsys.readouterr().err.strip().splitlines()
     assert "Line 2 of own.jsonl" in line

@@ -55,21 +55,15 @@ def _choices(read: Callable[..., Iterable[PronounCase]]) -> Items:
 
 def _links(lines: Lines, reading: Reading, model: Model) -> Iterator[HasTokens]:
     for linked in read_links(lines, reading):
-        encode, text = model.tokenizer.encode, linked.text
+        words, tokenizer = linked.words, model.tokenizer
         try:
-            tokens = model.tokenizer.encode_words(linked.words) if linked.words else encode(text)
+            tokens = tokenizer.encode_words(words) if words else tokenizer.encode(linked.text)
         except InputError as flaw:
             reading.left_out(linked.line, str(flaw))
             continue
-        words, is_cut = (
-            linked.words or tuple(word.text for word in tokens.words),
-            tokens.n_cut and not linked.words,
-        )
-        last = max((max(link) for link in linked.links), default=0)
-        if last >= len(words) and not is_cut:
-            reading.broken(
-                linked.line, f"a link names word {last}, and the last of {len(words)} is {len(words) - 1}."
-            )
+        is_whole, words = bool(words) or not tokens.n_cut, words or tuple(word.text for word in tokens.words)
+        if is_whole and any(max(link) >= len(words) for link in linked.links):
+            reading.broken(linked.line, f"a link goes beyond word {len(words) - 1}, the last one.")
         elif model.info.is_causal and all(start < end for start, end in linked.links):
             reading.left_out(linked.line, "no link goes to an earlier word, and a decoder sees no later one.")
         else:

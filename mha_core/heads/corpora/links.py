@@ -65,10 +65,9 @@ def _flaw(row: Mapping[str, Any]) -> str:
     )
     if not (isinstance(text, str) and text.strip() and len(text) <= MAX_TEXT):
         return f'"text" must be a string of 1 to {MAX_TEXT:,} characters.'
-    if not (isinstance(words, list) and 0 < len(words) <= MAX_WORDS):
-        return f'"words" must be a list of 1 to {MAX_WORDS:,} words.'
-    if not all(isinstance(word, str) and word.strip() and len(word) <= MAX_FORM for word in words):
-        return f'"words" must be strings of 1 to {MAX_FORM:,} characters.'
+    is_list = isinstance(words, list) and 0 < len(words) <= MAX_WORDS
+    if not (is_list and all(isinstance(word, str) and 0 < len(word.strip()) <= MAX_FORM for word in words)):
+        return f'"words" must be a list of 1 to {MAX_WORDS:,} strings, of 1 to {MAX_FORM:,} characters each.'
     if not (isinstance(name, str) and NAME.fullmatch(name.strip())):
         return '"name" must be what a link is called: up to 40 letters, digits, spaces, dots or hyphens.'
     if not isinstance(row.get("document", ""), str):

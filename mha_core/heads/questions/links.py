@@ -14,15 +14,9 @@ from typing import cast
 
 import numpy as np
 
-from mha_core.heads.baselines import (
-    Fitted,
-    fit_first,
-    fit_first_same_word,
-    fit_form,
-    fit_last,
-    fit_offset,
-    fit_same_word,
-)
+from mha_core.arrays import FloatArray
+from mha_core.heads import baselines
+from mha_core.heads.baselines import Fitted
 from mha_core.heads.cases import Case, Frame, ScoredCases, Units
 from mha_core.heads.corpora import LinkedText
 from mha_core.heads.questions.base import Question
@@ -36,20 +30,20 @@ class LinkQuestions(RelationQuestions):
     """A question for each name of links, the most frequent first."""
 
     name = "links"
-    fits = (fit_offset, fit_form, fit_first, fit_last, fit_same_word, fit_first_same_word)
+    fits = (  # type: ignore[assignment]
+        *(baselines.fit_offset, baselines.fit_form, baselines.fit_first, baselines.fit_last),
+        *(baselines.fit_same_word, baselines.fit_first_same_word),
+    )
     min_cases = 1
 
     def cases(self, frame: Frame) -> dict[str, list[Case]]:
         """Return every link between words that the model reads, those of one word together, the shortest first."""
         cases: dict[str, list[Case]] = defaultdict(list)
-        for number, (text, rows) in enumerate(
-            zip(cast("tuple[LinkedText, ...]", frame.texts), frame.rows, strict=True)
-        ):
+        texts = cast("tuple[LinkedText, ...]", frame.texts)
+        for number, (text, rows) in enumerate(zip(texts, frame.rows, strict=True)):
             n, places = rows.stop - rows.start, range(len(text.words))
             units = Units(text, "word", text.words, text.tags, places, places)
-            for query, answer in sorted(
-                text.links, key=lambda link: (link[0], abs(link[1] - link[0]), link[1])
-            ):
+            for query, answer in sorted(text.links, key=lambda link: (link[0], abs(link[1] - link[0]))):
                 if max(query, answer) < n and not (self.is_causal and answer > query):
                     candidates = range(query if self.is_causal else n)
                     case = Case(units, query, answer, candidates, number, rows.start + query)
@@ -70,19 +64,18 @@ class LinkQuestions(RelationQuestions):
         links = super().score(key, frame, cases, rules, corpus)
         starts = np.flatnonzero(np.diff([case.row for case in cases], prepend=-1))
 
-        def total(values: np.ndarray | None) -> np.ndarray:
-            return np.add.reduceat(np.asarray(values), starts, axis=0)
+        def total(values: FloatArray | None) -> FloatArray:
+            return np.add.reduceat(np.asarray(values), starts)
 
-        baselines = tuple(
-            replace(each, hits=total(each.hits), same=None if each.same is None else each.same[starts])
-            for each in links.baselines
-        )
+        rules_hits = (replace(each, hits=total(each.hits)) for each in links.baselines)
         return replace(
             links,
             right=total(links.right),
             documents=links.documents[starts],
             second_half=links.second_half[starts],
-            baselines=baselines,
+            baselines=tuple(
+                each if each.same is None else replace(each, same=each.same[starts]) for each in rules_hits
+            ),
             control=total(links.control),
             chance=np.minimum(total(links.chance), 1),
             steps=links.steps and (links.steps[0][starts], links.steps[1][starts]),

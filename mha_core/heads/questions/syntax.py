@@ -19,7 +19,6 @@ import numpy as np
 
 from mha_core.arrays import FloatArray, IntArray
 from mha_core.heads.baselines import (
-    Fit,
     Fitted,
     FittedBaseline,
     fit_first,
@@ -60,15 +59,7 @@ class RelationQuestions(QuestionSet):
     """Every relation of a treebank with MIN_RELATION cases, in both directions, the most frequent first."""
 
     name = "relations"
-    fits: Sequence[Fit] = (
-        fit_offset,
-        fit_form,
-        fit_first,
-        fit_last,
-        fit_own_tag_before,
-        fit_own_tag_after,
-        fit_tags,
-    )
+    fits = (fit_offset, fit_form, fit_first, fit_last, fit_own_tag_before, fit_own_tag_after, fit_tags)
     # With fewer cases, what is left of a score after correction says nothing.
     min_cases = 100
 
