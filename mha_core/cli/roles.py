@@ -43,8 +43,8 @@ TABLE += ["baseline", "baseline_score", "control", "verdict"]
 def add_roles_parser(commands: Commands) -> None:
     """Add the command `roles`."""
     corpus = (
-        "treebanks (.conllu), pronouns (GAP's .tsv, pairs .json), texts (.txt, .jsonl), .gz too; the shipped table or "
-        "the built-in sentences without them"
+        "treebanks (.conllu), pronouns (GAP's .tsv, pairs .json), texts (.txt, .jsonl), own links (.jsonl), .gz "
+        "too; the shipped table or the built-in sentences without them"
     )
     parents = shard_options(corpus), _row_options(), *_reading_parents()
     text = "show which head does what, with baselines and controls"
@@ -68,8 +68,6 @@ def add_merge_parser(commands: Commands) -> None:
     text = "add up the parts of roles or of an atlas"
     add = add_command(commands, "merge", text, _run_merge, _row_options(), output_options()).add_argument
     add("folder", type=Path, metavar="DIR", help="folder of the part files")
-    text = "also write roles for the app: headscope app --roles FILE"
-    add("--table", type=Path, metavar="FILE", help=text)
 
 
 def _row_options() -> argparse.ArgumentParser:
@@ -77,6 +75,8 @@ def _row_options() -> argparse.ArgumentParser:
     parent = argparse.ArgumentParser(add_help=False)
     parent.add_argument("--question", help="show every head on one question, such as det or antecedent")
     parent.add_argument("--head", help="show every question about one head, such as 4-2")
+    text = "also write roles for the app: headscope app --roles FILE"
+    parent.add_argument("--table", type=Path, metavar="FILE", help=text)
     parent.add_argument("--all", action="store_true", help="show every head on every question")
     return parent
 
@@ -153,6 +153,8 @@ def _computed(options: argparse.Namespace, reading: Reading, stop: Stop) -> Role
 
 
 def _roles_output(options: argparse.Namespace, table: RoleTable, left_out: int, unused: int) -> CommandOutput:
+    if options.table is not None:
+        write_roles(table, options.table)
     frame = _chosen(options, table)
     if options.head:
         warn(f"Head {options.head}. {head_text(table, head_from_name(options.head, *table.shape))}")
@@ -192,8 +194,6 @@ def _run_merge(options: argparse.Namespace) -> None:
         for note in reading.said():
             warn(note)
         table = statistics.result()
-        if options.table is not None:
-            write_roles(table, options.table)
         output = _roles_output(options, table, reading.n_skipped, reading.n_unused)
     else:
         output = merged_atlas_output(statistics, options.head)
@@ -208,7 +208,8 @@ def _run_similarity(options: argparse.Namespace, stop: Stop) -> int:
     if options.file is None:
         items: Iterable[HasTokens] = [TextItem(model.tokenizer.encode(text.text)) for text in read_builtin()]
     else:
-        items = format_of(options.file).read(Lines(options.file), reading, model)
+        lines = Lines(options.file)
+        items = format_of(lines).read(lines, reading, model)
     log = SimilarityCollector(model.n_layers, model.n_heads, model.info.visibility)
     summary = stream_corpus(items, model, [log], _survey(options, stop))
     for sentence in reading.said():

@@ -195,6 +195,25 @@ def fit_most_mentioned(cases: Sequence[Case]) -> FittedBaseline:
     return _preference(f"the most frequent {_noun(cases)}", score)
 
 
+def fit_same_word(cases: Sequence[Case]) -> FittedBaseline:
+    """Return the nearest other candidate of the same form; the nearest one where none is."""
+    del cases
+    return _same_word("the nearest same word", lambda case, unit: -case.units.distance(case.query, unit))
+
+
+def fit_first_same_word(cases: Sequence[Case]) -> FittedBaseline:
+    """Return the first other candidate of the same form; the first one where none is."""
+    del cases
+    return _same_word("the first same word", lambda case, unit: -case.units.start[unit])
+
+
+def _same_word(name: str, score: Callable[[Case, int], int]) -> FittedBaseline:
+    def rank(case: Case, unit: int) -> tuple[bool, bool, int]:
+        return unit != case.query, _form(case, unit) == _form(case, case.query), score(case, unit)
+
+    return _preference(name, rank)
+
+
 # By part of speech
 
 

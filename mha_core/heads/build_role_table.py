@@ -18,7 +18,7 @@ from mha_core.errors import InputError
 from mha_core.heads.builtin import builtin_path, choices_of, read_builtin, tree_of
 from mha_core.heads.cases import Frame, ScoredCases
 from mha_core.heads.conclude import score_question
-from mha_core.heads.corpora import Reading, name_of
+from mha_core.heads.corpora import Lines, Reading, name_of
 from mha_core.heads.corpus_counts import (
     BlockKey,
     CorpusCollectors,
@@ -89,8 +89,9 @@ def _quiet(line: str) -> None:
 class RoleStatistics(ShardStatistics):
     """Counts of shards to ask every question of every head of a model.
 
-    Shards are treebanks (.conllu), pronouns (.tsv as GAP's, .json pairs), or texts (.txt a text a line, .jsonl an
-    object with "text" a line), each as it is or as .gz. Raises InputError for an ending that is none of these.
+    Shards are treebanks (.conllu), pronouns (.tsv as GAP's, .json pairs), texts (.txt a text a line, .jsonl an object
+    with "text" a line), or links of the user's own (.jsonl with "links"), each as it is or as .gz. Raises InputError
+    for an ending that is none of these.
     """
 
     command = "roles"
@@ -103,13 +104,14 @@ class RoleStatistics(ShardStatistics):
     @staticmethod
     def more_about(shards: Sequence[str | Path], files: Sequence[str | Path]) -> Row:
         """Return the shards as they were given, and the kind of each."""
-        kinds = [format_of(file).key for file in files]
+        kinds = [format_of(Lines(file)).key for file in files]
         return {"limit": None, "given": [name_of(shard) for shard in shards], "kinds": kinds}
 
     def add(self, number: int, options: Options | None = None, reading: Reading | None = None) -> None:
         """Take in a shard by its number, from 0. Raises InputError for a file that cannot be used."""
         options, reading = options or Options(), reading or Reading(self.about["on_error"])
-        lines, corpus = self.lines[number], format_of(self.about["shards"][number])
+        lines, reading.file = self.lines[number], self.about["shards"][number]
+        corpus = format_of(lines)
         left_out, unused, multiword = reading.n_skipped, reading.n_unused, reading.n_multiword
         collector = ShardCollector(self.counts, corpus.key, number)
         so_far = sum(shard["n_texts"] for shard in self.read.values())

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from mha_core.arrays import FloatArray, IntArray
 from mha_core.heads.cluster_stats import digests_of, half_of
-from mha_core.heads.corpora import PronounCase, Sentence
+from mha_core.heads.corpora import LinkedText, PronounCase, Sentence
 from mha_core.heads.questions.base import Question
 from mha_core.heads.word_weights import BoolArray
 
@@ -64,7 +64,7 @@ class Frame:
     (row,): the text of each row; `columns` (row, ...) by name. `texts` are empty where no case needs them.
     """
 
-    texts: tuple[Sentence | PronounCase, ...]
+    texts: tuple[Sentence | LinkedText | PronounCase, ...]
     documents: npt.NDArray[np.uint64]
     halves: BoolArray
     text: IntArray

@@ -12,6 +12,7 @@ from mha_core.arrays import FloatArray
 from mha_core.engine.visibility import Visibility
 from mha_core.heads.cases import Frame, ScoredCases, joined
 from mha_core.heads.question_counts import QuestionCounts, count_cases
+from mha_core.heads.questions.links import LinkQuestions
 from mha_core.heads.questions.meaning import RelatedWordQuestions
 from mha_core.heads.questions.places import PlaceQuestions
 from mha_core.heads.questions.pronouns import ChoiceQuestions
@@ -23,6 +24,7 @@ BLOCK = 2048  # texts
 QUESTION_SETS: Mapping[str, tuple[type[QuestionSet], ...]] = {
     "treebank": (RelationQuestions, RelatedWordQuestions, PlaceQuestions),
     "pronouns": (ChoiceQuestions,),
+    "links": (LinkQuestions,),
     "texts": (PlaceQuestions,),
 }
 Key = tuple[str, str]  # a corpus and a question

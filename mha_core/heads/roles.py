@@ -26,8 +26,8 @@ PART_OF = {
 
 # What a head does comes before where its attention lies (Clark et al. 2019, section 3.2), a place before all.
 NAMED_BY = (
-    "previous", "next", "self", "induction", "mover", "suppression", "retrieval", "successor", "duplicate", "agreement",
-    "coreference", "syntactic", "semantic", "rare", "dormant", "sink", "diffuse",
+    "previous", "next", "self", "induction", "mover", "suppression", "retrieval", "successor", "linked", "duplicate",
+    "agreement", "coreference", "syntactic", "semantic", "rare", "dormant", "sink", "diffuse",
 )  # fmt: skip
 
 

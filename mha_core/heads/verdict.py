@@ -81,6 +81,7 @@ THRESHOLDS: dict[str, Threshold] = {
     "suppression": Threshold(score=HALF, mass=HALF),
     "retrieval": Threshold(score=HALF, mass=COPY_MASS),
     "successor": Threshold(score=HALF),
+    "linked": Threshold(score=HALF),
     "rare": Threshold(score=HALF),
     "sink": Threshold(mass=HALF),
     "dormant": Threshold(score=HALF, mass=HALF),

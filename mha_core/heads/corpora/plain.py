@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from mha_core.errors import InputError
 from mha_core.heads.corpora.lines import Flaw, numbered
@@ -37,17 +38,17 @@ def read_json_lines(lines: Iterable[str], reading: Reading | None = None) -> Ite
         if isinstance(line, Flaw):
             reading.broken(number, line.what)
         elif line.strip():
-            text = _text(line)
-            if text is None:
+            text = (json_object(line) or {}).get("text")
+            if not isinstance(text, str):
                 reading.broken(number, 'a line must be a JSON object with a "text".')
             else:
                 yield from ((number, each) for _, each in read_text([" ".join(text.split())], reading))
 
 
-def _text(line: str) -> str | None:
+def json_object(line: str) -> dict[str, Any] | None:
+    """Return the JSON object that a line is; None where it is none."""
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    text = value.get("text") if isinstance(value, dict) else None
-    return text if isinstance(text, str) else None
+    return value if isinstance(value, dict) else None

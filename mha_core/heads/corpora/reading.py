@@ -18,8 +18,8 @@ MAX_TEXT = 20_000
 class Reading:
     """What to do with a broken line, and what was left out so far.
 
-    `n_skipped`: lines, sentences or choices left out; `n_unused`: pronouns without exactly one right name;
-    `n_multiword`: tokens of a treebank that stand for several words ("don't").
+    `file`: the one that is read, where it is known; `n_skipped`: lines, sentences or choices left out; `n_unused`:
+    pronouns without exactly one right name; `n_multiword`: tokens of a treebank that stand for several words ("don't").
     """
 
     on_error: OnError = "refuse"
@@ -27,17 +27,18 @@ class Reading:
     n_unused: int = 0
     n_multiword: int = 0
     notes: list[str] = field(default_factory=list)
+    file: str = ""
 
     def broken(self, line: int, what: str) -> None:
         """Refuse the file with the number of the line, or note it and go on."""
-        message = f"Line {line:,}: {what}"
+        message = self._message(line, what)
         if self.on_error == "refuse":
             raise InputError(message)
         self._note(message)
 
     def left_out(self, line: int, what: str) -> None:
         """Note a line that holds nothing to measure, whatever is done about broken ones."""
-        self._note(f"Line {line:,}: {what}")
+        self._note(self._message(line, what))
 
     def said(self) -> Iterator[str]:
         """Yield what was left out, a sentence each."""
@@ -53,6 +54,9 @@ class Reading:
                 f"{count_noun(self.n_multiword, 'multiword token')} {have} read as the treebank's words, not as the "
                 "text of the file."
             )
+
+    def _message(self, line: int, what: str) -> str:
+        return f"Line {line:,}{' of ' * bool(self.file)}{self.file}: {what}"
 
     def _note(self, message: str) -> None:
         self.n_skipped += 1

@@ -30,6 +30,7 @@ KINDS = (
     RoleKind("suppression", "negative name head", "negative name", "#5f7a00"),
     RoleKind("retrieval", "retrieval head", "retrieval", "#00a3a3"),
     RoleKind("successor", "successor head", "successor", "#6b4c2a"),
+    RoleKind("linked", "linked-word head", "linked word", "#3f3fd1"),
     RoleKind("rare", "rare-word head", "rare word", "#b8a800"),
     RoleKind("sink", "sink head", "sink", "#808080"),
     RoleKind("dormant", "dormant head", "dormant", "#4d4d4d"),
