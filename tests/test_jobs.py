@@ -96,6 +96,24 @@ def test_a_reader_has_one_at_a_time_and_two_readers_one_each(line):
     assert first.step.n <= reached + 20, "it was moved on no longer than its turn"
 
 
+def test_one_that_is_asked_for_again_in_the_moment_it_ends_begins_again(line, monkeypatch):
+    begun = []
+
+    def parts():
+        begun.append(1)
+        yield from counting(1)()
+
+    job = line.ask("work", parts)
+
+    def press_as_it_ends():
+        if job.finished and len(begun) == 1:
+            line.start(job, "anna")
+
+    monkeypatch.setattr(jobs, "let_others", press_as_it_ends)
+    line.start(job, "anna")
+    until(lambda: len(begun) == 2 and job.finished, "the second time")
+
+
 def test_what_nobody_looks_at_any_more_is_paused(line, monkeypatch):
     monkeypatch.setattr(jobs, "LOOKED_AWAY", 0.1)
     job = line.ask("a", counting(1000))

@@ -161,9 +161,9 @@ class JobQueue:
 
     def _queue(self, job: Job[Any], reader: str, seen: float) -> None:
         job.last_seen[reader] = seen
+        if job.finished:  # also where its turn, which is over, is still in line
+            job.renew()
         if job not in self._line:
-            if job.finished:
-                job.renew()
             self._line.append(job)
         if self._thread is None:
             self._thread = Thread(target=self._run, name="jobs", daemon=True)
