@@ -209,11 +209,8 @@ def random_bert(folder: Path) -> str:
 def compare_checkouts(roots: list[Path]) -> None:
     """Print drawing and clicks of several checkouts of the app."""
     with ExitStack() as stack:
-        browsers = [stack.enter_context(chromium()) for _ in roots]
-        tabs = [
-            Tab(browser, stack.enter_context(running_app(root)).url)
-            for root, browser in zip(roots, browsers, strict=True)
-        ]
+        browser = stack.enter_context(chromium())
+        tabs = [Tab(browser, stack.enter_context(running_app(root)).url) for root in roots]
         print_head("app", "tokens", "bytes", "drawn", "Enter to drawn", "CPU of the page")
         for size in (8, 16, 64, 128):
             for root, ours in zip(roots, type_in_turn(tabs, size), strict=True):

@@ -60,6 +60,7 @@ def test_an_example_does_not_leave_its_model_to_the_next(reader):
     says(person, "Head 2-2")
     press(person, "long-distance verb")
     expect(model).to_contain_text("MiniLM", timeout=SOON)
+    person.settled()  # until then the picture before may still stand beside it
     says(person, "looks from are to keys")
 
 
