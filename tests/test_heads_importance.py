@@ -7,7 +7,7 @@ from bert_folders import random_bert, write
 
 from mha_core import load_model
 from mha_core.heads.measures import importance
-from mha_core.heads.measures.block import block_parts
+from mha_core.heads.measures.block import block_parts, value_outputs
 from mha_core.heads.measures.gradient import gradient_weights
 from mha_core.models.trace import every_layer_details, hidden_states
 
@@ -53,7 +53,8 @@ def test_what_comes_through_a_block_adds_up_to_what_the_block_gives(model, token
         deviation = torch.sqrt(whole.var(-1, unbiased=False, keepdim=True) + norm.eps).numpy()
         gamma, beta = norm.weight.detach().numpy(), norm.bias.detach().numpy()
         expected = given - beta - gamma * (bias - bias.mean()) / deviation
-        parts = np.stack([block_parts(run, block, query) for query in range(len(tokens))])
+        values = value_outputs(run)
+        parts = np.stack([block_parts(run, values, block, query) for query in range(len(tokens))])
         np.testing.assert_allclose(parts.sum(1), expected, atol=2e-4)
         lengths = np.linalg.norm(parts, axis=-1)
         np.testing.assert_allclose(drawn[layer], lengths / lengths.sum(-1, keepdims=True), atol=1e-5)

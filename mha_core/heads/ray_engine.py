@@ -30,13 +30,13 @@ def compute_on_ray(
     workers: int | None = None,
     resume: bool = False,
     stop: Callable[[], bool] = lambda: False,
-    done: Callable[[int, int], None] = lambda n, of: None,
+    done: Callable[[int, int], None] = lambda n, total: None,
 ) -> list[Path] | None:
     """Compute every shard as a part of its own, on Ray's workers, and return their files; None where `stop` said so.
 
     `command`, `options`, `shards`, `resume`: as in `compute_part`. `out`: a folder that all workers share. `address`:
     a cluster's ("auto", "ray://host:10001"); without it Ray is started here and ended again. `workers`: how many parts
-    at once (all cores, or all GPUs where there are any). `done` is told how many parts of how many are ready.
+    at once (all cores, or all GPUs where there are any). `done` gets the number of parts that are ready, and of all.
 
     Raises InputError where Ray is not installed or not reached, for shards and folders that cannot be used, and for a
     part that lost its worker four times.
@@ -65,7 +65,7 @@ def compute_on_ray(
 
 def _drive(
     ray: Any,
-    asked: tuple[str, dict[str, Any], list[str]],
+    request: tuple[str, dict[str, Any], list[str]],
     out: Path,
     workers: int | None,
     resume: bool,
@@ -73,15 +73,15 @@ def _drive(
     done: Callable[[int, int], None],
 ) -> list[Path] | None:
     """Keep as many parts running as there are workers."""
-    found = ray.cluster_resources()
-    gpus = int(found.get("GPU", 0))
-    at_once = workers or gpus or int(found.get("CPU", 1))
+    resources = ray.cluster_resources()
+    gpus = int(resources.get("GPU", 0))
+    at_once = workers or gpus or int(resources.get("CPU", 1))
     task = ray.remote(num_cpus=1, num_gpus=min(gpus, 1), max_retries=TRIES - 1)(_compute)
-    parts = len(addresses(asked[2]))
+    parts = len(addresses(request[2]))
     running, files, following = dict[Any, int](), list[Path](), 1
     while running or following <= parts:
         while following <= parts and len(running) < at_once:
-            running[task.remote(*asked, following, parts, str(out), resume)] = following
+            running[task.remote(*request, following, parts, str(out), resume)] = following
             following += 1
         if stop():
             for reference in running:
@@ -101,7 +101,7 @@ def _compute(
 
 
 def _file_of(ray: Any, reference: Any, part: int) -> Path:
-    """The file of a part that is ready."""
+    """Return the file of a part that is ready."""
     try:
         path = Path(ray.get(reference))
     except ray.exceptions.RayTaskError as problem:

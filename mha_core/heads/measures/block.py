@@ -19,29 +19,27 @@ from mha_core.models.trace import every_layer_details, to_numpy
 from mha_core.text.tokens import Tokens
 
 
-def block_parts(run: LayerActivations, block: Block, query: int) -> FloatArray:
-    """Return what each token gives one token of a layer, (key, d_model)."""
-    return _parts(run, _values(run), block, query)
-
-
 def block_norms(run: LayerActivations, block: Block) -> FloatArray:
-    """The lengths of what every token gives every token in a layer, (query, key)."""
-    values = _values(run)
+    """Return the lengths of what every token gives every token in a layer, (query, key)."""
+    values = value_outputs(run)
     rows = []
     for query in range(len(run.x)):
         check_interrupt()
-        rows.append(np.linalg.norm(_parts(run, values, block, query), axis=-1))
+        rows.append(np.linalg.norm(block_parts(run, values, block, query), axis=-1))
     return np.stack(rows)
 
 
-def _values(run: LayerActivations) -> FloatArray:
-    """f(x), (head, key, d_model)."""
+def value_outputs(run: LayerActivations) -> FloatArray:
+    """Return each head's values through W_o, f(x), (head, key, d_model)."""
     values: FloatArray = np.repeat(run.v, len(run.weights) // len(run.v), axis=0) @ run.projections.W_o
     return values
 
 
-def _parts(run: LayerActivations, values: FloatArray, block: Block, query: int) -> FloatArray:
-    """One row at a time: all rows together would take n x n x d_model numbers."""
+def block_parts(run: LayerActivations, values: FloatArray, block: Block, query: int) -> FloatArray:
+    """Return what each token gives one token of a layer, (key, d_model), given `value_outputs`.
+
+    One row at a time: all rows together would take n x n x d_model numbers.
+    """
     parts: FloatArray = np.einsum("hk,hkd->kd", run.weights[:, query], values)
     own = run.x[query] if run.stream is None else run.stream[query]
     parts[query] += own
