@@ -16,10 +16,10 @@ from mha_core.causal.outcomes import (
     Loss,
     Outcome,
     State,
+    answer_id,
     bind,
     default_outcome,
     spaced,
-    token_of,
 )
 from mha_core.causal.partial_results import PartialResult, final_result
 from mha_core.causal.prompt_sweep import METHODS, Method, PromptEffects, sweep_prompts
@@ -31,6 +31,7 @@ from mha_core.causal.single_run import (
     measure,
     next_words,
     patch,
+    predicted_labels,
     state_cosines,
     trace_with_interventions,
 )
@@ -60,6 +61,7 @@ __all__ = [
     "State",
     "SweepResult",
     "ablate",
+    "answer_id",
     "attention_shift",
     "bind",
     "default_outcome",
@@ -69,6 +71,7 @@ __all__ = [
     "measure",
     "next_words",
     "patch",
+    "predicted_labels",
     "read_prompts",
     "read_sweep",
     "spaced",
@@ -77,7 +80,6 @@ __all__ = [
     "sweep_heads",
     "sweep_prompts",
     "sweep_state_patches",
-    "token_of",
     "trace_with_interventions",
     "with_other_names",
 ]

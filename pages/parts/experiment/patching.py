@@ -18,7 +18,7 @@ from mha_core.causal import (
 from mha_core.display_names import count_noun, head_name, number, percent
 from mha_core.draw.figures import charts
 from mha_core.text.tokens import Tokens
-from pages.parts.experiment.common import PAIRS, about
+from pages.parts.experiment.common import PAIRS, about, chosen_labels, named_outcome
 from pages.parts.experiment.effects import draw_effects
 from pages.parts.experiment.python_lines import patch_lines
 from pages.parts.experiment.text import outcome_text, visible_token
@@ -43,8 +43,10 @@ def view(request: Request, record: AttentionRecord, model: Model) -> None:
         shape = st.segmented_control(
             "Patch", MAPS, default=MAPS[0], required=True, key="map", bind="query-params"
         )
+        head = model.label_head
+        answers = ("", "") if head is None else chosen_labels(head.names, "the source's", "yours")
     source = shell.or_show_error(model.tokenizer.encode, typed or preset)
-    outcome = None if source is None else shell.or_show_error(outcome_of, source, record, model)
+    outcome = None if source is None else shell.or_show_error(outcome_of, source, record, model, *answers)
     if source is None or outcome is None:
         return
     of_heads = shape != MAPS[1]
@@ -83,15 +85,20 @@ def source_for(text: str) -> str:
     return pairs.get(text) or presets.twin_sentence(text)
 
 
-def outcome_of(source: Tokens, record: AttentionRecord, model: Model) -> Outcome:
-    """Return the logit difference of the source's next word against this text's; without one the embedding's cosine.
+def outcome_of(
+    source: Tokens, record: AttentionRecord, model: Model, label: str = "", against: str = ""
+) -> Outcome:
+    """Return the logit difference of these labels, else of the source's next word or label against this text's; without
+    one the embedding's cosine.
 
-    Raises InputError where the texts do not have as many tokens.
+    Raises InputError where the texts do not have as many tokens, and for a label that the model does not have.
     """
     if len(source) != len(record.tokens):
         raise InputError(
             f"The source sentence needs {len(record.tokens)} tokens, as yours; {quoted(source.text)} has {len(source)}."
         )
+    if label or against:
+        return named_outcome(record, model, label, against)
     if model.next_head is not None and (preset := presets.FOLLOWED.get(source.text)):
         return LogitDifference(*preset)
     theirs, own = (default_outcome(tokens, model) for tokens in (source, record.tokens))
