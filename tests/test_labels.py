@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 import visit
-from bert_folders import change_config, random_bert, write
+from bert_folders import change_config, change_weights, random_bert, write
 from test_encoder_families import loaded
 
 from mha_core import InputError, ModelError, load_model
@@ -27,14 +27,14 @@ from mha_core.causal import (
     sweep_prompts,
 )
 from mha_core.cli import main
-from mha_core.display_names import number, percent
+from mha_core.display_names import percent
 from pages.parts.experiment.python_lines import ablation_lines
 from pages.parts.frame import head_facts
 from pages.parts.frame.request import Request
 
 transformers = pytest.importorskip("transformers")
 KINDS = ("bert", "distilbert", "electra", "roberta", "xlm-roberta")
-TEXT, PAIR = "The animal's it.", "It was"
+TEXT, OTHER, PAIR = "The animal's it.", "The it's animal.", "It was"
 NAMES = {"id2label": {0: "negative", 1: "it's mixed", 2: "positive"}}
 PROBLEMS = {
     "unnamed": {},
@@ -66,25 +66,21 @@ def test_labels_and_probabilities_are_those_of_the_text_classification_pipeline(
         assert logits[labels[0].id] == max(logits)
 
 
-def logits_with(theirs, tokenizer, text, layer=None, head=None, other=None):
-    """transformers' logits with a head's output, before the projection, zeroed or taken from another text; without a
-    layer the plain run. Also that projection's input."""
-    ends = ("attention.output.dense", "attention.out_lin")
-    projections = [module for name, module in theirs.named_modules() if name.endswith(ends)]
-    inputs = [None] * len(projections)
+def logits_with(theirs, tokenizer, text, layer=None, head=0, other=None):
+    """transformers' logits, and the input of every output projection; there a head of a layer is zero, or has its
+    output in another text."""
+    inputs, width = [], theirs.config.hidden_size // theirs.config.num_attention_heads
 
-    def edit(index, args):
-        (x,) = args
-        inputs[index], width = x, theirs.config.hidden_size // theirs.config.num_attention_heads
-        if index == layer:
-            x, place = x.clone(), slice(head * width, (head + 1) * width)
+    def edit(_, args):
+        inputs.append(args[0])
+        x, place = args[0].clone(), slice(head * width, head * width + width)
+        if len(inputs) - 1 == layer:
             x[..., place] = 0 if other is None else other[layer][..., place]
         return (x,)
 
-    hooks = [
-        module.register_forward_pre_hook(lambda _, args, index=index: edit(index, args))
-        for index, module in enumerate(projections)
-    ]
+    ends = ("attention.output.dense", "attention.out_lin")
+    projections = [module for name, module in theirs.named_modules() if name.endswith(ends)]
+    hooks = [module.register_forward_pre_hook(edit) for module in projections]
     with torch.no_grad():
         logits = theirs(**tokenizer(text, return_tensors="pt")).logits[0]
     for hook in hooks:
@@ -95,7 +91,7 @@ def logits_with(theirs, tokenizer, text, layer=None, head=None, other=None):
 @pytest.mark.parametrize("kind", KINDS)
 def test_ablated_resampled_and_patched_heads_give_the_logits_of_transformers_with_a_hook(kind, tmp_path):
     theirs, tokenizer, model = classifier(tmp_path, kind, **NAMES)
-    texts = (TEXT, "The it's animal.")
+    texts = (TEXT, OTHER)
     tokens = [model.tokenizer.encode(text) for text in texts]
     assert len(tokens[0]) == len(tokens[1])
     hooked = partial(logits_with, theirs, tokenizer)
@@ -108,13 +104,13 @@ def test_ablated_resampled_and_patched_heads_give_the_logits_of_transformers_wit
         logits = hooked(TEXT, layer, head)[0]
         expected = [logits[2] - logits[0], *logits.softmax(-1)[[2, 0]]]
         np.testing.assert_allclose(zero.numbers[layer, head], expected, atol=1e-5)
-        ablation = (ScaleHeads(((layer, head),)),)
-        np.testing.assert_allclose(measure(tokens[0], model, OUTCOME, ablation), expected, atol=1e-5)
         logits = [
             hooked(text, layer, head, other)[0] for text, other in zip(texts, inputs[::-1], strict=True)
         ]
         np.testing.assert_allclose(patched[layer, head], logits[0][2] - logits[0][0], atol=1e-5)
         np.testing.assert_allclose(resampled[:, layer, head], [each[[2, 0]] for each in logits], atol=1e-5)
+    ablation = (ScaleHeads(((layer, head),)),)
+    np.testing.assert_allclose(measure(tokens[0], model, OUTCOME, ablation), expected, atol=1e-5)
 
 
 def test_the_likeliest_label_is_measured_against_the_second_only_where_they_share_a_softmax(tmp_path):
@@ -133,14 +129,13 @@ def test_the_likeliest_label_is_measured_against_the_second_only_where_they_shar
 @pytest.mark.parametrize("head", ["TokenClassification", "QuestionAnswering", "MultipleChoice", "MaskedLM"])
 def test_a_head_of_another_kind_is_no_classifier(head, tmp_path):
     for kind in ("bert", "distilbert", "electra", "roberta"):
-        _, tokenizer, model = loaded(tmp_path / kind, kind, head=head)
+        *_, model = loaded(tmp_path / kind, kind, head=head)
         tokens = model.tokenizer.encode(TEXT)
         assert model.label_head is None
         assert (model.masked_head is not None) == (head == "MaskedLM")
         assert default_outcome(tokens, model) == EmbeddingCosine()
         with pytest.raises(InputError, match="has no labels"):
             predicted_labels(tokens, model)
-        assert tokens.ids == tuple(tokenizer(TEXT).input_ids)
 
 
 def test_a_class_of_another_name_or_a_part_of_the_head_is_no_classifier_and_wrong_labels_are_refused(
@@ -159,6 +154,8 @@ def test_a_class_of_another_name_or_a_part_of_the_head_is_no_classifier_and_wron
     for names in ({"0": "a", "2": "b", "3": "c"}, {"x": "a"}, ["a", "b", "c"], {"0": "a", "1": "b"}):
         with pytest.raises(ModelError):
             reloaded(id2label=names)
+    change_weights(tmp_path, lambda tensors: {key: tensors[key] for key in tensors if "pooler" not in key})
+    assert reloaded(**NAMES).label_head is None
 
 
 # ---- one head decides
@@ -247,26 +244,25 @@ def test_explore_names_the_labels_and_experiment_what_an_ablation_makes_of_them(
 @pytest.mark.parametrize(
     "part", [{}, {"try": "Ablation sweep"}, {"try": "Activation patching", "from": TEXT}]
 )
-def test_the_link_has_the_choice_of_labels_and_an_unknown_one_is_answered_with_those_there_are(part, opened):
-    at = opened("pages/experiment.py", word="good", **part)
-    (problem,) = visit.said(at, "problem")
-    for name in NAMES["id2label"].values():
-        assert name in problem
-    at = opened("pages/experiment.py", word="positive", rival="negative", **part)
-    assert not visit.said(at, "problem")
-    if part:
-        at.selectbox(key="rival-label").set_value("it's mixed")
-        link = visit.link(visit.run(at))
-        assert (link["word"], link["rival"]) == ("positive", "it's mixed")
+def test_a_label_in_the_link_that_is_none_is_answered_with_those_there_are(part, opened):
+    (problem,) = visit.said(opened("pages/experiment.py", word="good", **part), "problem")
+    assert all(name in problem for name in NAMES["id2label"].values())
 
 
-def test_the_sweep_of_the_page_finds_the_head_for_the_labels_in_the_link(opened, planted):
-    at = opened("pages/experiment.py", word="positive", rival="negative", **{"try": "Ablation sweep"})
+@pytest.mark.parametrize("part", ["Ablation sweep", "Activation patching"])
+def test_the_map_is_of_the_labels_in_the_link_which_the_boxes_change(part, opened, planted):
+    at = opened("pages/experiment.py", word="positive", rival="negative", **{"try": part, "from": OTHER})
     while not (drawn := visit.figures(at)) or np.isnan(visit.numbers(drawn[0]["data"][0]["z"])).any():
         time.sleep(0.1)
         visit.run(at)
     model = load_model(planted)
-    effects = final_result(sweep_heads(model.tokenizer.encode(TEXT), model, OUTCOME))
-    assert visit.numbers(drawn[0]["data"][0]["z"]) == pytest.approx(effects.effect, abs=1e-4)
-    (finding,) = visit.said(at, "finding")
-    assert f"2-4 changes the logit difference most: {number(effects.before[0])}" in finding
+    source, tokens = (model.tokenizer.encode(text) for text in (OTHER, TEXT))
+    steps = sweep_heads(tokens, model, OUTCOME)
+    if part == "Activation patching":
+        steps = sweep_head_patches(source, tokens, model, OUTCOME)
+    effects = final_result(steps)
+    expected = effects.effect if effects.source is None else effects.recovered
+    assert visit.numbers(drawn[0]["data"][0]["z"]) == pytest.approx(expected, abs=1e-4)
+    at.selectbox(key="rival-label").set_value("it's mixed")
+    link = visit.link(visit.run(at))
+    assert (link["word"], link["rival"]) == ("positive", "it's mixed")
