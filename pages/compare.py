@@ -100,7 +100,7 @@ def heads_of_word(runs: Comparison, query: tuple[int, int]) -> None:
         return
     measure = "" if request.raw else f"{measures.BY_KEY[request.measure].label}: "
     say(measure + changes.result(heads, list(map(visible, labels)), request.per), "finding")
-    if request.per == "head" and presets.minimal_pair(request.text, runs.sides[1].text):
+    if request.per == "head" and presets.twin_sentence(request.text) == runs.sides[1].text != request.text:
         tested = link_to("Roles", {**url_params.carried(), "head": head_name(heads[0].head)})
         markup(
             f'<nav class="hs-examples"><span>With {count_noun(len(heads), "head")}, one will fit by chance.</span> '
@@ -114,7 +114,8 @@ def _candidates(runs: Comparison, query: tuple[int, int]) -> list[tuple[int, int
     (a, b), request = runs.grids, runs.sides[0]
     both = [pair for pair in runs.both if pair[0] != query[0]]
     both = [(i, j) for i, j in both if _can_see(a, query[0], i) and _can_see(b, query[1], j)]
-    wanted = presets.candidates(request.text)
+    preset = presets.minimal_pair(request.text)
+    wanted = preset.candidates if preset else ()
     labels = a.labels  # the session keeps what names an option, and would keep the whole grid with it
     options = f"{request.model}-{request.unit}-{request.specials}"
     picked = st.multiselect(

@@ -4,7 +4,7 @@ In: a `Comparison`. The files are made when they are asked for.
 """
 
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -68,7 +68,10 @@ def draw(runs: Comparison) -> None:
             heads += _more_heads(runs.grids[0], heads[0])
         chosen = Figure(kind, width, heads, side or "")
         _draw_figure(runs, chosen, form)
-        _buttons(_files_of_one(runs) if not side else _files_of_both(runs))
+        with st.container(horizontal=True, key="files"):
+            for label, name, make in _files_of_both(runs) if side else _files_of_one(runs):
+                kind = MIME[name.rpartition(".")[2]]
+                st.download_button(label, make, name, kind, on_click="ignore", key=f"file-{name}")
         say("Link to this view:")
         st.code(runs.link, language=None, wrap_lines=True)
         say("Python, where HeadScope is installed:")
@@ -212,10 +215,3 @@ def _offline_payload(runs: Comparison) -> Payload:
     return explore_payload(
         first.grid, tokens, model_title=title, selection=first.selection, roles=roles, about=first.about
     )
-
-
-def _buttons(files: Sequence[File]) -> None:
-    with st.container(horizontal=True, key="files"):
-        for label, name, make in files:
-            kind = MIME[name.rpartition(".")[2]]
-            st.download_button(label, make, name, kind, on_click="ignore", key=f"file-{name}")

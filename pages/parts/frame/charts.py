@@ -43,7 +43,7 @@ def chart(
     `on_select` is called when something of it is selected, or the page run again: `selected_heads(key)` says what.
     """
     title = str(figure.layout.title.text)
-    if url_params.page_param("present", "") == "1":
+    if url_params.is_presented():
         _enlarge(figure)
     kind = st.session_state.get(CAMERA, FORMATS[0])
     selection: dict[str, Any] = (

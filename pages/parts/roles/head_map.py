@@ -17,6 +17,7 @@ from mha_core.heads.questions.base import KIND_OF
 from pages.parts.frame import url_params
 from pages.parts.frame.charts import chart, is_dark, selected_heads
 from pages.parts.frame.links import with_params
+from pages.parts.frame.option_row import follow_url
 from pages.parts.frame.page_text import say
 from pages.parts.roles.choice import Choice, counts
 
@@ -148,9 +149,7 @@ def draw_map(
     names = [
         head_name((layer - 1, head - 1)) for layer, head in zip(frame["layer"], frame["head"], strict=True)
     ]
-    box = f"{key}-head"
-    st.session_state[box] = head_name(chosen)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        st.selectbox("Head", names, key=box, width=110, on_change=lambda: choose(st.session_state[box]))
+        follow_url(st.selectbox, "Head", f"{key}-head", head_name(chosen), choose, options=names, width=110)
         if note:
             say(note, "label")

@@ -13,6 +13,7 @@ from mha_core.heads.questions.base import KIND_OF
 from mha_core.training.report import ablation_report
 from pages.parts.frame import url_params
 from pages.parts.frame.charts import show_table
+from pages.parts.frame.option_row import follow_url
 from pages.parts.frame.page_text import heading, say
 from pages.parts.frame.progress import tab_id
 from pages.parts.frame.selection import parse_head
@@ -35,13 +36,14 @@ def take_away(choice: Choice, reports: Sequence[Report]) -> None:
     per_task = " per task" if choice.task == "jobs" else ""
     key = f"training-away-{choice.task}-{setup.layers}-{setup.heads}"
     names = url_params.params().get("without", "").split(",")
-    st.session_state[key] = [name for name in names if name in heads]  # also after Back
-    picked = st.pills(
+    picked = follow_url(
+        st.pills,
         f"Ablate heads of the model with {name}",
-        heads,
+        key,
+        [name for name in names if name in heads],
+        lambda chosen: url_params.change({"without": ",".join(chosen) or None}),
+        options=heads,
         selection_mode="multi",
-        key=key,
-        on_change=lambda: url_params.change({"without": ",".join(st.session_state[key]) or None}),
     )
     gone = [head for head in map(parse_head, picked or ()) if head]
     if gone:

@@ -16,7 +16,7 @@ from mha_core.seeds import MAX_SEED
 from mha_core.training.tasks import TEXT
 from pages.parts.frame import url_params
 from pages.parts.frame.links import link_to
-from pages.parts.frame.option_row import is_loose, loose, option_row, say_unknown
+from pages.parts.frame.option_row import follow_url, is_loose, loose, option_row, say_unknown
 from pages.parts.frame.page_text import heading, markup, quoted, say
 from pages.parts.frame.progress import tab_id, watch
 from pages.parts.frame.request import models
@@ -161,17 +161,15 @@ def seed_of(first: int) -> int:
     known = re.fullmatch(r"[0-9]{1,10}", text) and int(text) <= MAX_SEED
     if text and not known:
         say(f"Unknown seed {quoted(text)} in the link. Showing “{first}”.", "notice")
-    st.session_state["seed"] = int(text) if known else first
+
+    def write(seed: int) -> None:  # a browser's first message brings one that nobody has changed
+        if str(seed) != url_params.params().get("seed", str(first)):
+            url_params.change({"seed": str(seed)})
+
+    seed = int(text) if known else first
     return int(
-        st.number_input("Seed", 0, MAX_SEED, key="seed", on_change=_keep_seed, args=(first,), width=130)
+        follow_url(st.number_input, "Seed", "seed", seed, write, min_value=0, max_value=MAX_SEED, width=130)
     )
-
-
-def _keep_seed(first: int) -> None:
-    """Write the user's seed to the URL. A browser's first message brings one that nobody has changed."""
-    chosen = str(st.session_state["seed"])
-    if chosen != url_params.params().get("seed", str(first)):
-        url_params.change({"seed": chosen})
 
 
 def _limit(options: Sequence[int], first: int, key: str) -> int:
