@@ -9,7 +9,7 @@ from mha_core import Grid, HeadScopeError
 from mha_core.display_names import Head, count_noun, head_name
 from mha_core.heads import measures
 from mha_core.record.compare import head_changes, most_changed
-from pages.parts.explore import changes, save, shared_prefix, tables, why_changed
+from pages.parts.explore import changes, save, tables, why_changed
 from pages.parts.explore.checkpoint_slider import at_checkpoint
 from pages.parts.explore.comparison import Comparison
 from pages.parts.explore.picture import compare_picture
@@ -68,9 +68,9 @@ def below(runs: Comparison) -> None:
     """Draw which heads switch between candidates of the selected word, then the boxes of numbers and files."""
     (a, b), pins = runs.contexts, runs.selection.pins
     query = next(((i, j) for i, j in runs.both if (i,) == pins[:1]), None)
-    difference = shared_prefix.first_difference(a, b)
+    difference = changes.first_difference(a, b)
     if difference and query and query[0] < difference.place:
-        shared_prefix.draw(difference, a.grid, b.grid)
+        changes.draw_shared_prefix(difference, a.grid, b.grid)
     elif query:
         heads_of_word(runs, query)
     elif pins:

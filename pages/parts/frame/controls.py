@@ -15,7 +15,7 @@ from mha_core.models.hf_layers import Part
 from mha_core.models.model import Model
 from mha_core.record.grid import Specials
 from mha_core.text.tokens import Tokenizer
-from pages.parts.frame import download_consent, examples, loading, presets, url_params
+from pages.parts.frame import loading, menu, presets, url_params
 from pages.parts.frame.links import NEW_LINE
 from pages.parts.frame.option_row import follow_url, option_row
 from pages.parts.frame.page_text import say
@@ -79,7 +79,7 @@ def draw(page: Page, shown: Shown, *, has_text: bool = True) -> Request:
             with other:
                 request = _compared(request, against)
         _say_refused(shown, against, request)
-        download_consent.ask("model", *(["model2"] if against == "model" else []))
+        loading.ask_to_download("model", *(["model2"] if against == "model" else []))
         if shown.sentence:
             _known_words([model.tokenizer for model in models])
     return request
@@ -238,15 +238,15 @@ def _examples(shown: Shown) -> None:
     if shown.examples:
         first = {"model": "", "weights": ""}
         sentences = {each.name: {"text": each.text, "pair": each.pair, **first} for each in presets.SENTENCES}
-        examples.row("Try", sentences, presets.IN_VIEW)
+        menu.examples("Try", sentences, presets.IN_VIEW)
     elif shown.comparison:
         pairs = {
             each.name: {"text": each.a, "text2": each.b, "against": "", "model": each.model, "weights": ""}
             for each in presets.PAIRS
         }
-        examples.row("Try", pairs)
+        menu.examples("Try", pairs)
     elif shown.offered:
-        examples.row("Try", shown.offered)
+        menu.examples("Try", shown.offered)
 
 
 def _model(label: str, key: str, first: str) -> str:
@@ -272,7 +272,7 @@ def _model(label: str, key: str, first: str) -> str:
         format_func=model_label,
         accept_new_options=allowed("ANY_MODEL") or allowed("FOLDERS"),
     )
-    return download_consent.model_or_fallback(name if refusal(key, name) is None else first)
+    return loading.model_or_fallback(name if refusal(key, name) is None else first)
 
 
 def _switch(

@@ -104,10 +104,14 @@ def title_of(model: str) -> str:
     return _entries()[model].title if model in _entries() else model
 
 
+def megabytes_of(model: str) -> int:
+    """Return the size of a listed model's files; 0 where the list has none."""
+    return _entries()[model].megabytes if model in _entries() else 0
+
+
 def model_label(name: str) -> str:
     """Return a model's name in a list, with its size and whether it has to be downloaded."""
-    entry = _entries().get(name)
-    size = f"{entry.megabytes:,} MB" if entry and entry.megabytes else ""
+    size = f"{megabytes:,} MB" if (megabytes := megabytes_of(name)) else ""
     download = "download" * must_be_fetched(name, local=allowed("FOLDERS"))
     return ", ".join(filter(None, (title_of(name), size, download)))
 

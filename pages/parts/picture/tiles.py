@@ -16,9 +16,9 @@ import streamlit as st
 from mha_core.draw.bundle import bundle, style
 from mha_core.record.export import csv_of
 from pages.parts.frame import url_params
-from pages.parts.frame.component_event import component_event
 from pages.parts.frame.glossary import spans
 from pages.parts.frame.page_text import visible
+from pages.parts.picture.attention_view import component_event
 
 Block = dict[str, Any]
 OnEvent = Callable[[object], None]

@@ -15,9 +15,8 @@ from mha_core.draw.text import listed
 from mha_core.training.toy.evaluation import TASKS
 from mha_core.training.toy.pairs import FAMOUS
 from mha_core.training.toy.toy_updates import WATCHED
-from pages.parts.frame.charts import show_table
+from pages.parts.frame.charts import course, show_table
 from pages.parts.frame.selection import parse_head
-from pages.parts.picture.course import course
 from pages.parts.picture.tiles import Block, Board, column, paragraph, row, show_text
 from pages.parts.training.boards import head_sheets
 
