@@ -4,6 +4,7 @@ import html
 from functools import partial
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from mha_core import Grid, HeadScopeError
 from mha_core.display_names import Head, count_noun, head_name
@@ -32,24 +33,27 @@ def draw() -> None:
         lead="Compare two sentences, two models, or trained and random weights.",
         shown=shell.Shown(comparison=True),
     )
-    request = at_checkpoint(request)
-    contexts = contexts_of(*(side for side in (request, request.other) if side))
+    above = st.container()
+    with above:
+        request = at_checkpoint(request)
+        contexts = contexts_of(*(side for side in (request, request.other) if side))
     if any(context.record.is_cross for context in contexts):
         say("Cross-attention is drawn on Explore; Compare takes the encoder or the decoder.", "notice")
     elif contexts:
-        picture(*contexts)
+        picture(above, *contexts)
 
 
-def picture(a: Context, b: Context) -> None:
-    """Draw both runs, and what is below."""
+def picture(above: DeltaGenerator, a: Context, b: Context) -> None:
+    """Draw both runs, and what is below; `above`, what is said of them: the picture keeps its place in the page."""
     against = url_params.page_param("against", "sentence")
     is_same_run = a.request.run == b.request.run
-    if against == "model" and is_same_run:
-        say(SAME_MODEL if len(models()) > 1 else ONE_MODEL, "notice")
-    params, moved = realigned(a)
-    a = selected(a, params, partial(_opening_link, a, b))
-    is_ready = against == "sentence" and is_same_run
-    records, view = compare_picture(a, b, is_ready=is_ready)
+    with above:
+        if against == "model" and is_same_run:
+            say(SAME_MODEL if len(models()) > 1 else ONE_MODEL, "notice")
+        params, moved = realigned(a)
+        a = selected(a, params, partial(_opening_link, a, b))
+        is_ready = against == "sentence" and is_same_run
+        records, view = compare_picture(a, b, is_ready=is_ready)
     attention_view.draw(records, view, a.selection, "compare", moved)
     remember_view(a, params, records[0]["id"])
     if not is_ready:

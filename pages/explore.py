@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from mha_core.heads.notices import untrained
 from mha_core.record.links import strongest_link
@@ -45,20 +46,28 @@ def sentence(request: Request) -> None:
     """Draw the sentence and its picture; `request` is the menu's."""
     if url_params.whole_page():
         st.rerun()
-    if contexts := contexts_of(at_checkpoint(shell.above_the_picture(controls.with_text(request, PAGE)))):
-        picture(contexts[0])
+    request = shell.above_the_picture(controls.with_text(request, PAGE))
+    above = st.container()
+    with above:
+        contexts = contexts_of(at_checkpoint(controls.sequence(request)))
+    if contexts:
+        picture(above, contexts[0])
 
 
-def picture(context: Context) -> None:
-    """Draw all heads of one text, and what is below."""
-    params, moved = realigned(context)
-    steps, params, moved = why.settle(context, params, moved)
-    context = selected(context, params, partial(strongest_link, context.grid))
-    request = context.request
-    answer = why.of_choice(context, steps, params.get("without", ""))
-    is_first_visit = not url_params.params() and request.text == presets.TIRED
-    changed = contexts_of(replace(request, text=presets.WIDE)) if is_first_visit else []
-    records, view = explore_picture(context, view_before(request), changed)
+def picture(above: DeltaGenerator, context: Context) -> None:
+    """Draw all heads of one text, and what is below; `above`, what is said of them.
+
+    The picture has one place in the page, whatever is above it: in another place it would be drawn anew.
+    """
+    with above:
+        params, moved = realigned(context)
+        steps, params, moved = why.settle(context, params, moved)
+        context = selected(context, params, partial(strongest_link, context.grid))
+        request = context.request
+        answer = why.of_choice(context, steps, params.get("without", ""))
+        is_first_visit = not url_params.params() and request.text == presets.TIRED
+        changed = contexts_of(replace(request, text=presets.WIDE)) if is_first_visit else []
+        records, view = explore_picture(context, view_before(request), changed)
     attention_view.draw(records, view | {"why": answer}, context.selection, "explore", moved)
     remember_view(context, params, records[0]["id"])
     with st.container(key="below"):

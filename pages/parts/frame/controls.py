@@ -74,20 +74,23 @@ def draw(page: Page, shown: Shown, *, has_text: bool = True) -> Request:
             _examples(shown)
             request, models = _menu(text, page, shown, against)
         if has_text and shown.sentence:
-            request = _sequence(request)
+            request = sequence(request)
         if other is not None:
             with other:
                 request = _compared(request, against)
-        _say_refused(shown, against, request)
-        loading.ask_to_download("model", *(["model2"] if against == "model" else []))
-        if shown.sentence:
-            _known_words([model.tokenizer for model in models])
+        with (
+            st.container()
+        ):  # one place, whatever it says: what comes after keeps its own, and is not drawn twice
+            _say_refused(shown, against, request)
+            loading.ask_to_download("model", *(["model2"] if against == "model" else []))
+            if shown.sentence:
+                _known_words([model.tokenizer for model in models])
     return request
 
 
 def with_text(request: Request, page: Page) -> Request:
-    """Draw the controls for a text; return the request with it."""
-    return _sequence(replace(request, text=_sentence("", "text", first_of("text", page))))
+    """Draw the box for a text; return the request with it."""
+    return replace(request, text=_sentence("", "text", first_of("text", page)))
 
 
 def _say_refused(shown: Shown, against: str, request: Request) -> None:
@@ -196,7 +199,7 @@ def _pair(tokenizers: Sequence[Tokenizer]) -> str:
     return st.text_input("Second sentence", key="pair", bind="query-params") or ""
 
 
-def _sequence(request: Request) -> Request:
+def sequence(request: Request) -> Request:
     """Draw, for an encoder-decoder, which attention is shown and the text that its decoder reads."""
     model = loading.model_or_none(request.model, request.trained)
     if not (isinstance(model, TransformersModel) and model.is_encoder_decoder):

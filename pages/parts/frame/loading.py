@@ -22,6 +22,7 @@ from pages.parts.frame.page_text import say
 from pages.parts.frame.request import Request, allowed, megabytes_of, model_allowed, refusal, title_of
 
 AGREED = "agreed"
+ARRIVED = set[tuple[str, bool]]()  # models that were loaded once
 UNPACKING = "Unpacking SmolLM2 (a few seconds, first visit only) …"
 UNTRAINED = "Drawing random weights (a few seconds, first visit only) …"
 SELF_TEST_SENTENCE = "The animal didn't cross the street because it was too tired."
@@ -40,15 +41,19 @@ def model(request: Request) -> Model:
 def named_model(name: str, trained: bool = True) -> Model:
     """Return a model by its name, if the server's owner allows it and its user agreed to a download."""
     refuse_unasked(name)
-    if name == EMBEDDED:
+    if (
+        name == EMBEDDED or (name, trained) in ARRIVED
+    ):  # no place for progress, which would move what comes after
         return loaded(name, trained)
     if name == DECODER:
         with st.spinner(UNPACKING if trained else UNTRAINED):
-            return loaded(name, trained)
-    place = st.empty()
-    downloaded = loaded(name, trained, _progress(place))
-    place.empty()
-    return downloaded
+            model = loaded(name, trained)
+    else:
+        place = st.empty()
+        model = loaded(name, trained, _progress(place))
+        place.empty()
+    ARRIVED.add((name, trained))
+    return model
 
 
 def inside(request: Request) -> Model:

@@ -51,8 +51,9 @@ def draw(
     """
     in_url = {name: value for name, value in url_params.params().items() if name in (*PARAMS, "measure")}
     data = {**view, "asked": in_url, "selection": selection.as_json(), "moved": dict(moved)}
-    for number, record in enumerate(records):
-        component("record", KEEP)(data=encode_record(record), key=f"{key}-record-{number}")
+    with st.container(key=f"{key}-records"):  # one place for one or two
+        for number, record in enumerate(records):
+            component("record", KEEP)(data=encode_record(record), key=f"{key}-record-{number}")
     component("view", MOUNT)(data=packed(data), key=key)
 
 
