@@ -93,13 +93,15 @@ def hover_text(answer: QuestionResult, head: Head) -> str:
 
 
 def legend(frame: pd.DataFrame) -> str:
-    """Return the marks on the map in words, each with its number of heads."""
+    """Return the marks on the map in words, each with its number of heads; of a map without a colour, why."""
     n_heads = Counter(MARKS[verdict] for verdict in frame["verdict"] if verdict in MARKS)
     texts = [
         f"{mark or '▢'} {words} ({n_heads[mark, words]})"
         for mark, words in dict.fromkeys(MARKS.values())
         if (mark, words) in n_heads
     ]
+    if not frame["lead"].any():
+        texts.insert(0, f"White: 0 of {len(frame)} heads score above the best baseline")
     return " · ".join(texts) or "No head has this role."
 
 

@@ -7,9 +7,9 @@ from mha_core.display_names import Head, count_noun, head_name
 from mha_core.heads.questions.copying import names_of
 from mha_core.heads.questions.retrieval import needle_pairs
 from mha_core.heads.questions.successor import series_of
-from mha_core.heads.roles import PART_OF
+from mha_core.heads.roles import PART_OF, roles_held
 from mha_core.heads.table import RoleTable
-from mha_core.models.model_list import CLASSROOM_FOLDERS, OPENING_HEADS
+from mha_core.models.model_list import CLASSROOM_FOLDERS
 from pages.parts.frame import head_facts, loading, url_params
 from pages.parts.frame.charts import selected_heads
 from pages.parts.frame.option_row import follow_url
@@ -44,7 +44,7 @@ def roles(request: Request) -> None:
     if table is None:
         return
     query = url_params.params()
-    shown, refused = choice(table, query if query.keys() & PARAMS else {**query, **opening(request)})
+    shown, refused = choice(table, query if query.keys() & PARAMS else {**query, **opening(request, table)})
     for sentence in refused:
         say(sentence, "notice")
     if request.model in CLASSROOM_FOLDERS:
@@ -76,11 +76,10 @@ def roles(request: Request) -> None:
         draw_table(shown, selected_heads(MAP), url_params.carried())
 
 
-def opening(request: Request) -> dict[str, str]:
-    """Return the head that Explore opens this sentence with, where the model has one."""
-    if request.model not in OPENING_HEADS or not request.trained:
-        return {}
-    return {"head": head_name(opening_head(request.text, request.pair, request.model))}
+def opening(request: Request, table: RoleTable) -> dict[str, str]:
+    """Return the head that Explore opens this sentence with, if it has a role; else the first role is shown."""
+    head = opening_head(request.text, request.pair, request.model)
+    return {"head": head_name(head)} if head in table.heads and roles_held(table, head) else {}
 
 
 def unasked(request: Request, table: RoleTable) -> str:
