@@ -128,12 +128,13 @@ def _plan(query: Mapping[str, str], here: str) -> None:
     heading("A plan for one hour")
     params = {key: value for key, value in query.items() if key not in ("step", "at", "tab", "show")}
     links = {row: _class_link(here, "Learn", params | {"step": row.step}) for row in rows()}
-    say("Each button opens that step in a new tab, with the sentence, token and head above.")
+    say("A button opens its step in a new tab; a title says what to do.")
     with st.container(key="plan", gap="xsmall"):
         for row in rows():
             with st.container(horizontal=True, gap="small", vertical_alignment="center"):
                 st.link_button(f"{row.time} min", links[row], width=110)
-                markup(f'<p class="hs-note">{lowered(prose(f"{row.title}. {row.what}"))}</p>')
+                title, what = (lowered(prose(text)) for text in (row.title, row.what))
+                markup(f'<details class="hs-note"><summary>{title}</summary><p>{what}</p></details>')
     st.download_button(
         "Download the plan", as_page(links), "lesson-plan.html", "text/html", key="class-print"
     )
