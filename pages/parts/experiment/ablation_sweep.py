@@ -187,7 +187,8 @@ def sentence_text(effects: SweepResult, roles: Mapping[Head, Role], method: Meth
     strongest = effects.strongest(1)
     if not strongest:
         return f"One {noun}: the {effects.names[0]} is {number(effects.before[0])}."
-    head = strongest[0][0]
+    layer, column = strongest[0][0]
+    head = layer, column
     before, after = ([float(value) for value in side] for side in (effects.before, effects.numbers[head]))
     text = (
         f"Head {head_with_role(head, roles)} changes the {effects.names[0]} most: {number(before[0])} → "
