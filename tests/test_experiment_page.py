@@ -569,7 +569,7 @@ def test_the_python_lines_of_save_run_and_print_the_numbers_of_the_page(part, ca
     change = ScaleHeads(((3, 1),), 0.0)
     lines, number = {
         "ablate": lambda: (
-            python_lines.ablation_lines(request, (change,), words=False),
+            python_lines.ablation_lines(request, (change,), "state_cosines"),
             state_cosines(tokens, model, (change,))[-1].min(),
         ),
         "sweep": lambda: (

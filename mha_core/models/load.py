@@ -23,6 +23,7 @@ from mha_core.engine.torch_modes import plain_numbers
 from mha_core.errors import InputError, ModelError
 from mha_core.models.checkpoint import SUMS, Folder
 from mha_core.models.families import FAMILIES
+from mha_core.models.families.bert import LabelHead
 from mha_core.models.families.family import AnotherVariantError
 from mha_core.models.gguf import GgufFile
 from mha_core.models.hf import load_with_transformers
@@ -240,8 +241,9 @@ def _load(
     for module in (encoder, head):
         if module is not None:
             freeze_for_inference(module.to(device=device, dtype=dtype))
-    heads = {"mask": "masked_head", "next": "next_head"}
-    facts |= dict.fromkeys(heads.values()) | {heads[family.predicts]: head}
+    heads = {"mask": "masked_head", "next": "next_head", "label": "label_head"}
+    predicts = "label" if isinstance(head, LabelHead) else family.predicts
+    facts |= dict.fromkeys(heads.values()) | {heads[predicts]: head}
     return Model(tokenizer=tokenizer, encoder=encoder, config=config, device=device, dtype=dtype, **facts)
 
 
