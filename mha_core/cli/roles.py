@@ -4,6 +4,7 @@ Where nothing has to be computed, the shipped table is written.
 """
 
 import argparse
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,6 +69,7 @@ def add_merge_parser(commands: Commands) -> None:
     text = "add up the parts of roles or of an atlas"
     add = add_command(commands, "merge", text, _run_merge, _row_options(), output_options()).add_argument
     add("folder", type=Path, metavar="DIR", help="folder of the part files")
+    add("--workers", type=number_from(1), metavar="N", help="processes at once (all cores)")
 
 
 def _row_options() -> argparse.ArgumentParser:
@@ -188,7 +190,12 @@ def _chosen(options: argparse.Namespace, table: RoleTable) -> "pd.DataFrame":
 
 
 def _run_merge(options: argparse.Namespace) -> None:
-    statistics = merge_parts(options.folder, warn)
+    def done(n: int, total: int) -> None:
+        if is_terminal():
+            show_progress(f"{n:,} of {count_noun(total, 'part')} counted", is_last=n == total)
+
+    workers = options.workers or os.cpu_count() or 1
+    statistics = merge_parts(options.folder, warn, workers=workers, done=done)
     if isinstance(statistics, RoleStatistics):
         reading = statistics.reading
         for note in reading.said():
