@@ -9,6 +9,7 @@ from pathlib import Path
 
 import once
 import pytest
+from reader import app, profile, reader  # noqa: F401 - fixtures
 from running import AppServer, start_app, unused_port
 
 try:
