@@ -102,10 +102,7 @@ class Walked:
 
 def assert_spectra(at: Any, used: Projections, head: int) -> None:
     """The curves of "One head or many": the singular values of a head's form, and of all heads' together."""
-    forms = [
-        used.W_q[head] @ used.W_k[head].T,
-        sum(q @ k.T for q, k in zip(used.W_q, used.W_k, strict=True)),
-    ]
+    forms = [used.W_q[head] @ used.W_k[head].T, sum(q @ k.T for q, k in zip(used.W_q, used.W_k, strict=True))]
     (chart,) = charts(at)
     for trace, form in zip(chart["data"], forms, strict=True):
         drawn = numbers_in(trace["y"])

@@ -255,19 +255,10 @@ class Picture:
 
 
 def page_of(
-    grid: Grid,
-    tokens: Tokens,
-    head: tuple[int, int],
-    pins: Sequence[int] = (),
-    to: int | None = None,
-    **more,
+    grid: Grid, tokens: Tokens, head: tuple[int, int], pins: Sequence[int] = (), to: int | None = None, **more
 ) -> str:
     """The picture as a page of its own; `more`: for the payload."""
     payload = explore_payload(
-        grid,
-        tokens,
-        model_title="all-MiniLM-L6-v2",
-        selection=Selection(head, tuple(pins), to),
-        **more,
+        grid, tokens, model_title="all-MiniLM-L6-v2", selection=Selection(head, tuple(pins), to), **more
     )
     return standalone_html(payload, title="HeadScope")

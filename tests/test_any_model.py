@@ -79,12 +79,7 @@ HYBRIDS = {
     "Lfm2": ([2, 4], {**SIZES, "layer_types": ["conv", "full_attention"] * 2}),
     "MiniMax": ([2, 4], {**SIZES, **EXPERTS, "layer_types": EVERY_SECOND, "head_dim": 8}),
 }  # fmt: skip
-SEQUENCES = {
-    "T5": T5,
-    "Bart": BART,
-    "Marian": {**BART, "decoder_attention_heads": 4},
-    "Pegasus": BART,
-}
+SEQUENCES = {"T5": T5, "Bart": BART, "Marian": {**BART, "decoder_attention_heads": 4}, "Pegasus": BART}
 
 
 @pytest.fixture(scope="module")

@@ -4,17 +4,7 @@ import html
 import time
 
 import pytest
-from visit import (
-    TIRED,
-    asked_by_links,
-    bodies,
-    link,
-    offered_examples,
-    open_page,
-    picture,
-    run,
-    said,
-)
+from visit import TIRED, asked_by_links, bodies, link, offered_examples, open_page, picture, run, said
 
 from mha_core import Unavailable, load_model
 from mha_core.cli.app import is_loopback_only
@@ -68,10 +58,7 @@ def test_a_link_opens_exactly_what_it_says():
         ({"pin": "77"}, "The link points at pin “77”; this sentence has positions 0 to 15."),
         ({"to": "-1"}, "The link points at to “-1”; this sentence has positions 0 to 15."),
         ({"weights": "heavy"}, "Unknown weights “heavy” in the link. Showing “trained”."),
-        (
-            {"unit": "__proto__"},
-            "Unknown unit “__proto__” in the link. Showing “pieces”.",
-        ),
+        ({"unit": "__proto__"}, "Unknown unit “__proto__” in the link. Showing “pieces”."),
     ],
 )
 def test_a_bad_value_in_a_link_falls_back_with_one_notice(query, sentence):

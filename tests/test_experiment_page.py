@@ -135,10 +135,7 @@ def _tensor(array):
 @pytest.mark.parametrize(
     ("query", "sentence"),
     [
-        (
-            {"off": "99-99"},
-            "Unknown head 99-99. The model has 6 layers of 12 heads. No head is ablated.",
-        ),
+        ({"off": "99-99"}, "Unknown head 99-99. The model has 6 layers of 12 heads. No head is ablated."),
         (
             {"off": "<script>"},
             "'<script>' is not a head. Write layer and head counted from 1, such as 4-2. No head is ablated.",

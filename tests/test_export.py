@@ -185,12 +185,7 @@ def test_the_json_of_two_runs_has_both_and_what_they_are(runs):
         assert content[side]["text"] == record.tokens.text
         assert content[side]["model_details"]["digest"] == record.model.digest
         assert np.array_equal(np.array(content[side]["weights"], dtype=np.float32), grid.weights[3, 1])
-    assert (content["head"], content["pinned"], content["to"], content["link"]) == (
-        "4-2",
-        [10],
-        2,
-        runs.link,
-    )
+    assert (content["head"], content["pinned"], content["to"], content["link"]) == ("4-2", [10], 2, runs.link)
     assert content["pairs"] == np.transpose(beside(runs)).tolist()
 
 

@@ -49,9 +49,7 @@ PAGES = {
     ],
 }
 # The first thing that a fresh server is asked for.
-COLD = {
-    "a screen": to("/inside", part="By hand", at="weights"),
-}
+COLD = {"a screen": to("/inside", part="By hand", at="weights")}
 
 
 def kind(address: str) -> tuple[str, ...]:
