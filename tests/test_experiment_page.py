@@ -43,7 +43,6 @@ from pages.parts.frame.presets import MARY
 from pages.parts.frame.request import Request
 from pages.parts.serve import store
 from pages.parts.serve.store import Store
-from tests.ablated import ablate_each
 
 PAGE = "pages/experiment.py"
 SWEEP, PATCHING = "Ablation sweep", "Activation patching"
@@ -313,7 +312,8 @@ def test_the_map_of_all_heads_is_what_leaving_out_one_at_a_time_gives(minilm):
     run(at)
     (figure,) = figures(at)
     colours, marks = figure["data"]
-    expected = ablate_each(minilm.tokenizer.encode(TIRED), minilm)
+    tokens = minilm.tokenizer.encode(TIRED)
+    expected = -final_result(sweep_heads(tokens, minilm, EmbeddingCosine())).effect
     assert numbers(colours["z"]) == pytest.approx(-expected, abs=1e-5)
     strongest = np.unravel_index(expected.argmax(), expected.shape)
     name = f"{strongest[0] + 1}-{strongest[1] + 1}"
