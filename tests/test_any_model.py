@@ -199,10 +199,3 @@ def test_a_model_without_weights_between_tokens_is_refused_in_a_sentence(kind, s
         trace(TEXT, from_transformers(random_model(kind, settings), tokenizer))
     assert kind in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_words_given_as_a_list_stay_these_words(tokenizer):
-    words = ["The", "animal", "didn't", "cross", "New York", "."]
-    record = trace(words, from_transformers(random_model("Bert", ENCODERS["Bert"]), tokenizer))
-    assert [word.text for word in record.tokens.words] == words
-    assert record.grid(words=True).labels == ("[CLS]", *words, "[SEP]")
