@@ -326,6 +326,7 @@ def test_back_leads_from_every_kind_of_step_to_the_one_before(reader):
     step(page.get_by_role("link", name="Leave presenter mode").click)
     step(page.get_by_role("link", name="Inside", exact=True).click)
     step(page.get_by_role("link", name="Variants", exact=True).click)
+    step(page.get_by_role("link", name="Roles", exact=True).click)
     step(page.get_by_role("link", name="Compare", exact=True).click)
     step(lambda: person.type(CAT, "Sentence B"))
     step(button(person, "weights").or_(page.get_by_role("radio", name="weights")).first.click)
