@@ -10,8 +10,6 @@ from streamlit.testing.v1 import AppTest
 
 from mha_core import InputError, cli
 from mha_core.display_names import head_name
-from mha_core.heads import build_role_table as make
-from mha_core.heads.builtin import read_builtin
 from mha_core.heads.part_files import compute_part
 from mha_core.heads.questions.base import KIND_OF, KINDS
 from mha_core.heads.roles import heads_with
@@ -272,8 +270,9 @@ def test_a_model_without_a_table_is_analysed_and_shown():
 # A table that was merged from parts
 
 
-def test_a_merged_table_is_shown_with_what_was_read_and_left_out(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(make, "read_builtin", lambda: read_builtin()[::10])
+def test_a_merged_table_is_shown_with_what_was_read_and_left_out(
+    tmp_path, monkeypatch, capsys, few_sentences
+):
     trees = "".join(map(conllu, planted.treebank(60)))
     for i in (1, 2):
         (tmp_path / f"tree-{i}.conllu").write_text(f"1\tbroken\n\n{trees}")

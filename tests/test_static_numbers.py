@@ -322,7 +322,7 @@ def test_a_page_whose_numbers_are_off_answers_nothing(small_site, open_page, tmp
     changed = json.loads(content)
     changed["known"]["rows"][5] += 2 * CLOSE
     about.write_text(json.dumps(changed), "utf-8")
-    old, new = once.hashlib.sha256(content).hexdigest(), once.hashlib.sha256(about.read_bytes()).hexdigest()
+    old, new = hashlib.sha256(content).hexdigest(), hashlib.sha256(about.read_bytes()).hexdigest()
     sizes = json.loads(listed.read_text("utf-8").replace(old, new))
     next(file for file in sizes["toy"]["files"] if file["sha256"] == new)["size"] = about.stat().st_size
     listed.write_text(json.dumps(sizes), "utf-8")

@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from axe import complaints
-from make_odd_texts import lines, typed
 
+from benchmarks.odd_texts import lines, typed
 from mha_core import HeadScopeError, load_model, static_site, trace
 from mha_core.draw.about import about
 from mha_core.draw.bundle import SCRIPTS
