@@ -20,13 +20,13 @@ from mha_core.cli.arguments import (
 from mha_core.cli.atlas import merged_atlas_output
 from mha_core.cli.output import CommandOutput, is_terminal, show_progress, warn, write_output
 from mha_core.cli.process import STOPPED, Stop, interruptible
-from mha_core.cli.shards import compute_parts, shard_options
+from mha_core.cli.shards import compute_parts, refuse_empty, shard_options
 from mha_core.display_names import count_noun
 from mha_core.errors import InputError
 from mha_core.heads.build_role_table import RoleStatistics, find_roles
 from mha_core.heads.builtin import read_builtin
 from mha_core.heads.corpora import Lines, Reading
-from mha_core.heads.corpus_formats import format_of
+from mha_core.heads.corpus_formats import empty_files, format_of
 from mha_core.heads.part_files import merge_parts
 from mha_core.heads.similarity import SimilarityCollector
 from mha_core.heads.survey import HasTokens, Options, Progress, TextItem, stream_corpus
@@ -139,6 +139,7 @@ def _shipped(options: argparse.Namespace) -> RoleTable | None:
 def _computed(options: argparse.Namespace, reading: Reading, stop: Stop) -> RoleTable:
     if options.seed and not options.untrained:
         raise InputError("--seed needs --untrained: it seeds the random weights.")
+    refuse_empty(empty_files(options.shards, options.on_error))
     model = load_chosen_model(options, options.seed)
     table = find_roles(
         model,
@@ -150,7 +151,7 @@ def _computed(options: argparse.Namespace, reading: Reading, stop: Stop) -> Role
     )
     empty = next((corpus for corpus in table.corpora.values() if not corpus.n_texts), None)
     if empty is not None and not stop():
-        raise InputError(f"There is nothing in {', '.join(empty.files)} to measure.")
+        refuse_empty(empty.files)
     return table
 
 
@@ -208,6 +209,7 @@ def _run_merge(options: argparse.Namespace) -> None:
 
 
 def _run_similarity(options: argparse.Namespace, stop: Stop) -> int:
+    refuse_empty(empty_files([] if options.file is None else [options.file]))
     model = load_chosen_model(options)
     if model.n_layers * model.n_heads == 1:
         raise InputError(f"{model.title} has only one head; comparing takes two.")

@@ -26,7 +26,7 @@ from mha_core.heads.corpus_counts import (
     ShardCollector,
     question_sets,
 )
-from mha_core.heads.corpus_formats import format_of
+from mha_core.heads.corpus_formats import empty_files, format_of
 from mha_core.heads.part_files import CASES, RULES, PartFile, Run, ShardStatistics, read_file, visibility_of
 from mha_core.heads.question_counts import (
     Bucket,
@@ -105,6 +105,7 @@ class RoleStatistics(ShardStatistics):
     """
 
     command, has_rules = "roles", True
+    empty_files = staticmethod(empty_files)
 
     def __init__(self, about: Row) -> None:
         super().__init__(about)

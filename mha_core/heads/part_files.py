@@ -105,6 +105,11 @@ class ShardStatistics:
         return statistics
 
     @staticmethod
+    def empty_files(files: Sequence[str | Path], on_error: OnError = "refuse") -> list[str]:
+        """Return the names of files without a text, before any model is loaded. Raises InputError as `add`."""
+        raise NotImplementedError
+
+    @staticmethod
     def more_about(shards: Sequence[str | Path], files: Sequence[str | Path]) -> Row:
         """Return what else the header says of shards as they were given, and of their files."""
         del shards, files
@@ -253,7 +258,10 @@ def compute_part(
         raise InputError("Give shards, and a part from 1 up to the number of parts.")
     settings = {"model": "minilm", "on_error": "refuse", **options}
     name, on_error = settings.pop("model"), settings.pop("on_error")
-    model, numbers = load_model(name, **settings), range(part - 1, len(addresses(shards)), parts)
+    files = addresses(shards)
+    numbers = range(part - 1, len(files), parts)
+    statistics_of(command).empty_files(files[part - 1 :: parts], on_error)  # some may be empty, not broken
+    model = load_model(name, **settings)
     statistics = statistics_of(command).start(
         model, shards, seed=settings.get("seed", 0), on_error=on_error, numbers=numbers
     )
