@@ -15,14 +15,7 @@ from pages.parts.explore.checkpoint_slider import at_checkpoint
 from pages.parts.explore.comparison import Comparison
 from pages.parts.explore.picture import explore_picture
 from pages.parts.frame import controls, head_facts, presets, shell, url_params
-from pages.parts.frame.context import (
-    Context,
-    contexts_of,
-    realigned,
-    remember_view,
-    selected,
-    view_before,
-)
+from pages.parts.frame.context import Context, contexts_of, realigned, remember_view, selected, view_before
 from pages.parts.frame.links import params_of
 from pages.parts.frame.page_text import say
 from pages.parts.frame.pages import page_called

@@ -18,11 +18,12 @@ from mha_core.record.compare import FLOOR, MARGIN, HeadDifference
 from mha_core.record.first_difference import FirstDivergence, ShiftedWord, first_change
 from pages.parts.explore.tables import box, table
 from pages.parts.frame import url_params
+from pages.parts.frame.charts import HEAD_NAME
 from pages.parts.frame.context import Context
 from pages.parts.frame.links import link_to
 from pages.parts.frame.page_text import say, visible
 
-HEAD = st.column_config.LinkColumn(display_text="head=([0-9]+-[0-9]+)")
+HEAD = st.column_config.LinkColumn(display_text=HEAD_NAME)
 SWITCHES = (
     f"A head switches if another candidate leads in B. Each must lead by {MARGIN * 100:.0f} points and have "
     f"{FLOOR:.0%} or more."

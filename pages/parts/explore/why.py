@@ -11,14 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mha_core import (
-    InputError,
-    Model,
-    TransformersModel,
-    mlp_sources,
-    score_attribution,
-    weight_without_head,
-)
+from mha_core import InputError, Model, TransformersModel, mlp_sources, score_attribution, weight_without_head
 from mha_core.causal import mean_steps
 from mha_core.causal.mlp_sources import Side
 from mha_core.display_names import Head, head_name

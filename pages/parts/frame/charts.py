@@ -19,6 +19,8 @@ from pages.parts.frame import url_params
 from pages.parts.frame.page_text import say
 
 Points = Iterable[tuple[int, float]]  # (step, value)
+SHARE = st.column_config.NumberColumn(format="percent")
+HEAD_NAME = r"[?&]head=(\d+-\d+)"  # what a column of links to heads shows
 FORMATS = ("png", "svg")
 CAMERA = "camera"  # session key of the format that cameras save
 PRESENTED = 1.5  # times the size of a chart on a projector
@@ -61,12 +63,17 @@ def chart(
     if files.open:
         with files:
             _files(frame.assign(**about or {}), key, file_name(title), kind)
-            if about and "link" in about:
-                say("Link to this view:")
-                st.code(about["link"], language=None, wrap_lines=True)
-            if lines:
-                say("Python, where HeadScope is installed:")
-                st.code("\n".join(lines), language="python", wrap_lines=True)
+            show_source((about or {}).get("link", ""), "\n".join(lines))
+
+
+def show_source(link: str, python: str) -> None:
+    """Offer the link to a view and the Python that computes it, where there are any."""
+    if link:
+        say("Link to this view:")
+        st.code(link, language=None, wrap_lines=True)
+    if python:
+        say("Python, where HeadScope is installed:")
+        st.code(python, language="python", wrap_lines=True)
 
 
 def _enlarge(figure: go.Figure) -> None:

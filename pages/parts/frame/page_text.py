@@ -23,9 +23,9 @@ _SHEET: ContextVar[list[str] | None] = ContextVar("sheet", default=None)
 
 
 def say(text: str, kind: str = "note") -> None:
-    """One paragraph. Kinds: lead, note, notice, problem (announced to readers), caveat, label, summary."""
+    """Draw one paragraph. Kinds: note, finding, why, look, label; notice and problem are also announced."""
     role = f' role="{_ROLES[kind]}"' if kind in _ROLES else ""
-    markup(f'<p class="hs-{kind}"{role}>{whole(prose(text))}</p>', inline=kind in ("label", "summary"))
+    markup(f'<p class="hs-{kind}"{role}>{whole(prose(text))}</p>', inline=kind == "label")
 
 
 def heading(text: str, level: int = 2) -> None:

@@ -73,19 +73,8 @@ SENTENCES = (
 IN_VIEW = 3  # of these; the others stand behind "More"
 
 PAIRS = (
-    MinimalPair(
-        "tired / wide, toy model",
-        TIRED,
-        WIDE,
-        candidates=("animal", "street"),
-        model=CLASSROOM,
-    ),
-    MinimalPair(
-        "tired / wide",
-        TIRED,
-        WIDE,
-        candidates=("animal", "street"),
-    ),
+    MinimalPair("tired / wide, toy model", TIRED, WIDE, candidates=("animal", "street"), model=CLASSROOM),
+    MinimalPair("tired / wide", TIRED, WIDE, candidates=("animal", "street")),
     MinimalPair(
         "big / small",
         "The trophy didn't fit in the suitcase because it was too big.",

@@ -15,7 +15,7 @@ from mha_core.draw.figures import charts
 from mha_core.heads.conclude import QuestionResult
 from mha_core.heads.questions.base import KIND_OF
 from pages.parts.frame import url_params
-from pages.parts.frame.charts import chart, is_dark, selected_heads
+from pages.parts.frame.charts import SHARE, chart, is_dark, selected_heads
 from pages.parts.frame.links import with_params
 from pages.parts.frame.option_row import follow_url
 from pages.parts.frame.page_text import say
@@ -145,7 +145,7 @@ def draw_map(
     if has_roles:  # a lead of a tenth of a point is pale
         figure.update_coloraxes(cmax=max(MIN_SCALE, float(frame[value].max())))
     shares = [column for column in ("share", "score", "baseline") if column in frame]
-    columns = {column: st.column_config.NumberColumn(format="percent") for column in shares}
+    columns = dict.fromkeys(shares, SHARE)
     shown = frame.drop(columns=["text", "mark", "has_role"], errors="ignore")
     chart(figure, shown, key=key, columns=columns, on_select=on_press, about=about)
     names = [

@@ -20,7 +20,6 @@ from pages.parts.frame.option_row import follow_url, is_loose, loose, option_row
 from pages.parts.frame.page_text import heading, markup, quoted, say
 from pages.parts.frame.progress import tab_id, watch
 from pages.parts.frame.request import models
-from pages.parts.frame.shell import or_show_error
 from pages.parts.picture.tiles import show_text
 from pages.parts.serve.jobs import Job
 from pages.parts.training import after, boards, parts, pronoun_boards
@@ -47,15 +46,10 @@ REWARDED = (
 def jobs_part() -> None:
     """Draw one head or four: three jobs in one stream."""
     with _choices("jobs"):
-        left, right = (
-            _pick("Model A heads", parts.HEADS, 1, "left"),
-            _pick("Model B heads", parts.HEADS, 4, "right"),
-        )
-        choice = or_show_error(
-            parts.jobs_choice, left, right, seed_of(0), _limit(parts.LIMITS, 8_000, "limit")
-        )
-        if choice is None:
-            return
+        left = option_row("Model A heads", parts.HEADS, "left", first=1)
+        right = option_row("Model B heads", parts.HEADS, "right", first=4)
+        seed, limit = seed_of(0), _limit(parts.LIMITS, 8_000, "limit")
+        choice = parts.choice_of("jobs", (1, left), (1, right), seed, limit)
         names = choice.names()
         guess = _guess(
             f"Your guess: how accurate will the model with {names[0]} be?", tuple(parts.GUESSES), "guess"
@@ -73,13 +67,11 @@ def jobs_part() -> None:
 def induction_part() -> None:
     """Draw two heads that need each other: repeated random text."""
     with _choices("induction"):
-        shallow = _pick("Model A layers", parts.LAYERS, 1, "shallow")
-        deep = _pick("Model B layers", parts.LAYERS, 2, "deep")
-        heads = _pick("Heads per layer", parts.HEADS, 4, "each")
-        limit = partial(_limit, parts.UP_TO, 1_500, "upto")
-        choice = or_show_error(parts.induction_choice, shallow, deep, heads, seed_of(0), limit())
-        if choice is None:
-            return
+        shallow = option_row("Model A layers", parts.LAYERS, "shallow", first=1)
+        deep = option_row("Model B layers", parts.LAYERS, "deep", first=2)
+        heads = option_row("Heads per layer", parts.HEADS, "each", first=4)
+        seed, limit = seed_of(0), _limit(parts.UP_TO, 1_500, "upto")
+        choice = parts.choice_of("induction", (shallow, heads), (deep, heads), seed, limit)
         names = choice.names()
         words = parts.expected_words(names)
         guess = _guess(
@@ -136,10 +128,6 @@ def _choices(part: str) -> Any:
     """Draw the question of a part; return the place for its choices."""
     show_text("training-question", QUESTIONS[part], style="big")
     return st.container(key="training-choices", horizontal=True, vertical_alignment="bottom", gap="medium")
-
-
-def _pick(label: str, options: Sequence[int], first: int, key: str) -> int:
-    return option_row(label, options, key, first=first)
 
 
 def _guess(label: str, options: Sequence[str], key: str, **look: Any) -> str | None:
