@@ -22,6 +22,7 @@ from mha_core.causal.outcomes import (
     spaced,
 )
 from mha_core.causal.partial_results import PartialResult, final_result
+from mha_core.causal.path_patching import sweep_receivers
 from mha_core.causal.prompt_sweep import METHODS, Method, PromptEffects, sweep_prompts
 from mha_core.causal.prompts import Prompt, read_prompts, with_other_names
 from mha_core.causal.shipped_sweep import read_sweep
@@ -79,6 +80,7 @@ __all__ = [
     "sweep_head_patches",
     "sweep_heads",
     "sweep_prompts",
+    "sweep_receivers",
     "sweep_state_patches",
     "trace_with_interventions",
     "with_other_names",

@@ -23,7 +23,7 @@ Measurement = tuple[
 class Experiment:
     """A text, a model, the outcome, the edited heads, the method and the text that is patched from.
 
-    `method`: the factor of the heads' output, "mean" or "patch".
+    `method`: the factor of the heads' output, "mean", "patch", or "path" from the one head that is edited.
     """
 
     tokens: Tokens
@@ -63,6 +63,10 @@ class Experiment:
     def edit_text(self, each: str = "") -> str:
         """Describe the edit of the heads, or of `each` of them in turn."""
         heads = each or self.heads
+        if self.source is not None and self.method == "path":
+            is_grouped = self.model.n_kv_heads not in (None, self.model.n_heads)
+            shared = "; heads that share keys and values have one effect" * is_grouped
+            return f"path patching from {self.heads} to {each}, source '{self.source.text}'{shared}"
         if self.source is not None:
             return f"activation patching of {heads} from '{self.source.text}'"
         method = "mean ablation" if self.method == "mean" else "zero ablation" if self.method == 0 else None
@@ -104,18 +108,22 @@ def run_output(
 
 
 def sweep_output(experiment: Experiment, effects: SweepResult, top: int) -> CommandOutput:
-    """Return each head, or each state and token, of one prompt in turn; the table has the `top` largest effects."""
+    """Return each head, input of a head, or state and token of one prompt in turn.
+
+    The table has the `top` largest effects.
+    """
     frame, names = effects.to_frame(), effects.names
-    if effects.axes[1] == "token":
+    if effects.axes[-1] == "token":
         labels = [experiment.tokens.label(piece) for piece in experiment.tokens.pieces]
         frame.insert(2, "token_text", frame["token"].map(dict(enumerate(labels))))
     about = {"before": dict(zip(names, effects.before, strict=True))}
     if effects.source is not None:
         about["source_outcome"] = dict(zip(names, effects.source, strict=True))
     unit = "prompt" if isinstance(experiment.outcome, LogitDifference) else "sentence"
+    each = f"each {'later ' * ('input' in effects.axes)}{effects.axes[-1]}"
     heading = (
         f"{experiment.model.title}, a single {unit}'s map: {experiment.outcome_name(names[0])} "
-        f"{effects.before[0]:.4f}; {experiment.edit_text(f'each {effects.axes[1]}')}.\n"
+        f"{effects.before[0]:.4f}; {experiment.edit_text(each)}.\n"
     )
     table = frame.sort_values("effect", key=abs, ascending=False).head(top)
     return CommandOutput(frame, experiment.about | about, heading, table)

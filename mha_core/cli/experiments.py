@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from mha_core.causal.interventions import (
@@ -14,6 +15,7 @@ from mha_core.causal.interventions import (
 )
 from mha_core.causal.outcomes import LogitDifference, Outcome, bind, default_outcome
 from mha_core.causal.partial_results import PartialResult
+from mha_core.causal.path_patching import sweep_receivers
 from mha_core.causal.prompt_sweep import METHODS, sweep_prompts
 from mha_core.causal.prompts import N_PROMPTS, Prompt, read_prompts, with_other_names
 from mha_core.causal.single_run import measure, next_words, predicted_labels
@@ -39,11 +41,15 @@ from mha_core.errors import InputError
 from mha_core.models.model import Model
 from mha_core.models.model_list import DECODER
 from mha_core.models.prediction import Label, NextToken
+from mha_core.record.grid import head_from_name
 from mha_core.text.tokens import Tokens
 
 T = TypeVar("T")
 NO_HEADS = "Name the heads with --heads 19-7,18-4, or sweep all of them with --every."
-NO_PATCH = "Name the heads to patch with --heads 19-7,18-4, or choose --every heads or --every layers."
+NO_PATCH = (
+    "Name the heads to patch with --heads 19-7,18-4, choose --every heads or --every layers, or name the sender of "
+    "paths with --from 19-7; one of the three."
+)
 EVERY = (
     "--every sweeps the heads over 12 prompts of the same kind: a file's (a prompt and its two answers a line, between "
     "tabs), or those that other first names make of the sentence. Without two names in it, or with --heads, --factor "
@@ -72,6 +78,10 @@ def add_experiment_parsers(commands: Commands) -> None:
     add("--heads", metavar="HEADS", help="heads to patch together, such as 19-7,18-4")
     text = "patch each head, or the state of each layer and token"
     add("--every", choices=("heads", "layers"), help=text)
+    text = (
+        "patch the path from this head to each query, key and value input of the later heads (path patching)"
+    )
+    add("--from", dest="sender", metavar="HEAD", help=text)
 
 
 def _outcome_options() -> argparse.ArgumentParser:
@@ -129,7 +139,7 @@ def _ablated(text: str, model: Model, heads: tuple[Head, ...], options: argparse
 
 
 def _run_patch(options: argparse.Namespace) -> None:
-    if bool(options.heads) == bool(options.every):
+    if sum(map(bool, (options.heads, options.every, options.sender))) != 1:
         raise InputError(NO_PATCH)
     if options.source == options.text == STDIN:
         raise InputError("Standard input can be read once: one of the two texts can be -.")
@@ -139,7 +149,11 @@ def _run_patch(options: argparse.Namespace) -> None:
     same_length(source, tokens)
     heads = heads_from(options.heads or "", model.n_layers, model.n_heads)
     experiment = Experiment(tokens, model.info, outcome, heads, "patch", source)
-    if options.every:
+    if options.sender:
+        sender = head_from_name(options.sender, model.n_layers, model.n_heads)
+        effects = _result(sweep_receivers(source, tokens, model, outcome, sender=sender))
+        output = sweep_output(replace(experiment, edited=(sender,), method="path"), effects, options.top)
+    elif options.every:
         sweep = sweep_head_patches if options.every == "heads" else sweep_state_patches
         output = sweep_output(experiment, _result(sweep(source, tokens, model, outcome)), options.top)
     elif heads:

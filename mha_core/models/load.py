@@ -192,7 +192,7 @@ def _load(
 ) -> Model:
     """Make a new model; arguments as in `load_model`."""
     step = step_of(name)
-    place, known = _place(CLASSROOM if step is not None else name, progress, local)
+    place, known = find_files(CLASSROOM if step is not None else name, progress, local)
     source = GgufFile(place) if place.is_file() else Folder(place)
     raw = source.settings()
     config = _known(raw, source.title)
@@ -257,7 +257,9 @@ def _known(raw: Mapping[str, Any], title: str) -> StackConfig | None:
         return None
 
 
-def _place(name: str, progress: Progress | None, local: bool) -> tuple[Path, Mapping[str, str]]:
+def find_files(
+    name: str, progress: Progress | None = None, local: bool = True
+) -> tuple[Path, Mapping[str, str]]:
     """Find a model's folder or GGUF file, and the digests of the files already compared."""
     if name == EMBEDDED:
         return embedded_folder(), EMBEDDED_DIGESTS

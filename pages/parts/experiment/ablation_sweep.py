@@ -1,6 +1,7 @@
 """Ablation sweep: every head ablated in turn, over prompts with other names where the sentence allows, as a map."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -26,7 +27,7 @@ from mha_core.causal import (
 from mha_core.causal.logit_attribution import mean_attribution
 from mha_core.display_names import Head, count_noun, head_name, number, signed
 from mha_core.heads.roles import Role
-from pages.parts.experiment.common import about, chosen_labels, named_outcome, roles_of
+from pages.parts.experiment.common import about, chosen_labels, explore_link, named_outcome, roles_of
 from pages.parts.experiment.effects import draw_effects
 from pages.parts.experiment.python_lines import sweep_lines
 from pages.parts.experiment.text import change_text, head_with_role, visible_token, word_of
@@ -89,7 +90,9 @@ def view(request: Request, record: AttentionRecord, model: Model) -> None:
             title=f"Effect of {method} ablation",
             about=about(request, outcome=measure, ablation=method),
             lines=sweep_lines(request, outcome, method, prompts),
-            pin=str(len(record.tokens) - 1) if model.next_head else "",
+            link_of=partial(
+                explore_link, request, pin=str(len(record.tokens) - 1) if model.next_head else ""
+            ),
             attribution=parts,
         )
 
@@ -178,7 +181,8 @@ def sentence_text(effects: SweepResult, roles: Mapping[Head, Role], method: Meth
     strongest = effects.strongest(1)
     if not strongest:
         return f"One {noun}: the {effects.names[0]} is {number(effects.before[0])}."
-    head = strongest[0][0]
+    layer, column = strongest[0][0]
+    head = layer, column
     before, after = ([float(value) for value in side] for side in (effects.before, effects.numbers[head]))
     text = (
         f"Head {head_with_role(head, roles)} changes the {effects.names[0]} most: {number(before[0])} → "

@@ -21,6 +21,7 @@ from pages.parts.frame.pages import page_called
 from pages.parts.frame.request import Request, title_of
 
 ABLATE, SWEEP, PATCH = page_called("Experiment").tabs
+PATHS = "paths from a head"  # a part of PATCH
 REPEATED = "tower, lemon, river, candle, horse, silver, garden, winter, tower, lemon, river, candle,"
 EXAMPLES: Mapping[str, Mapping[str, str]] = {
     "Mary or John": {"text": presets.MARY, "word": "Mary", "rival": "John"},
@@ -39,10 +40,13 @@ LAST_WORD = re.compile(r"\s+(\S*\w\S*?)[.!?…]+[\"'”’)]*\s*$")
 
 def offered_examples(part: str) -> dict[str, Mapping[str, str]]:
     """Return the examples of a part of the page with their parameters."""
-    offered = (
+    offered: dict[str, Mapping[str, str]] = dict(
         {name: {"text": into, "from": source} for name, source, into in PAIRS} if part == PATCH else EXAMPLES
     )
     model = page_called("Experiment").first["model"]()
+    if part == PATCH and model == DECODER:
+        _, source, into = PAIRS[1]
+        offered |= {"Mary / John, paths": {"text": into, "from": source, "map": PATHS, "sender": "21-1"}}
     return {name: {"model": model, **params} for name, params in offered.items()}
 
 
@@ -135,15 +139,16 @@ def about(request: Request, **more: str) -> dict[str, str]:
     }
 
 
-def explore_link(request: Request, head: Head, pin: str = "") -> str:
-    """Return the address that opens a head in Explore, with this sentence and model."""
+def explore_link(request: Request, head: Head, **choice: str) -> str:
+    """Return the address that opens a head in Explore, with this sentence and model; `choice`: what else it chooses
+    there, such as `pin`."""
     weights = "" if request.trained else "untrained"
     params = {
         "text": request.text,
         "pair": request.pair or "",
         "model": request.model,
         "weights": weights,
-        "pin": pin,
+        **choice,
     }
     return link_to("Explore", {**params, "head": head_name(head)})
 

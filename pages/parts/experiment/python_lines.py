@@ -46,10 +46,11 @@ def sweep_lines(request: Request, outcome: Outcome, method: str, prompts: Sequen
     ]
 
 
-def patch_lines(request: Request, source: str, outcome: Outcome, sweep: str) -> list[str]:
-    """Return the lines that patch heads or states from the text `source`."""
+def patch_lines(request: Request, source: str, outcome: Outcome, sweep: str, **options: object) -> list[str]:
+    """Return the lines that patch heads, states or paths from the text `source`, with these options of the sweep."""
+    more = "".join(f", {name}={value!r}" for name, value in options.items())
     return [
         *model_lines(request, type(outcome).__name__, "final_result", sweep),
         f"source = model.tokenizer.encode({source!r})",
-        f"print(final_result({sweep}(source, tokens, model, {outcome!r})).to_frame())",
+        f"print(final_result({sweep}(source, tokens, model, {outcome!r}{more})).to_frame())",
     ]

@@ -21,12 +21,11 @@ from pages.parts.experiment.python_lines import ablation_lines
 from pages.parts.experiment.text import finding, moved_text
 from pages.parts.frame import shell, url_params
 from pages.parts.frame.charts import chart, is_dark
-from pages.parts.frame.component_event import component_event
 from pages.parts.frame.page_text import say, visible
 from pages.parts.frame.progress import show_job
 from pages.parts.frame.request import MEASURES, SPECIALS, UNITS, Request
 from pages.parts.frame.selection import parse_head
-from pages.parts.picture.head_switches import head_switches
+from pages.parts.picture.attention_view import component_event, head_switches
 from pages.parts.serve import cache
 
 # Keys of the session: the picture, and the controls in the row above it.
