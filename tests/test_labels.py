@@ -27,7 +27,7 @@ from mha_core.causal import (
     sweep_prompts,
 )
 from mha_core.cli import main
-from mha_core.display_names import percent
+from mha_core.display_names import number, percent
 from pages.parts.experiment.python_lines import ablation_lines
 from pages.parts.frame import head_facts
 from pages.parts.frame.request import Request
@@ -228,14 +228,19 @@ def test_explore_names_the_labels_and_experiment_what_an_ablation_makes_of_them(
     )
     (line,) = visit.said(opened(), "finding")
     assert line == f"Label: {', '.join(f'{name} {percent(share)}' for name, share in before.items())}."
-    at = opened("pages/experiment.py", off="2-4", word="positive")
-    (finding,) = visit.said(at, "finding")
+    page = opened("pages/experiment.py", off="2-4", word="positive")
+    (finding,) = visit.said(page, "finding")
     assert f"from {percent(before['positive'])} to {percent(after['positive'])}" in finding
-    for trace, shares in zip(visit.figures(at)[0]["data"], (before, after), strict=True):
+    (plain, *_), (edited, *_) = (measure(tokens, model, OUTCOME, edits) for edits in ((), ablation))
+    both = opened("pages/experiment.py", off="2-4", word="positive", rival="negative")
+    assert visit.said(both, "finding")[0].endswith(f" from {number(plain)} to {number(edited)}.")
+    both.selectbox(key="follow").set_value("negative")
+    assert (visit.link(visit.run(both))["word"], visit.link(both).get("rival")) == ("negative", None)
+    for trace, shares in zip(visit.figures(page)[0]["data"], (before, after), strict=True):
         shown = dict(zip(trace["customdata"], visit.numbers(trace["x"]), strict=True))
         assert shown == pytest.approx(shares, abs=1e-4)
-    at.selectbox(key="follow").set_value("negative")
-    assert visit.link(visit.run(at))["word"] == "negative"
+    page.selectbox(key="rival-label").set_value("it's mixed")
+    assert (visit.link(visit.run(page))["word"], visit.link(page)["rival"]) == ("positive", "it's mixed")
     request = Request(TEXT, model=str(planted))
     exec("\n".join(ablation_lines(request, ablation, "predicted_labels")), {})  # noqa: S102 - our own lines
     assert repr(predicted_labels(tokens, model, ablation)) in capsys.readouterr().out
@@ -251,10 +256,10 @@ def test_a_label_in_the_link_that_is_none_is_answered_with_those_there_are(part,
 
 @pytest.mark.parametrize("part", ["Ablation sweep", "Activation patching"])
 def test_the_map_is_of_the_labels_in_the_link_which_the_boxes_change(part, opened, planted):
-    at = opened("pages/experiment.py", word="positive", rival="negative", **{"try": part, "from": OTHER})
-    while not (drawn := visit.figures(at)) or np.isnan(visit.numbers(drawn[0]["data"][0]["z"])).any():
+    page = opened("pages/experiment.py", word="positive", rival="negative", **{"try": part, "from": OTHER})
+    while not (drawn := visit.figures(page)) or np.isnan(visit.numbers(drawn[0]["data"][0]["z"])).any():
         time.sleep(0.1)
-        visit.run(at)
+        visit.run(page)
     model = load_model(planted)
     source, tokens = (model.tokenizer.encode(text) for text in (OTHER, TEXT))
     steps = sweep_heads(tokens, model, OUTCOME)
@@ -263,6 +268,6 @@ def test_the_map_is_of_the_labels_in_the_link_which_the_boxes_change(part, opene
     effects = final_result(steps)
     expected = effects.effect if effects.source is None else effects.recovered
     assert visit.numbers(drawn[0]["data"][0]["z"]) == pytest.approx(expected, abs=1e-4)
-    at.selectbox(key="rival-label").set_value("it's mixed")
-    link = visit.link(visit.run(at))
+    page.selectbox(key="rival-label").set_value("it's mixed")
+    link = visit.link(visit.run(page))
     assert (link["word"], link["rival"]) == ("positive", "it's mixed")

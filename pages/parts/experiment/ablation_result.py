@@ -3,7 +3,7 @@
 In: a request and interventions. Out: a frozen `AblationResult`. No Streamlit here.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeVar
 
@@ -14,6 +14,7 @@ from mha_core.arrays import FloatArray
 from mha_core.causal import (
     EmbeddingCosine,
     Intervention,
+    LogitDifference,
     attention_shift,
     measure,
     next_words,
@@ -56,12 +57,14 @@ class MovedHead(NamedTuple):
 class AblationResult:
     """Next words or labels, likeliest before first; where the model predicts none `cosines` (token + 1,) of each last
     state with itself before, and last of the whole text's embedding. `moved`: later heads whose attention shifts, most
-    first. `is_share`: False for a regression."""
+    first. `is_share`: False for a regression. `logits`: a label's logit, or its difference with another's, without and
+    with the intervention."""
 
     words: tuple[NextWord, ...]
     cosines: FloatArray
     moved: tuple[MovedHead, ...]
     is_share: bool = True
+    logits: tuple[float, ...] = ()
 
 
 def ablation_result(
@@ -70,10 +73,14 @@ def ablation_result(
     model: Model,
     changes: tuple[Intervention, ...],
     word: str | None = None,
+    outcome: LogitDifference | None = None,
 ) -> AblationResult:
-    """Measure interventions on the text of a record; `word` is among the next words however unlikely it is."""
+    """Measure interventions on the text of a record; `word` is among the next words however unlikely it is.
 
-    def cached(kind: str, changes: tuple[Intervention, ...], compute: Callable[[], T]) -> T:
+    `outcome`: of the `logits`.
+    """
+
+    def cached(kind: Hashable, changes: tuple[Intervention, ...], compute: Callable[[], T]) -> T:
         def compute_alone() -> T:
             with MODEL:
                 return compute()
@@ -86,6 +93,9 @@ def ablation_result(
         n_known = min(N_KNOWN, model.tokenizer.vocab_size)
         return cached("next words", changes, lambda: next_words(record.tokens, model, changes, k=n_known))
 
+    def logit(outcome: LogitDifference, changes: tuple[Intervention, ...]) -> float:
+        return cached(outcome, changes, lambda: measure(record.tokens, model, outcome, changes)[0])
+
     moved: tuple[MovedHead, ...] = ()
     if changes:
         after = cached("changed", changes, lambda: trace_with_interventions(record.tokens, model, changes))
@@ -93,7 +103,8 @@ def ablation_result(
     if predicts_words(record, model):
         words = paired_words(predicted(()), predicted(changes), word)
         is_share = model.label_head is None or model.label_head.scale != "none"
-        return AblationResult(words, np.ones(0, np.float32), moved, is_share)
+        logits = () if outcome is None else (logit(outcome, ()), logit(outcome, changes))
+        return AblationResult(words, np.ones(0, np.float32), moved, is_share, logits)
     return AblationResult((), cached("cosines", changes, lambda: cosines(record, model, changes)), moved)
 
 

@@ -44,19 +44,19 @@ TITLE = "Share of the effect recovered"
 def view(request: Request, record: AttentionRecord, model: Model) -> None:
     """Draw the controls, the work and its result."""
     with st.container(key="trying", horizontal=True, vertical_alignment="bottom", gap="medium"):
-        preset = source_for(request.text)
+        preset, head = source_for(request.text), model.label_head
+        is_narrow = head is not None or url_params.page_part("map", MAPS) == PATHS
         typed = st.text_input(
             "Source sentence",
             key="from",
             bind="query-params",
             placeholder=preset,
-            width=360 if url_params.page_part("map", MAPS) == PATHS else 560,
+            width=360 if is_narrow else 560,
         )
         shape = st.segmented_control(
             "Patch", MAPS, default=MAPS[0], required=True, key="map", bind="query-params"
         )
         sender, side = _path_controls(request, model) if shape == PATHS else (None, "")
-        head = model.label_head
         answers = ("", "") if head is None else chosen_labels(head.names, "the source's", "yours")
     source = shell.or_show_error(model.tokenizer.encode, typed or preset)
     outcome = None if source is None else shell.or_show_error(outcome_of, source, record, model, *answers)

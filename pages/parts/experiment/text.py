@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from mha_core import AttentionRecord
+from mha_core.causal import LogitDifference
 from mha_core.display_names import Head, head_name, number, percent
 from mha_core.heads.roles import Role
 from pages.parts.experiment.ablation_query import AblationQuery
@@ -53,6 +54,13 @@ def change_text(before: float, after: float, is_share: bool = True) -> str:
     if first == last:
         return f"stays at {first}"
     return f"{'falls' if after < before else 'rises'} from {first} to {last}"
+
+
+def logit_text(label: LogitDifference, logits: Sequence[float]) -> str:
+    """Return “The logit of `good` less that of `bad` falls from 6.67 to 2.55.”"""
+    rest = "" if label.against is None else f" less that of `{visible_token(label.against)}`"
+    before, after = logits
+    return f"The logit of `{visible_token(label.target)}`{rest} {change_text(before, after, is_share=False)}."
 
 
 def _cosine_text(query: AblationQuery, result: AblationResult, record: AttentionRecord) -> str:
