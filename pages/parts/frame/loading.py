@@ -14,7 +14,7 @@ from mha_core import HeadScopeError, InputError, Model, ModelError, Transformers
 from mha_core.models.hf import INSIDE
 from mha_core.models.model_list import DECODER, EMBEDDED
 from pages.parts.frame.download_consent import refuse_unasked
-from pages.parts.frame.request import Request, allowed, model_allowed, refusal
+from pages.parts.frame.request import Request, allowed, model_allowed, own_checkpoints, refusal
 
 UNPACKING = "Unpacking SmolLM2 (a few seconds, first visit only) …"
 UNTRAINED = "Drawing random weights (a few seconds, first visit only) …"
@@ -65,7 +65,8 @@ def loaded(name: str, trained: bool, progress: Callable[[str, int, int], None] |
     """Return a model that this server's owner allows: the only way to one. Nothing of Streamlit."""
     if not model_allowed(name):
         raise InputError(refusal("model", name) or "")
-    return load_model(name, trained=trained, local=allowed("FOLDERS"), progress=progress)
+    folder = own_checkpoints().get(name)
+    return load_model(name, trained=trained, local=allowed("FOLDERS"), progress=progress, folder=folder)
 
 
 def _progress(place: Any) -> Callable[[str, int, int], None]:
