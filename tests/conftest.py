@@ -119,7 +119,7 @@ def static_folder() -> Path:
     """The page that needs no server, with the embedded and the toy model, built once for the whole run."""
     from mha_core import static_site
 
-    return once.once("static-folder", lambda: static_site(once.folder / "static-folder"))
+    return once.once("static-folder", lambda: static_site(once.folder / "static-folder", model="minilm"))
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from visit import TIRED, WIDE, figures, link, mounted, numbers, open_page, run, said, shown_heads
 
-from mha_core import load_model, logit_attribution, predict_next, trace
+from mha_core import ModelInfo, load_model, logit_attribution, predict_next, trace
 from mha_core.causal import (
     EmbeddingCosine,
     LogitDifference,
@@ -28,14 +28,16 @@ from mha_core.causal import (
     state_cosines,
     sweep_head_patches,
     sweep_heads,
+    sweep_receivers,
     with_other_names,
 )
 from mha_core.display_names import percent
 from mha_core.models.model_list import DECODER
 from mha_core.models.trace import run as run_model
-from pages.parts.experiment import ablation_sweep, effects, python_lines, switch
+from pages.parts.experiment import ablation_sweep, effects, paths, python_lines, switch
 from pages.parts.experiment.ablation_query import AblationQuery, heads_param, parse_ablation
 from pages.parts.experiment.common import explore_link, last_word
+from pages.parts.explore.walk import steps_of
 from pages.parts.frame import charts, head_facts
 from pages.parts.frame import pages as frame_pages
 from pages.parts.frame.presets import MARY
@@ -273,7 +275,9 @@ def test_a_file_of_a_chart_says_model_sentence_heads_and_link(monkeypatch):
 
 @pytest.mark.parametrize(("trained", "weights"), [(True, None), (False, ["untrained"])])
 def test_a_head_of_a_map_opens_in_explore_with_the_same_model_and_weights(trained, weights):
-    params = parse_qs(urlsplit(explore_link(Request(TIRED, WIDE, "classroom", trained), (1, 2), "4")).query)
+    params = parse_qs(
+        urlsplit(explore_link(Request(TIRED, WIDE, "classroom", trained), (1, 2), pin="4")).query
+    )
     assert params.pop("weights", None) == weights
     assert params == {"text": [TIRED], "pair": [WIDE], "model": ["classroom"], "pin": ["4"], "head": ["2-3"]}
 
@@ -490,19 +494,62 @@ def test_taking_over_the_last_states_gives_the_other_sentence(minilm):
     assert 0 < share[:, -1].max() < 1, "no single last state is the whole mean"
 
 
+# ---- paths from a head
+
+
+@pytest.mark.slow
+def test_the_paths_of_a_head_are_a_map_and_each_cell_asks_why(minilm):
+    address = {"try": PATCHING, "map": "paths from a head", "sender": "4-2", "input": "value"}
+    page = open_page(PAGE, **address, model="minilm", text=TIRED)
+    while not (drawn := figures(run(page))) or np.isnan(numbers(drawn[0]["data"][0]["z"])[4:]).any():
+        time.sleep(0.1)
+    tokens, source = (minilm.tokenizer.encode(text) for text in (TIRED, WIDE))
+    result = final_result(sweep_receivers(source, tokens, minilm, EmbeddingCosine(), sender=(3, 1)))
+    shown = numbers(drawn[0]["data"][0]["z"])
+    assert np.isnan(shown[:4]).all(), "no earlier head reads it"
+    np.testing.assert_allclose(shown[4:], result.recovered[2], atol=1e-5)
+    (finding,) = said(page, "finding")
+    side, layer, head = max(np.ndindex(result.after.shape), key=lambda cell: abs(result.effect[cell]))
+    assert f"the {('query', 'key', 'value')[side]} of {layer + 5}-{head + 1} " in finding
+    grid = trace(TIRED, minilm).grid()
+    listed = page.dataframe[0].value["head"]
+    assert len(listed) == 24
+    for to in listed:
+        params = {key: value for key, (value,) in parse_qs(urlsplit(to).query).items()}
+        (step,) = steps_of(params["why"], grid)
+        assert (params["head"], params["pin"], params["to"]) == tuple(step.link.values())
+        weights = grid.weights[step.head][1:-1, 1:-1]
+        assert grid.weights[step.head][step.query, step.key] == weights.max(), (
+            "its largest weight between words"
+        )
+
+
+def test_inputs_that_heads_share_are_named_and_counted_once():
+    numbers_ = np.zeros((3, 2, 6, 1))
+    numbers_[1, 1, 3:] = 0.5  # the keys of 4-4 to 4-6
+    numbers_[0, 0, 1] = -0.25
+    result = SweepResult(("loss",), (0.0,), numbers_, (1.0,), ("input", "layer", "head"), 2)
+    model = ModelInfo("d", "Decoder", True, 4, 6, 12, 2, 999, 64, "digest", 2, is_causal=True)
+    text = paths.paths_text(result, (1, 0), model)
+    assert text.startswith(
+        "Head 2-1 acts most through the key of 4-4 to 4-6 (50%), the query of 3-2 (−25%) and "
+    )
+    assert "median of 20 inputs: 0%" in text
+
+
 # ---- what is shipped
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", ["ablate", "sweep", "patch"])
+@pytest.mark.parametrize("part", ["ablate", "sweep", "patch", "paths"])
 def test_the_python_lines_of_save_run_and_print_the_numbers_of_the_page(part, capsys):
-    trained, pair = part != "sweep", None if part == "patch" else "It slept."
+    trained, pair = part != "sweep", None if part in ("patch", "paths") else "It slept."
     request, model = Request("The cat sat.", pair, trained=trained), load_model(trained=trained)
     tokens = model.tokenizer.encode(request.text, request.pair)
     change = ScaleHeads(((3, 1),), 0.0)
     lines, number = {
         "ablate": lambda: (
-            python_lines.ablation_lines(request, (change,), words=False),
+            python_lines.ablation_lines(request, (change,), "state_cosines"),
             state_cosines(tokens, model, (change,))[-1].min(),
         ),
         "sweep": lambda: (
@@ -515,6 +562,18 @@ def test_the_python_lines_of_save_run_and_print_the_numbers_of_the_page(part, ca
                 sweep_head_patches(model.tokenizer.encode("The dog sat."), tokens, model, EmbeddingCosine())
             )
             .to_frame()["effect"]
+            .iloc[0],
+        ),
+        "paths": lambda: (
+            python_lines.patch_lines(
+                request, "The dog sat.", EmbeddingCosine(), "sweep_receivers", sender=(3, 1)
+            ),
+            final_result(
+                sweep_receivers(
+                    model.tokenizer.encode("The dog sat."), tokens, model, EmbeddingCosine(), sender=(3, 1)
+                )
+            )
+            .to_frame()["after"]
             .iloc[0],
         ),
     }[part]()

@@ -283,7 +283,7 @@ def test_each_part_and_the_whole_count_multiword_tokens_once(tmp_path, capfd, fe
         command = ["roles", shards, "--model", "classroom", "--part", f"{part}/2", "--out", str(tmp_path)]
         assert main(command) == 0
         assert [line.split()[:2] for line in capfd.readouterr().err.splitlines()] == [[str(n), "multiword"]]
-    assert main(["merge", str(tmp_path), "--format", "csv"]) == 0
+    assert main(["merge", str(tmp_path), "--format", "csv", "--workers", "1"]) == 0
     assert capfd.readouterr().err.split()[:2] == ["62", "multiword"]
 
 

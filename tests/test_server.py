@@ -32,9 +32,8 @@ from pages.parts.frame.request import models as offered
 from pages.parts.picture.shared import font_addresses, library, library_address
 from pages.parts.serve import server
 from pages.parts.serve.cache import MAX_CHARS
-from pages.parts.serve.guard import HEADERS, Guard, RateLimiter
+from pages.parts.serve.guard import HEADERS, Guard, RateLimiter, is_page, unknown_page
 from pages.parts.serve.store import limit_bytes
-from pages.parts.serve.unknown_page import body, is_page
 from tests.sending import begun_message, put
 
 HOST = (b"host", b"class.example:8501")
@@ -424,13 +423,13 @@ def test_the_log_says_where_and_never_what():
 )
 def test_an_address_that_is_no_page_is_known_as_such(path, known):
     assert is_page(path) == known
-    assert "<script>" not in body("/<script>")
+    assert "<script>" not in unknown_page("/<script>")
 
 
 @pytest.mark.parametrize(("base", "home"), [("", "/"), ("lab/heads", "/lab/heads/")])
 def test_an_unknown_page_leads_to_every_page_also_below_a_path(monkeypatch, base, home):
     monkeypatch.setattr(st, "get_option", lambda _: base)
-    paths = re.findall('href="([^"]*)"', body(f"{home}foo"))
+    paths = re.findall('href="([^"]*)"', unknown_page(f"{home}foo"))
     assert {home, f"{home}compare", f"{home}training"} <= set(paths)
     assert [is_page(address) for address in (*paths, f"{home}foo")] == [True] * len(paths) + [False]
     assert all(address.startswith(home) for address in paths)

@@ -19,7 +19,8 @@ import { onPage, texts } from "./page.mjs";
 // Every shade says its level in the ramp.
 const LEVELLED = Array.from({ length: colour.LEVELS }, (_, i) => [i >> 2, i & 3, 0]);
 const level = (rgb) => (4 * rgb[0] + rgb[1]) / (colour.LEVELS - 1);
-const PAINT = { ramp: LEVELLED, change: { ramp: LEVELLED }, ink: [0, 0, 0], soft: [9, 9, 9], line: [8, 8, 8], paper: [255, 255, 255] };
+const SCALE = { ramp: LEVELLED, pixels: colour.pixels(LEVELLED) };
+const PAINT = { ...SCALE, change: SCALE, ink: [0, 0, 0], soft: [9, 9, 9], line: [8, 8, 8], paper: [255, 255, 255] };
 const board = (...numbers) => ({ numbers: Float32Array.from(numbers), paint: PAINT, component: {} });
 
 test("a number is written with a real minus and never as minus zero", () => {

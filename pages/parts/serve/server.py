@@ -30,8 +30,7 @@ from pages.parts.frame import head_facts
 from pages.parts.frame.loading import self_test
 from pages.parts.frame.pages import PAGES
 from pages.parts.picture import attention_view, shared
-from pages.parts.serve.guard import Guard
-from pages.parts.serve.unknown_page import UnknownPage
+from pages.parts.serve.guard import Guard, UnknownPage
 
 LOG = logging.getLogger("streamlit.headscope")
 SWITCHES = (HUB, "HEADSCOPE_ALLOW_ANY_MODEL", "HEADSCOPE_ALLOW_FOLDERS")
