@@ -6,6 +6,7 @@ from scipy.spatial.distance import cdist
 
 from mha_core.engine.visibility import Visibility
 from mha_core.heads import cluster_stats as stats
+from mha_core.heads import surface
 from mha_core.heads.baselines import fit_first, fit_most_mentioned, fit_nearest
 from mha_core.heads.cases import TIE, Baseline, ScoredCases, frame_of
 from mha_core.heads.conclude import score_question
@@ -243,10 +244,11 @@ def test_rules_are_what_a_lazy_reader_would_do():
 
 
 @pytest.mark.parametrize(("make", "both"), [(logistic_model, 0.5), (boosted_trees, 0.9)])
-def test_a_model_of_surface_features_finds_a_rule_and_nothing_in_noise(make, both):
+def test_a_model_of_surface_features_finds_a_rule_and_nothing_in_noise(make, both, monkeypatch):
     """Only trees find a rule in which more of a feature counts as much as less of it."""
+    monkeypatch.setattr(surface, "FOLDS", 4)
     rng = np.random.default_rng(1)
-    a, b, folds = rng.normal(size=(600, 12)), rng.normal(size=(600, 12)), np.arange(600) % 10
+    a, b, folds = rng.normal(size=(600, 12)), rng.normal(size=(600, 12)), np.arange(600) % 4
     views = np.stack([np.hstack([a, b, a - b]), np.hstack([b, a, b - a])], 1)
 
     def right(first: np.ndarray) -> float:
