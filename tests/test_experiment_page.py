@@ -106,6 +106,7 @@ def test_a_decoder_s_sentence_bars_and_moved_heads_are_those_of_a_run_with_gates
     assert not any(name.startswith(("1-", "2-")) for name in data["moved"]), "below a head nothing changes"
 
 
+@pytest.mark.slow
 def test_an_encoder_s_embedding_turns_as_in_a_run_with_gates(minilm):
     at = open_page(PAGE, model="minilm", text=TIRED, off="6-6", set="2")
     tokens = minilm.tokenizer.encode(TIRED)
@@ -160,6 +161,7 @@ def test_what_a_browser_sends_is_taken_only_where_it_can_be_meant():
     assert switch.parse_ask({}) is None
 
 
+@pytest.mark.slow
 def test_as_many_others_are_picked_at_random_and_a_role_is_ablated_whole():
     at = open_page(PAGE, model="minilm", text=TIRED, off="1-1,1-2,1-3")
     button = next(each for each in at.button if each.label == "Pick 3 at random")
@@ -361,6 +363,7 @@ def test_beside_the_sweep_stands_what_every_head_and_mlp_writes_to_the_same_prom
     assert hover == f"Head 24-4: +{shown[23, 3]:.2f}, ablated −{-numbers(effects_drawn['z'])[3, 23]:.2f}"
 
 
+@pytest.mark.slow
 def test_the_table_is_of_the_heads_that_are_selected_and_they_can_be_ablated(monkeypatch):
     frame = planted("resample").to_frame()
 

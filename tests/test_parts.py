@@ -25,6 +25,7 @@ from mha_core.heads.questions.base import Question
 from mha_core.heads.table import _packed, packed
 from tests import planted
 
+pytestmark = pytest.mark.slow
 QUESTION = Question("det", "syntactic", "determiner → its noun", "", "", "treebank")
 
 

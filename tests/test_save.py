@@ -103,6 +103,7 @@ def test_a_measure_of_layers_is_named_by_its_layer():
     assert labels[:3] == ["CSV, all 6 layers", "JSON, all 6 layers", "HTML, works offline"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("page", "n"), [("app.py", 4), (COMPARE, 3)])
 @pytest.mark.parametrize("weights", ["trained", "untrained"])
 def test_every_file_of_a_page_is_of_its_sentence_head_and_weights(page, n, weights, monkeypatch):
