@@ -1,4 +1,4 @@
-"""What the tests share: the embedded model, a free port, the running app and a browser."""
+"""What the tests share: the embedded model, the running app and a browser."""
 
 import gc
 import os
@@ -16,17 +16,17 @@ try:
     from hypothesis import settings
 except (
     ModuleNotFoundError
-):  # on a machine that only lends its graphics card: `pytest -m gpu` needs none of the extras
+):  # on a machine that lends its graphics card, `pytest -m gpu` needs none of the extras
     pass
 else:
     # How long one example takes says how busy the machine is, not whether the code is right.
     settings.register_profile("headscope", deadline=None)
     settings.load_profile("headscope")
 
+# The processes of a run share the machine: more threads each, and boosted trees take ten times as long.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-HEADLESS_SHELL = (
-    "chromium-headless-shell"  # the same Chromium without a window: a visit takes less of the processor
-)
+HEADLESS_SHELL = "chromium-headless-shell"  # the same without a window: a visit takes less of the processor
 TRANSFORMERS = re.compile(
     r"^ *(import transformers|from (transformers|bert_folders|decoder_folders|causal_runs) )", re.M
 )

@@ -30,6 +30,7 @@ TEXTS = (
 )
 
 
+@pytest.mark.slow
 def test_a_link_opens_exactly_what_it_says():
     at = open_page(
         text="The cat sat on the mat.", head="6-11", pin="2,5", to="1", unit="words", weights="untrained"
@@ -76,7 +77,9 @@ def test_a_model_that_is_not_offered_is_said_with_those_that_are(page, model, sw
         ("app.py", "measure", {}),
         ("app.py", "attention", {}),
         ("pages/compare.py", "against", {}),
-        ("pages/compare.py", "model2", {"against": "model", "model": "classroom"}),
+        pytest.param(
+            "pages/compare.py", "model2", {"against": "model", "model": "classroom"}, marks=pytest.mark.slow
+        ),
         ("pages/roles.py", "part", {}),
         ("pages/roles.py", "feature", {"part": "atlas"}),
         ("pages/inside.py", "part", {}),

@@ -99,9 +99,6 @@ def test_a_selection_outside_the_text_is_clamped():
     assert Selection((9, -1), (2, 99), 77).inside(grid.weights.shape) == Selection((1, 0), (2,), None)
     assert Selection((-1, -2)).inside((6, 12, 4)).head == (0, 0)
     assert Selection((99, 99)).inside((6, 12, 4)).head == (5, 11)
-
-
-def test_a_target_without_a_word_that_looks_is_clamped_too():
     assert Selection((0, 0), (), 1).inside(grid_of("a b c").weights.shape) == Selection((0, 0))
     assert Selection((0, 0), (2,), 1).inside(grid_of("a b c").weights.shape) == Selection((0, 0), (2,), 1)
 

@@ -20,6 +20,7 @@ from mha_core.heads.verdict import SHARE, THRESHOLDS, Evidence, missing
 from mha_core.heads.word_weights import tokens_in
 from tests import planted
 
+pytestmark = pytest.mark.slow
 LIKES = {"role", "slight", "weak", "tracks"}
 TAGS = ("NOUN", "VERB", "ADJ", "DET")
 

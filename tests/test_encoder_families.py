@@ -73,10 +73,7 @@ def sentence_tokenizer():
         "o",
         "e",
     ]
-    pieces = [
-        *((name, 0.0) for name in SPECIALS[:4]),
-        *((word, -1.0 - i / 9) for i, word in enumerate(words)),
-    ]
+    pieces = [(name, 0.0) for name in SPECIALS[:4]] + [(word, -1.0 - i / 9) for i, word in enumerate(words)]
     pieces += [(chr(0x4E00 + i), -9.0) for i in range(250)]
     fast = Tokenizer(models.Unigram([*pieces, (SPECIALS[4], 0.0)], unk_id=3))
     fast.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")])
@@ -102,18 +99,10 @@ def loaded(folder, kind, which=0, head="MaskedLM", **options):
                 parameter.add_(1.0)
     if kind in ("roberta", "xlm-roberta"):
         write(folder, theirs, tokenizer=())
-        (bytes_tokenizer() if kind == "roberta" else sentence_tokenizer()).save(
-            str(folder / "tokenizer.json")
-        )
-        names = {
-            "bos": "<s>",
-            "cls": "<s>",
-            "eos": "</s>",
-            "sep": "</s>",
-            "pad": "<pad>",
-            "unk": "<unk>",
-            "mask": "<mask>",
-        }
+        fast = bytes_tokenizer() if kind == "roberta" else sentence_tokenizer()
+        fast.save(str(folder / "tokenizer.json"))
+        names = {"bos": "<s>", "cls": "<s>", "eos": "</s>", "sep": "</s>"}
+        names |= {"pad": "<pad>", "unk": "<unk>", "mask": "<mask>"}
         file = folder / "tokenizer.json"
     else:
         write(folder, theirs)

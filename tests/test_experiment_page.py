@@ -28,7 +28,6 @@ from mha_core.causal import (
     state_cosines,
     sweep_head_patches,
     sweep_heads,
-    sweep_prompts,
     sweep_receivers,
     with_other_names,
 )
@@ -107,6 +106,7 @@ def test_a_decoder_s_sentence_bars_and_moved_heads_are_those_of_a_run_with_gates
     assert not any(name.startswith(("1-", "2-")) for name in data["moved"]), "below a head nothing changes"
 
 
+@pytest.mark.slow
 def test_an_encoder_s_embedding_turns_as_in_a_run_with_gates(minilm):
     at = open_page(PAGE, model="minilm", text=TIRED, off="6-6", set="2")
     tokens = minilm.tokenizer.encode(TIRED)
@@ -161,6 +161,7 @@ def test_what_a_browser_sends_is_taken_only_where_it_can_be_meant():
     assert switch.parse_ask({}) is None
 
 
+@pytest.mark.slow
 def test_as_many_others_are_picked_at_random_and_a_role_is_ablated_whole():
     at = open_page(PAGE, model="minilm", text=TIRED, off="1-1,1-2,1-3")
     button = next(each for each in at.button if each.label == "Pick 3 at random")
@@ -362,6 +363,7 @@ def test_beside_the_sweep_stands_what_every_head_and_mlp_writes_to_the_same_prom
     assert hover == f"Head 24-4: +{shown[23, 3]:.2f}, ablated −{-numbers(effects_drawn['z'])[3, 23]:.2f}"
 
 
+@pytest.mark.slow
 def test_the_table_is_of_the_heads_that_are_selected_and_they_can_be_ablated(monkeypatch):
     frame = planted("resample").to_frame()
 
@@ -539,22 +541,6 @@ def test_inputs_that_heads_share_are_named_and_counted_once():
 
 
 # ---- what is shipped
-
-
-@pytest.mark.slow
-def test_the_shipped_sweep_is_what_this_model_does(smollm2):
-    prompts = with_other_names(Prompt(MARY, " Mary", " John"), smollm2)
-    shipped = read_sweep(smollm2, prompts, "resample")
-    assert shipped is not None
-    assert read_sweep(smollm2, prompts, "zero") is None
-    assert read_sweep(smollm2, prompts[1:], "resample") is None
-    first = next(
-        many.result for many in sweep_prompts(prompts, smollm2, "resample") if many.result.after.size
-    )
-    tried = np.isfinite(first.after)
-    assert tried.any()
-    np.testing.assert_allclose(shipped.before, first.before, atol=1e-3)
-    np.testing.assert_allclose(shipped.after[tried], first.after[tried], atol=1e-3)
 
 
 @pytest.mark.slow

@@ -23,7 +23,6 @@ from mha_core.layer import (
     equal_to_torch,
     growth,
     origin,
-    product_at,
     query_steps,
     rotate_vector,
     run_layer,
@@ -106,23 +105,6 @@ def test_the_comparison_with_torch_notices_a_rotation_that_is_wrong_or_left_out(
     assert equal_to_torch(replace(plain, rotary=truth.rotary)).output > 1e-3
     other = run_layer(truth.x, truth.projections, rotary=Rotary(truth.rotary.d_k, 50.0), is_causal=True)
     assert equal_to_torch(replace(other, rotary=truth.rotary)).output > 1e-3
-
-
-def test_a_score_depends_on_the_distance_of_two_positions_alone():
-    rotary, rng = Rotary(10, 10_000.0), np.random.default_rng(0)
-    q, k = rng.normal(size=(2, 10)).astype(np.float32)
-    here = product_at(rotary, q, k, 7, 3)
-    assert product_at(rotary, q, k, 107, 103) == pytest.approx(here, abs=1e-4)
-    assert abs(product_at(rotary, q, k, 8, 3) - here) > 1e-3
-    by_hand = sum(
-        (
-            complex(q[i], q[i + 5]).conjugate()
-            * complex(k[i], k[i + 5])
-            * np.exp(-4j / 10_000 ** (2 * i / 10))
-        ).real
-        for i in range(5)
-    )
-    assert here == pytest.approx(by_hand, abs=1e-5)
 
 
 def test_a_run_with_a_changed_number_still_has_what_was_before_the_rotation(case):

@@ -349,6 +349,7 @@ def test_the_circuit_says_why_it_is_not_there(monkeypatch):
     assert not charts(at)
 
 
+@pytest.mark.slow
 def test_the_ranks_of_the_lesson_are_those_of_the_head_and_layer_that_are_shown():
     model = load_model()
     for layer, head in ((0, 2), (4, 7)):

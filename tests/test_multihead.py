@@ -130,6 +130,7 @@ def test_inputs_that_do_not_fit_are_refused_with_their_numbers():
         layer(x, None, y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_kv_heads", "is_causal"), [(4, False), (2, True)])
 def test_an_exported_layer_takes_texts_of_any_length(n_kv_heads, is_causal):
     layer = MultiHeadAttention(16, 4, n_kv_heads).eval()

@@ -1,16 +1,11 @@
 """Records of what was computed elsewhere: arrays of one's own, and models of transformers, cross-attention included."""
 
-import copy
-import csv
-import io
 import json
-import pickle
 
 import numpy as np
 import pytest
 import torch
 from bert_folders import bert_tokenizer, random_bert
-from test_any_model import SEQUENCES, random_model
 
 from mha_core import AttentionRecord, InputError, SizeError, from_transformers, record_from_weights, trace
 from mha_core.record import export
@@ -228,23 +223,3 @@ def test_what_is_no_attention_is_named_with_what_works(given):
 
 
 # Models of transformers
-
-
-def test_a_cross_record_is_written_read_shown_and_pickled(tokenizer):
-    theirs = random_model("T5", SEQUENCES["T5"], sequence=True)
-    cross = from_transformers(theirs, tokenizer)(TEXT, target=TARGET).cross
-    grid = cross.grid(words=True)
-    table = list(csv.DictReader(io.StringIO(export.weights_csv(grid, [(2, 3)]))))
-    n = len(grid.key_labels)
-    assert len(table) == len(grid) * n
-    assert (table[n + 3]["query_text"], table[n + 3]["key_text"]) == ("[CLS]", "didn't")
-    assert np.float32(table[n + 3]["weight"]) == grid.weights[2, 3, 1, 3]
-    content = json.loads(export.weights_json(cross, grid))
-    assert (content["text"], content["key_text"], content["key_units"][3]) == (TARGET, TEXT, "didn't")
-    frame = cross["3-4"].to_frame()
-    assert frame.shape == cross.weights.shape[2:]
-    assert list(frame.columns) == list(cross.grid().key_labels)
-    assert len(repr(cross).splitlines()) == 5
-    for other in (pickle.loads(pickle.dumps(cross)), copy.deepcopy(cross)):  # noqa: S301
-        np.testing.assert_array_equal(other.weights, cross.weights)
-        assert not other.weights.flags.writeable

@@ -17,6 +17,7 @@ from mha_core.heads.questions.links import LinkQuestions
 from mha_core.heads.table import packed, read_table
 from tests import planted
 
+pytestmark = pytest.mark.slow
 WORDS = ["the", "cat", "sees", "a", "dog", "and", "the", "bird"]
 
 

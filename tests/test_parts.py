@@ -25,6 +25,7 @@ from mha_core.heads.questions.base import Question
 from mha_core.heads.table import _packed, packed
 from tests import planted
 
+pytestmark = pytest.mark.slow
 QUESTION = Question("det", "syntactic", "determiner → its noun", "", "", "treebank")
 
 
@@ -98,7 +99,7 @@ def test_tallies_add_up_to_the_same_bits_in_any_order_and_grouping(documents):
 
 # Files and commands
 
-PARTS = 23  # of 80 shards: some have no pronouns, some no texts, and none the same
+PARTS = 11  # of 40 shards: some have no pronouns, some no texts, and none the same
 MODEL = {"model": "classroom", "on_error": "skip"}
 NAMES = ("Ann", "Eve", "Ida", "Liz", "Mia", "Zoe")
 
@@ -126,19 +127,19 @@ HEADING = "ID Text Pronoun Pronoun-offset A A-offset A-coref B B-offset B-coref 
 
 @pytest.fixture(scope="module")
 def shards(tmp_path_factory) -> list[str]:
-    """A treebank in 40 shards, half of them packed, pronouns in 20 and texts in 20; one text stands in all of them."""
+    """A treebank in 20 shards, half of them packed, pronouns in 10 and texts in 10; one text stands in all of them."""
     folder = tmp_path_factory.mktemp("shards")
     trees = planted.treebank(480)
-    for i in range(40):
-        text = "".join(map(conllu, trees[i::40]))
+    for i in range(20):
+        text = "".join(map(conllu, trees[i::20]))
         if i % 2:
             (folder / f"tree-{i:02}.conllu.gz").write_bytes(gzip.compress(text.encode()))
         else:
             (folder / f"tree-{i:02}.conllu").write_text(text)
-    for i in range(20):
-        rows = [HEADING, *(pronoun(j) for j in range(6 * i, 6 * i + 6))]
+    for i in range(10):
+        rows = [HEADING, *(pronoun(j) for j in range(12 * i, 12 * i + 12))]
         (folder / f"gap-{i:02}.tsv").write_text("\n".join(rows) + "\n")
-        texts = ["The same words stand here again.", *(one.text for one in trees[i::20][:5])]
+        texts = ["The same words stand here again.", *(one.text for one in trees[i::10][:11])]
         if i % 2:
             lines = "".join(json.dumps({"text": text}) + "\n" for text in texts)
             (folder / f"text-{i:02}.jsonl").write_text(lines)
@@ -174,7 +175,7 @@ def test_parts_of_an_atlas_give_the_bytes_of_one(shards, tmp_path):
         compute_part("atlas", MODEL, texts, part, PARTS, tmp_path / "many")
     one, many = (merge_parts(tmp_path / name) for name in ("one", "many"))
     assert atlas_bytes(one) == atlas_bytes(many)
-    assert one.result().n_passages == 20 * 6
+    assert one.result().n_passages == 10 * 12
     (text,) = (path for path in Path(texts[0]).parent.glob("text-00.txt"))
     frame = one.result().to_frame()
     first = frame[frame.passage < 6].passage.map(lambda number: one.result().passages[number].text)

@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
-from mha_core import HeadScopeError, trace
+from mha_core import HeadScopeError, record_from_weights, trace
 
 CLASSIC = "The animal didn't cross the street because it was too tired."
 
@@ -90,7 +90,8 @@ def test_copies_of_records_grids_and_heads_are_equal_and_frozen(record, model, w
         "deepcopy": copy.deepcopy,
         "copy": copy.copy,
     }[way]
-    for one in (record, gated, record.grid(words=True), record["4-2"]):
+    cross = record_from_weights(np.full((1, 2, 1, 4), 0.25), ["it"], keys=list("abcd"))
+    for one in (record, gated, record.grid(words=True), record["4-2"], cross):
         other = copied(one)
         np.testing.assert_array_equal(other.weights, one.weights)
         with pytest.raises(ValueError, match="read-only"):

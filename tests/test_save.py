@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 from contexts import context_of
-from test_show import cells_of, content_of
+from test_show import content_of
 from visit import TIRED, WIDE, roles_of, run, said, unopened
 
 from mha_core import load_model, trace
@@ -18,7 +18,6 @@ from pages.parts.explore import save
 from pages.parts.explore.comparison import Comparison
 from pages.parts.explore.export import SIDES
 from pages.parts.frame.request import Request
-from pages.parts.frame.selection import Selection
 
 COMPARE = "pages/compare.py"
 HEAD, IT = (3, 1), 10
@@ -104,17 +103,7 @@ def test_a_measure_of_layers_is_named_by_its_layer():
     assert labels[:3] == ["CSV, all 6 layers", "JSON, all 6 layers", "HTML, works offline"]
 
 
-def test_the_offline_page_holds_all_heads_and_says_what_they_are(model):
-    record = trace(TIRED, model)
-    runs = Comparison((context_of(record, Selection(HEAD, (IT,))),), {}, "http://h/")
-    content = content_of(save.offline(runs))
-    (sent,) = content["records"]
-    np.testing.assert_allclose(cells_of(sent), record.weights.ravel(), atol=8e-6)
-    assert (sent["title"], sent["model"], sent["digest"]) == (TIRED, "MiniLM", model.digest[:12])
-    assert (sent["measureSaid"], sent["normalised"]) == ("Raw attention", "rows sum to 1")
-    assert (content["view"]["link"], content["view"]["selection"]["pins"]) == (runs.link, [IT])
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize(("page", "n"), [("app.py", 4), (COMPARE, 3)])
 @pytest.mark.parametrize("weights", ["trained", "untrained"])
 def test_every_file_of_a_page_is_of_its_sentence_head_and_weights(page, n, weights, monkeypatch):

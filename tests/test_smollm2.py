@@ -114,6 +114,7 @@ def test_over_prompts_24_4_lowers_the_repeated_name_and_heads_of_zero_ablation_d
     """2-6 is second by zero ablation of the single prompt. Three of the twelve prompts are patched anew."""
     prompts = with_other_names(Prompt(MARY, " Mary", " John"), smollm2)
     shipped, sources = read_sweep(smollm2, prompts, "resample"), resample_sources(prompts)
+    assert read_sweep(smollm2, prompts, "zero") is read_sweep(smollm2, prompts[1:], "resample") is None
     for number in (0, 5, 11):
         tokens, source = smollm2.tokenizer.encode(prompts[number].text), prompts[sources[number]].text
         for answer, word in enumerate(prompts[number].answers):

@@ -336,6 +336,7 @@ def test_the_kept_page_has_another_name_where_any_of_its_files_is_another(tmp_pa
     )
 
 
+@pytest.mark.slow
 def test_the_graph_gives_the_engines_weights_outside_a_browser_too(graph, model):
     worst = 0.0
     for text in [*SENTENCES[::8], "One sentence. [SEP] And another."]:
@@ -379,6 +380,7 @@ def small_llama(tmp_path):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"tie_word_embeddings": True, "num_key_value_heads": 4}])
 def test_any_llama_in_the_same_blocks_is_computed(options, small_llama, tmp_path):
     path = small_llama(**options)

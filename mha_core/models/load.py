@@ -72,6 +72,7 @@ def load_model(
     local: bool = True,
     sha256: str | None = None,
     shared: bool = True,
+    folder: Path | None = None,
 ) -> Model:
     """Load a model once, then share it with all callers.
 
@@ -86,6 +87,7 @@ def load_model(
         progress: called with (model, bytes so far, bytes in all) of a download, which ends if it raises.
         local: False refuses folders and files, for servers whose users name models.
         sha256: pins all files at once, by `Model.files_digest`.
+        folder: where its files lie, for a name that is no place.
         shared: False loads a model that nobody else has, its weights in plain layers that can be changed.
 
     Raises ModelError if the files are damaged or of another architecture, Unavailable if they are not here and cannot
@@ -96,12 +98,13 @@ def load_model(
         raise InputError(f"`name` must be a model's name or folder, not {type(name).__name__}.")
     where = choose_device(device)
     precision = choose_precision(dtype, where)
-    stamp = _stamp(name) if local and name not in SHIPPED and is_local(name) else None
+    is_folder = folder is not None or (local and name not in SHIPPED and is_local(name))
+    stamp = _stamp(str(folder or name)) if is_folder else None
     key = (name, stamp, trained, None if trained else seed, str(where), precision)
 
     def load() -> Model:
         with plain_numbers(loading=True):  # the same numbers in any mode and default type of the caller
-            return _load(name, trained, seed, where, precision, progress, local)
+            return _load(name, trained, seed, where, precision, progress, local, folder)
 
     model = _cached(key) if shared else load()
     if model is None:
@@ -189,10 +192,12 @@ def _load(
     dtype: torch.dtype,
     progress: Progress | None,
     local: bool,
+    folder: Path | None,
 ) -> Model:
     """Make a new model; arguments as in `load_model`."""
     step = step_of(name)
-    place, known = find_files(CLASSROOM if step is not None else name, progress, local)
+    named = CLASSROOM if step is not None else name
+    place, known = find_files(named, progress, local) if folder is None else (folder, {})
     source = GgufFile(place) if place.is_file() else Folder(place)
     raw = source.settings()
     config = _known(raw, source.title)

@@ -58,7 +58,8 @@ def models(model):
     return {"minilm": model, "toy": load_model("classroom", device="cpu")}
 
 
-@pytest.mark.parametrize(("key", "step", "most"), [("minilm", 2, 60), ("toy", 2, 60), ("smollm2", 7, 24)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("key", "step", "most"), [("minilm", 2, 60), ("toy", 2, 60), ("smollm2", 20, 24)])
 def test_the_page_makes_the_payload_that_python_makes(key, step, most, models, request):
     model, runs = models.get(key) or request.getfixturevalue(key), []
     for number, text in enumerate(map(typed, lines()[::step])):
