@@ -109,7 +109,7 @@ def loaded(folder, kind, which=0, head="MaskedLM", **options):
         names = {kind: f"[{kind.upper()}]" for kind in ("cls", "sep", "pad", "unk", "mask")}
         file = embedded_folder() / "tokenizer.json"
     tokenizer = transformers.PreTrainedTokenizerFast(
-        tokenizer_file=str(file), **{f"{name}_token": said for name, said in names.items()}
+        tokenizer_file=str(file), **{f"{name}_token": token for name, token in names.items()}
     )
     segments = ["token_type_ids"] if kind in ("bert", "electra") else []
     tokenizer.model_input_names = ["input_ids", *segments, "attention_mask"]
