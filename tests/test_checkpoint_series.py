@@ -144,5 +144,7 @@ def test_a_head_s_score_over_training_is_that_of_each_checkpoint(served, monkeyp
         assert numbers(line["x"]).tolist() == [9, 10, 200]
         assert numbers(line["y"]) == pytest.approx(values, abs=1e-6)
     assert any("at step-9 and" in text for text in said(page, "finding"))
+    (command,) = (code.value for code in page.code if code.value.startswith("headscope"))
+    assert f"{served.name}/step-200" in command, "the folder, which the command line can load"
     several = {f"run2-{name}": table for name, table in tables.items()}
     assert scores_over_training(several, key, (2, 1))["step"].tolist() == [1, 2, 3]

@@ -38,7 +38,7 @@ def draw_curve(series: Series, shown: Choice) -> None:
         if tables is None:
             return
         frame = scores_over_training(tables, answer.key, shown.head)
-        if frame.empty:
+        if len(frame) < 2:  # a point is no curve
             return
         say(curve_text(frame, shown.head), "finding")
         title = f"{answer.question.title}: head {head_name(shown.head)} over training"

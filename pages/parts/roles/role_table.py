@@ -12,6 +12,7 @@ from mha_core.record import export
 from pages.parts.frame import url_params
 from pages.parts.frame.links import link_to, with_params
 from pages.parts.frame.page_text import heading, say
+from pages.parts.frame.request import name_outside
 from pages.parts.roles.choice import Choice
 from pages.parts.roles.head_map import ROWS
 
@@ -72,7 +73,7 @@ def draw_table(shown: Choice, heads: Sequence[Head], carried: Mapping[str, str])
             )
     _files(table)
     say(f"Made {table.date} from {'; '.join(map(_corpus_text, table.corpora.values()))}.", "label")
-    st.code(table.command, language=None, wrap_lines=True)
+    st.code(table.command.replace(table.model, name_outside(table.model)), language=None, wrap_lines=True)
 
 
 def rows_title(shown: Choice, heads: Sequence[Head]) -> str:
