@@ -4,12 +4,13 @@ import html
 from functools import partial
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from mha_core import Grid, HeadScopeError
 from mha_core.display_names import Head, count_noun, head_name
 from mha_core.heads import measures
 from mha_core.record.compare import head_changes, most_changed
-from pages.parts.explore import changes, save, shared_prefix, tables, why_changed
+from pages.parts.explore import changes, save, tables, why_changed
 from pages.parts.explore.checkpoint_slider import at_checkpoint
 from pages.parts.explore.comparison import Comparison
 from pages.parts.explore.picture import compare_picture
@@ -32,24 +33,27 @@ def draw() -> None:
         lead="Compare two sentences, two models, or trained and random weights.",
         shown=shell.Shown(comparison=True),
     )
-    request = at_checkpoint(request)
-    contexts = contexts_of(*(side for side in (request, request.other) if side))
+    above = st.container()
+    with above:
+        request = at_checkpoint(request)
+        contexts = contexts_of(*(side for side in (request, request.other) if side))
     if any(context.record.is_cross for context in contexts):
         say("Cross-attention is drawn on Explore; Compare takes the encoder or the decoder.", "notice")
     elif contexts:
-        picture(*contexts)
+        picture(above, *contexts)
 
 
-def picture(a: Context, b: Context) -> None:
-    """Draw both runs, and what is below."""
+def picture(above: DeltaGenerator, a: Context, b: Context) -> None:
+    """Draw both runs, and what is below; `above`, what is said of them: the picture keeps its place in the page."""
     against = url_params.page_param("against", "sentence")
     is_same_run = a.request.run == b.request.run
-    if against == "model" and is_same_run:
-        say(SAME_MODEL if len(models()) > 1 else ONE_MODEL, "notice")
-    params, moved = realigned(a)
-    a = selected(a, params, partial(_opening_link, a, b))
-    is_ready = against == "sentence" and is_same_run
-    records, view = compare_picture(a, b, is_ready=is_ready)
+    with above:
+        if against == "model" and is_same_run:
+            say(SAME_MODEL if len(models()) > 1 else ONE_MODEL, "notice")
+        params, moved = realigned(a)
+        a = selected(a, params, partial(_opening_link, a, b))
+        is_ready = against == "sentence" and is_same_run
+        records, view = compare_picture(a, b, is_ready=is_ready)
     attention_view.draw(records, view, a.selection, "compare", moved)
     remember_view(a, params, records[0]["id"])
     if not is_ready:
@@ -68,9 +72,9 @@ def below(runs: Comparison) -> None:
     """Draw which heads switch between candidates of the selected word, then the boxes of numbers and files."""
     (a, b), pins = runs.contexts, runs.selection.pins
     query = next(((i, j) for i, j in runs.both if (i,) == pins[:1]), None)
-    difference = shared_prefix.first_difference(a, b)
+    difference = changes.first_difference(a, b)
     if difference and query and query[0] < difference.place:
-        shared_prefix.draw(difference, a.grid, b.grid)
+        changes.draw_shared_prefix(difference, a.grid, b.grid)
     elif query:
         heads_of_word(runs, query)
     elif pins:
@@ -100,7 +104,7 @@ def heads_of_word(runs: Comparison, query: tuple[int, int]) -> None:
         return
     measure = "" if request.raw else f"{measures.BY_KEY[request.measure].label}: "
     say(measure + changes.result(heads, list(map(visible, labels)), request.per), "finding")
-    if request.per == "head" and presets.minimal_pair(request.text, runs.sides[1].text):
+    if request.per == "head" and presets.twin_sentence(request.text) == runs.sides[1].text != request.text:
         tested = link_to("Roles", {**url_params.carried(), "head": head_name(heads[0].head)})
         markup(
             f'<nav class="hs-examples"><span>With {count_noun(len(heads), "head")}, one will fit by chance.</span> '
@@ -114,7 +118,8 @@ def _candidates(runs: Comparison, query: tuple[int, int]) -> list[tuple[int, int
     (a, b), request = runs.grids, runs.sides[0]
     both = [pair for pair in runs.both if pair[0] != query[0]]
     both = [(i, j) for i, j in both if _can_see(a, query[0], i) and _can_see(b, query[1], j)]
-    wanted = presets.candidates(request.text)
+    preset = presets.minimal_pair(request.text)
+    wanted = preset.candidates if preset else ()
     labels = a.labels  # the session keeps what names an option, and would keep the whole grid with it
     options = f"{request.model}-{request.unit}-{request.specials}"
     picked = st.multiselect(

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from mha_core.heads.notices import untrained
 from mha_core.record.links import strongest_link
@@ -13,21 +14,15 @@ from pages.parts.explore import next_word, save, tables, why
 from pages.parts.explore.checkpoint_slider import at_checkpoint
 from pages.parts.explore.comparison import Comparison
 from pages.parts.explore.picture import explore_picture
-from pages.parts.frame import head_facts, presets, shell, url_params
-from pages.parts.frame.context import (
-    Context,
-    contexts_of,
-    realigned,
-    remember_view,
-    selected,
-    view_before,
-)
+from pages.parts.frame import controls, head_facts, presets, shell, url_params
+from pages.parts.frame.context import Context, contexts_of, realigned, remember_view, selected, view_before
 from pages.parts.frame.links import params_of
 from pages.parts.frame.page_text import say
+from pages.parts.frame.pages import page_called
 from pages.parts.frame.request import Request
 from pages.parts.picture import attention_view
 
-SHOWN = shell.Shown(examples=True)
+PAGE, SHOWN = page_called("Explore"), shell.Shown(examples=True)
 
 
 def draw() -> None:
@@ -36,7 +31,7 @@ def draw() -> None:
     next_word.put_generated()
     shell.top("Explore", "Where does each attention head look?", "", SHOWN)
     with st.container(key="page"):
-        sentence(shell.beside("Explore", SHOWN))
+        sentence(controls.draw(PAGE, SHOWN, has_text=False))
 
 
 @st.fragment
@@ -44,25 +39,39 @@ def sentence(request: Request) -> None:
     """Draw the sentence and its picture; `request` is the menu's."""
     if url_params.whole_page():
         st.rerun()
-    if contexts := contexts_of(at_checkpoint(shell.with_text("Explore", request))):
-        picture(contexts[0])
+    request = shell.above_the_picture(controls.with_text(request, PAGE))
+    above = st.container()
+    with above:
+        contexts = contexts_of(at_checkpoint(controls.sequence(request)))
+    if contexts:
+        picture(above, contexts[0])
 
 
-def picture(context: Context) -> None:
-    """Draw all heads of one text, and what is below."""
-    params, moved = realigned(context)
-    steps, params, moved = why.settle(context.request, context.grid, params, moved)
-    context = selected(context, params, partial(strongest_link, context.grid))
-    request, record, grid, selection = context.request, context.record, context.grid, context.selection
-    answer = why.of_choice(request, record, grid, selection, steps, params.get("without", ""))
-    is_first_visit = not url_params.params() and request.text == presets.TIRED
-    changed = contexts_of(replace(request, text=presets.WIDE)) if is_first_visit else []
-    records, view = explore_picture(context, view_before(request), changed)
-    attention_view.draw(records, view | {"why": answer}, selection, "explore", moved)
+def picture(above: DeltaGenerator, context: Context) -> None:
+    """Draw all heads of one text, and what is below; `above`, what is said of them.
+
+    The picture has one place in the page, whatever is above it: in another place it would be drawn anew.
+    """
+    with above:
+        params, moved = realigned(context)
+        steps, params, moved = why.settle(context, params, moved)
+        context = selected(context, params, partial(strongest_link, context.grid))
+        request = context.request
+        answer = why.of_choice(context, steps, params.get("without", ""))
+        is_first_visit = not url_params.params() and request.text == presets.TIRED
+        changed = contexts_of(replace(request, text=presets.WIDE)) if is_first_visit else []
+        if context.model.label_head is not None:
+            say(next_word.labels_text(context), "finding")
+        records, view = explore_picture(context, view_before(request), changed)
+    attention_view.draw(records, view | {"why": answer}, context.selection, "explore", moved)
     remember_view(context, params, records[0]["id"])
     with st.container(key="below"):
         below(context, answer)
-    if not record.is_cross and not request.mixed and head_facts.finding(request.model, request.trained):
+    if (
+        not context.record.is_cross
+        and not request.mixed
+        and head_facts.finding(request.model, request.trained)
+    ):
         roles_when_found(request)
 
 

@@ -9,16 +9,8 @@ from pages.parts.roles.view import roles
 
 # Of each part: what draws it, the heading, and the sentence beneath.
 PARTS = {
-    "roles": (
-        roles,
-        "Which head has which role?",
-        "A role beats every baseline.",
-    ),
-    "atlas": (
-        atlas,
-        "Top examples of every head",
-        "Its strongest links in ordinary text.",
-    ),
+    "roles": (roles, "Which head has which role?", "A role beats every baseline."),
+    "atlas": (atlas, "Top examples of every head", "Its strongest links in ordinary text."),
 }
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import once
 import pytest
-from running import AppServer, start_app, unused_port
+from reader import app, profile, reader  # noqa: F401 - fixtures
+from running import AppServer, start_app
 
 try:
     from hypothesis import settings
@@ -107,12 +108,10 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def shared_folder(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Say where the processes of this run of the tests keep what they make once, and where the next runs find it."""
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Say where the processes of this run of the tests keep what they make once."""
     own = tmp_path_factory.getbasetemp()
     once.folder = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
-    cache = getattr(pytestconfig, "cache", None)
-    once.kept = cache.mkdir("once") if cache else None
 
 
 @pytest.fixture(scope="session")
@@ -120,7 +119,7 @@ def static_folder() -> Path:
     """The page that needs no server, with the embedded and the toy model, built once for the whole run."""
     from mha_core import static_site
 
-    return once.once("static-folder", lambda: static_site(once.folder / "static-folder"))
+    return once.once("static-folder", lambda: static_site(once.folder / "static-folder", model="minilm"))
 
 
 @pytest.fixture(scope="session")
@@ -143,9 +142,12 @@ def smollm2():
 
 
 @pytest.fixture
-def free_port() -> int:
-    """A port of this machine on which nothing listens."""
-    return unused_port()
+def few_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every tenth of the built-in sentences, where it does not matter what they tell of a model."""
+    from mha_core.heads import build_role_table
+
+    sentences = build_role_table.read_builtin()[::10]
+    monkeypatch.setattr(build_role_table, "read_builtin", lambda: sentences)
 
 
 @pytest.fixture(scope="session")

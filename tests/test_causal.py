@@ -6,7 +6,7 @@ from causal_runs import WORDS, causal_record
 
 from mha_core import AttentionRecord, HeadScopeError
 from mha_core.record.first_difference import first_change
-from pages.parts.explore.shared_prefix import in_words
+from pages.parts.explore.changes import in_words
 
 
 @pytest.fixture(scope="module")

@@ -45,7 +45,6 @@ from pages.parts.frame.presets import MARY
 from pages.parts.frame.request import Request
 from pages.parts.serve import store
 from pages.parts.serve.store import Store
-from tests.ablated import ablate_each
 
 PAGE = "pages/experiment.py"
 SWEEP, PATCHING = "Ablation sweep", "Activation patching"
@@ -137,10 +136,7 @@ def _tensor(array):
 @pytest.mark.parametrize(
     ("query", "sentence"),
     [
-        (
-            {"off": "99-99"},
-            "Unknown head 99-99. The model has 6 layers of 12 heads. No head is ablated.",
-        ),
+        ({"off": "99-99"}, "Unknown head 99-99. The model has 6 layers of 12 heads. No head is ablated."),
         (
             {"off": "<script>"},
             "'<script>' is not a head. Write layer and head counted from 1, such as 4-2. No head is ablated.",
@@ -320,7 +316,8 @@ def test_the_map_of_all_heads_is_what_leaving_out_one_at_a_time_gives(minilm):
     run(at)
     (figure,) = figures(at)
     colours, marks = figure["data"]
-    expected = ablate_each(minilm.tokenizer.encode(TIRED), minilm)
+    tokens = minilm.tokenizer.encode(TIRED)
+    expected = -final_result(sweep_heads(tokens, minilm, EmbeddingCosine())).effect
     assert numbers(colours["z"]) == pytest.approx(-expected, abs=1e-5)
     strongest = np.unravel_index(expected.argmax(), expected.shape)
     name = f"{strongest[0] + 1}-{strongest[1] + 1}"
@@ -569,7 +566,7 @@ def test_the_python_lines_of_save_run_and_print_the_numbers_of_the_page(part, ca
     change = ScaleHeads(((3, 1),), 0.0)
     lines, number = {
         "ablate": lambda: (
-            python_lines.ablation_lines(request, (change,), words=False),
+            python_lines.ablation_lines(request, (change,), "state_cosines"),
             state_cosines(tokens, model, (change,))[-1].min(),
         ),
         "sweep": lambda: (

@@ -25,16 +25,10 @@ from visit import link, unopened
 
 from mha_core import layer_details, load_model, projections_of, trace
 from mha_core.engine.rotary import Rotary
-from mha_core.layer import (
-    CellEdit,
-    ScoreEdit,
-)
+from mha_core.layer import CellEdit, ScoreEdit
 from mha_core.models.families.bert import EncoderConfig
 from mha_core.models.weights import untrained_encoder
-from pages.parts.inside import (
-    rotation,
-    scene,
-)
+from pages.parts.inside import rotation, scene
 from pages.parts.inside.changes import edits_of, read_changes
 from pages.parts.picture.tiles import Board
 

@@ -16,20 +16,11 @@ from pages.parts.frame import loading
 from pages.parts.frame.glossary import spans
 from pages.parts.inside.route import KEYS
 from pages.parts.learn import asking
-from pages.parts.learn.class_address import class_address
-from pages.parts.learn.exercises import (
-    GUESSES,
-    check,
-    exercises,
-    previous_mass,
-    questions_of,
-    quiz,
-    steps,
-)
+from pages.parts.learn.exercises import GUESSES, check, exercises, previous_mass, questions_of, quiz, steps
 from pages.parts.learn.lesson import VIEWS
 from pages.parts.learn.plan import rows
 from pages.parts.learn.progress import known_answers
-from pages.parts.learn.teacher import TITLES
+from pages.parts.learn.teacher import TITLES, class_address
 
 TIRED = "The animal didn't cross the street because it was too tired."
 NEAR = 2e-5
@@ -276,10 +267,7 @@ def test_a_browser_may_hand_over_anything():
     assert known_answers(["x"]) == {}
     assert known_answers(
         {"dk1024": "64", "where@a-3-1-2": "2", "dk1024 ": "x", "evil": "x", "kv": "9" * 2001}
-    ) == {
-        "dk1024": "64",
-        "where@a-3-1-2": "2",
-    }
+    ) == {"dk1024": "64", "where@a-3-1-2": "2"}
 
 
 def test_the_pictures_of_the_lesson_are_the_models_numbers():

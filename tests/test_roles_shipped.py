@@ -239,6 +239,7 @@ def roles_of(capsys):
     return run
 
 
+@pytest.mark.usefixtures("few_sentences")
 def test_the_rows_are_counted_from_the_weights_themselves(roles_of, tmp_path, model, monkeypatch):
     """Word by word: whose row (or column) peaks at the head, [CLS], [SEP] and the word itself left out."""
     monkeypatch.setattr(RelationQuestions, "min_cases", 1)
@@ -277,6 +278,7 @@ def test_what_there_is_not_is_no_crash(roles_of, asked):
     assert roles_of("roles", *asked)[0] == 2
 
 
+@pytest.mark.usefixtures("few_sentences")
 def test_a_file_without_cases_is_refused(roles_of, tmp_path):
     path = tmp_path / "empty.txt"
     path.write_text("\n")

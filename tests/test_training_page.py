@@ -176,7 +176,7 @@ def test_where_no_process_can_be_started_its_reader_is_told_and_may_try_again(tr
 @pytest.fixture(scope="module")
 def short():
     """A finished training of the page, in this process: 50 steps of one head and of two, on the worker's one thread."""
-    return trained(parts.jobs_choice(1, 2, seed=3, limit=50))
+    return trained(parts.choice_of("jobs", (1, 1), (1, 2), seed=3, limit=50))
 
 
 def trained(choice):
@@ -249,8 +249,8 @@ def keep_finished(monkeypatch, choice, rows, state):
 
 @pytest.mark.slow
 def test_the_heads_that_it_leads_to_are_induction_heads_of_the_model_in_their_link(monkeypatch):
-    _, rows, state = trained(parts.induction_choice(1, 2, 4, 0, 2))
-    keep_finished(monkeypatch, parts.induction_choice(1, 2, 4, 0, 1_500), rows, state)
+    _, rows, state = trained(parts.choice_of("induction", (1, 4), (2, 4), 0, 2))
+    keep_finished(monkeypatch, parts.choice_of("induction", (1, 4), (2, 4), 0, 1_500), rows, state)
     page = unopened("pages/training.py", train=parts.PARTS["induction"]).run()
     page.button(key="training-show").click().run()
     links = [params for params in asked_by_links("".join(bodies(page))) if "text" in params]
@@ -264,15 +264,8 @@ def test_the_heads_that_it_leads_to_are_induction_heads_of_the_model_in_their_li
 @pytest.mark.slow
 def test_a_finished_training_opens_from_its_link_with_the_same_numbers(short, monkeypatch):
     choice, rows, state = short
-    keep_finished(monkeypatch, parts.jobs_choice(1, 2, seed=3, limit=200), rows, state)
-    link = {
-        "left": "1",
-        "right": "2",
-        "seed": "3",
-        "limit": "200",
-        "guess": "40%",
-        "without": "1-2,9-9",
-    }
+    keep_finished(monkeypatch, parts.choice_of("jobs", (1, 1), (1, 2), seed=3, limit=200), rows, state)
+    link = {"left": "1", "right": "2", "seed": "3", "limit": "200", "guess": "40%", "without": "1-2,9-9"}
     at = unopened("pages/training.py", **link)
     at.session_state["training-take"] = True
     at.run()

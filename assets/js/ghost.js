@@ -1,5 +1,5 @@
 // What the arcs were before a word was changed: the old links of the same head, drawn on the new words.
-import { meanRow, STEPS, strongest } from "./numbers.js";
+import { STEPS, strongest } from "./numbers.js";
 import { matrixOf } from "./record.js";
 import { percent } from "./format.js";
 import { quoted } from "./words.js";
@@ -35,7 +35,7 @@ export function ghostLinks(ghost, head, from, least = 0.01) {
     }
   });
   const { start, new: count } = ghost.change;
-  return { links, shares, row: meanRow(matrix, n, before), isNew: (unit) => unit >= start && unit < start + count };
+  return { links, shares, isNew: (unit) => unit >= start && unit < start + count };
 }
 
 const WORTH_SAYING = 0.02; // of a share that has moved
@@ -48,9 +48,5 @@ export function changesInWords({ shares, isNew }, row, { named, specials }) {
   return most.map(({ unit, weight, before }) => `${quoted(named[unit])} ${weight > before ? "rises" : "falls"} from ${percent(before)} to ${percent(weight)}`).join("; ");
 }
 
-// What was before, in words.
-export function ghostInWords(ghost, found) {
-  const [was] = ghost.words;
-  const [looked] = strongest(found.row, 1, 0.01).map(({ to, weight }) => `${percent(weight)} to ${quoted(ghost.record.named[to])}`);
-  return `Dashed: ${was ? `with ${quoted(was)}` : "before"}, ${looked ?? "nothing with 1% or more"}.`;
-}
+// What the dashed arcs are, in words: the finding and the crossed-out numbers say how large.
+export const ghostInWords = ({ words: [was] }) => `Dashed: ${was ? `with ${quoted(was)}` : "before"}.`;

@@ -16,10 +16,10 @@ from mha_core.causal.outcomes import (
     Loss,
     Outcome,
     State,
+    answer_id,
     bind,
     default_outcome,
     spaced,
-    token_of,
 )
 from mha_core.causal.partial_results import PartialResult, final_result
 from mha_core.causal.path_patching import sweep_receivers
@@ -32,6 +32,7 @@ from mha_core.causal.single_run import (
     measure,
     next_words,
     patch,
+    predicted_labels,
     state_cosines,
     trace_with_interventions,
 )
@@ -61,6 +62,7 @@ __all__ = [
     "State",
     "SweepResult",
     "ablate",
+    "answer_id",
     "attention_shift",
     "bind",
     "default_outcome",
@@ -70,6 +72,7 @@ __all__ = [
     "measure",
     "next_words",
     "patch",
+    "predicted_labels",
     "read_prompts",
     "read_sweep",
     "spaced",
@@ -79,7 +82,6 @@ __all__ = [
     "sweep_prompts",
     "sweep_receivers",
     "sweep_state_patches",
-    "token_of",
     "trace_with_interventions",
     "with_other_names",
 ]

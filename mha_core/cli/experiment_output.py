@@ -9,14 +9,14 @@ from mha_core.causal.prompt_sweep import LEVEL, PromptEffects
 from mha_core.causal.sweep import SweepResult
 from mha_core.cli.output import CommandOutput
 from mha_core.display_names import Head, head_name
-from mha_core.models.prediction import NextToken
+from mha_core.models.prediction import Label, NextToken
 from mha_core.record.export import model_of
 from mha_core.record.record import ModelInfo
 from mha_core.text.tokens import Tokens
 
 Measurement = tuple[
-    tuple[float, ...], Sequence[NextToken]
-]  # the outcome's numbers, and the likeliest next tokens
+    tuple[float, ...], Sequence[Label | NextToken]
+]  # the outcome's numbers, and the likeliest next tokens or labels
 
 
 @dataclass(frozen=True)
@@ -77,23 +77,27 @@ class Experiment:
 def run_output(
     experiment: Experiment, names: Sequence[str], before: Measurement, after: Measurement
 ) -> CommandOutput:
-    """Return a run without and with the intervention: a row for each number and each likely next token."""
+    """Return a run without and with the intervention: a row for each number and each likely next token or label."""
     import pandas as pd
 
+    is_label = any(isinstance(answer, Label) for answer in before[1])
+    listed, noun = ("labels", "label") if is_label else ("next", "token")
     frame = pd.DataFrame(
         {"run": run, "what": what, "value": value}
         for run, (numbers, words) in (("before", before), ("after", after))
         for what, value in {
             **dict(zip(names, numbers, strict=True)),
-            **{f"probability of {word.text!r}": word.probability for word in words},
+            **{
+                f"probability of {word.text!r}": word.probability
+                for word in words
+                if word.probability is not None
+            },
         }.items()
     )
     about = {
         "effect": after[0][0] - before[0][0],
-        "next": {
-            run: [
-                {"token": word.text, "probability": word.probability, "logit": word.logit} for word in words
-            ]
+        listed: {
+            run: [{noun: word.text, "probability": word.probability, "logit": word.logit} for word in words]
             for run, (_, words) in (("before", before), ("after", after))
         },
     }

@@ -18,7 +18,7 @@ from mha_core.causal.partial_results import PartialResult
 from mha_core.causal.path_patching import sweep_receivers
 from mha_core.causal.prompt_sweep import METHODS, sweep_prompts
 from mha_core.causal.prompts import N_PROMPTS, Prompt, read_prompts, with_other_names
-from mha_core.causal.single_run import measure, next_words
+from mha_core.causal.single_run import measure, next_words, predicted_labels
 from mha_core.causal.sweep import sweep_head_patches, sweep_heads, sweep_state_patches
 from mha_core.cli.arguments import (
     NOTE,
@@ -40,6 +40,7 @@ from mha_core.display_names import Head
 from mha_core.errors import InputError
 from mha_core.models.model import Model
 from mha_core.models.model_list import DECODER
+from mha_core.models.prediction import Label, NextToken
 from mha_core.record.grid import head_from_name
 from mha_core.text.tokens import Tokens
 
@@ -87,9 +88,11 @@ def _outcome_options() -> argparse.ArgumentParser:
     """Return a parent with the options that say what is measured and listed."""
     parent = argparse.ArgumentParser(add_help=False)
     add = parent.add_argument
-    add("--target", metavar="WORD", help="word whose logit to measure, with its space: ' Mary'")
-    add("--against", metavar="WORD", help="word whose logit to subtract")
-    add("--top", type=number_from(1), default=5, help="number of words and heads to list (%(default)s)")
+    text = "word whose logit to measure, with its space: ' Mary'; a classifier's label"
+    add("--target", metavar="WORD", help=text)
+    add("--against", metavar="WORD", help="word or label whose logit to subtract")
+    text = "number of words or labels and heads to list (%(default)s)"
+    add("--top", type=number_from(1), default=5, help=text)
     return parent
 
 
@@ -173,13 +176,14 @@ def _compared(
 ) -> CommandOutput:
     """Return the run with all interventions beside the plain one."""
     tokens, outcome = experiment.tokens, experiment.outcome
-    before, after = (
-        (
-            measure(tokens, model, outcome, edits),
-            next_words(tokens, model, edits, options.top) if isinstance(outcome, LogitDifference) else (),
-        )
-        for edits in ((), interventions)
-    )
+
+    def listed(edits: Sequence[Intervention]) -> Sequence[Label | NextToken]:
+        if model.label_head is not None:
+            return predicted_labels(tokens, model, edits)[: options.top]
+        is_word = isinstance(outcome, LogitDifference)
+        return next_words(tokens, model, edits, options.top) if is_word else ()
+
+    before, after = ((measure(tokens, model, outcome, edits), listed(edits)) for edits in ((), interventions))
     return run_output(experiment, bind(outcome, tokens, model).names, before, after)
 
 

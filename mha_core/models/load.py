@@ -23,6 +23,7 @@ from mha_core.engine.torch_modes import plain_numbers
 from mha_core.errors import InputError, ModelError
 from mha_core.models.checkpoint import SUMS, Folder
 from mha_core.models.families import FAMILIES
+from mha_core.models.families.bert import LabelHead
 from mha_core.models.families.family import AnotherVariantError
 from mha_core.models.gguf import GgufFile
 from mha_core.models.hf import load_with_transformers
@@ -196,7 +197,7 @@ def _load(
     """Make a new model; arguments as in `load_model`."""
     step = step_of(name)
     named = CLASSROOM if step is not None else name
-    place, known = _place(named, progress, local) if folder is None else (folder, {})
+    place, known = find_files(named, progress, local) if folder is None else (folder, {})
     source = GgufFile(place) if place.is_file() else Folder(place)
     raw = source.settings()
     config = _known(raw, source.title)
@@ -245,8 +246,9 @@ def _load(
     for module in (encoder, head):
         if module is not None:
             freeze_for_inference(module.to(device=device, dtype=dtype))
-    heads = {"mask": "masked_head", "next": "next_head"}
-    facts |= dict.fromkeys(heads.values()) | {heads[family.predicts]: head}
+    heads = {"mask": "masked_head", "next": "next_head", "label": "label_head"}
+    predicts = "label" if isinstance(head, LabelHead) else family.predicts
+    facts |= dict.fromkeys(heads.values()) | {heads[predicts]: head}
     return Model(tokenizer=tokenizer, encoder=encoder, config=config, device=device, dtype=dtype, **facts)
 
 
@@ -260,7 +262,9 @@ def _known(raw: Mapping[str, Any], title: str) -> StackConfig | None:
         return None
 
 
-def _place(name: str, progress: Progress | None, local: bool) -> tuple[Path, Mapping[str, str]]:
+def find_files(
+    name: str, progress: Progress | None = None, local: bool = True
+) -> tuple[Path, Mapping[str, str]]:
     """Find a model's folder or GGUF file, and the digests of the files already compared."""
     if name == EMBEDDED:
         return embedded_folder(), EMBEDDED_DIGESTS

@@ -19,7 +19,8 @@ import { onPage, texts } from "./page.mjs";
 // Every shade says its level in the ramp.
 const LEVELLED = Array.from({ length: colour.LEVELS }, (_, i) => [i >> 2, i & 3, 0]);
 const level = (rgb) => (4 * rgb[0] + rgb[1]) / (colour.LEVELS - 1);
-const PAINT = { ramp: LEVELLED, change: { ramp: LEVELLED }, ink: [0, 0, 0], soft: [9, 9, 9], line: [8, 8, 8], paper: [255, 255, 255] };
+const SCALE = { ramp: LEVELLED, pixels: colour.pixels(LEVELLED) };
+const PAINT = { ...SCALE, change: SCALE, ink: [0, 0, 0], soft: [9, 9, 9], line: [8, 8, 8], paper: [255, 255, 255] };
 const board = (...numbers) => ({ numbers: Float32Array.from(numbers), paint: PAINT, component: {} });
 
 test("a number is written with a real minus and never as minus zero", () => {
@@ -134,15 +135,6 @@ test("arcs end over the words they belong to, rise with the way and with the wei
   assert.equal(described({ name: "", words: ["a", "b", "it"], from: 2 }, [0.2, 0.78, 0.02]), ": it looks at b 78%, a 20%", "the strongest first, small shares left out");
   const ahead = onPage(() => arcs(board(0, 1, 0), { id: "a", at: 0, name: "", words, from: 0 }));
   assert.match(ahead.querySelector("path").getAttribute("d"), /^M31.5,118A.* 0 0 1 76.5,118$/, "forward, over the words too");
-});
-
-test("heads stand in lines of a layer, each with its own numbers, on one scale", () => {
-  const block = { shape: [4, 1, 1], at: 0, name: "scores", line: 2, wide: 46, high: 38, ramp: "signed", top: 4, chosen: 2, labels: ["1-1", "1-2", "2-1", "2-2"] };
-  const made = onPage(() => sheets(board(1, 2, 3, 4), block));
-  assert.equal(made.style.gridTemplateColumns, "repeat(2, minmax(0, 46px))");
-  assert.deepEqual(made.children.map((figure) => [figure.className, figure.querySelector("span").textContent]), [["", "1-1"], ["", "1-2"], ["chosen", "2-1"], ["", "2-2"]]);
-  const levels = made.querySelectorAll("canvas").map((canvas) => level([canvas.image.data[0], canvas.image.data[1]]));
-  for (const [i, share] of levels.entries()) assert.ok(Math.abs(share - (1 + (i + 1) / 4) / 2) < 0.001, "from the middle up");
 });
 
 test("the pager leads to the screens beside this one and to any by name, and stops at both ends", () => {

@@ -100,7 +100,7 @@ function drawTrace(view) {
   const found = ghostNow(view, pins);
   view.trace.hidden = !found || globalThis.headscope?.live === false;
   if (view.trace.hidden) return;
-  write(view.traceSaid, ghostInWords(view.ghost, found));
+  write(view.traceSaid, ghostInWords(view.ghost));
   const before = (unit) => unitBefore(view.ghost.change, unit);
   const aim = to === null ? null : before(to);
   const chosen = { head: headName(head), pin: pins.map(before).join(), ...(aim === null ? {} : { to: String(aim) }) };

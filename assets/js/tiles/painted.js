@@ -1,17 +1,20 @@
-// Numbers as pixels, one a number: where a number stands on the ramp, and what the full colour stands for.
-import { at } from "../colour.js";
+// The numbers of a block on the page's ramps, one pixel a number, and what the full colour stands for.
 import { make } from "../dom.js";
+import { paintCells, shade } from "../heatmap.js";
 import { largest } from "../numbers.js";
 
 export function valuesOf(board, block) {
   return board.numbers.subarray(block.at, block.at + block.shape[0] * block.shape[1]);
 }
 
-// The colour of a number on the page's one ramp, as a share of `top`; null where nothing may be seen.
+// The ramp of a kind of numbers, weights or signed ones, and its scale up to `top`.
+function scaleOf(paint, kind, top) {
+  return kind === "weight" ? { ...paint, signed: false, top } : { ...paint.change, signed: true, span: top };
+}
+
 export function shadeOf(paint, kind, value, top) {
-  if (!Number.isFinite(value)) return null;
-  if (kind === "weight") return at(paint.ramp, Math.abs(value) / (top || 1));
-  return at(paint.change.ramp, value / (top || 1), true);
+  const scale = scaleOf(paint, kind, top || 1);
+  return shade(scale.ramp, value, scale);
 }
 
 // The value that gets the full colour: one outlier in two hundred may be darker than the scale can say.
@@ -29,11 +32,10 @@ export function painted(board, block, values) {
   const context = canvas.getContext("2d");
   const image = context.createImageData(m, n);
   const top = block.top || (block.ramp === "weight" ? largest(values.map((v) => v || 0)) || 1 : reach(values));
-  for (let i = 0; i < n * m; i += 1) {
-    const rgb = shadeOf(board.paint, block.ramp, values[i], top);
-    if (rgb) image.data.set([...rgb, 255], 4 * i);
-    else canvas.classList.add("absent");
-  }
+  const scale = scaleOf(board.paint, block.ramp, top);
+  const valueAt = (row, col) => (Number.isFinite(values[row * m + col]) ? values[row * m + col] : null);
+  paintCells(new Uint32Array(image.data.buffer), [m, n], [n, m], valueAt, scale.pixels, scale);
+  canvas.classList.toggle("absent", !values.every(Number.isFinite));
   context.putImageData(image, 0, 0);
   canvas.setAttribute("role", "img");
   canvas.setAttribute("aria-label", block.describe || `${block.name}, ${n} by ${m} numbers`);

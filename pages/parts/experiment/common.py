@@ -2,12 +2,14 @@
 
 import html
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 
-from mha_core import Model
+from mha_core import AttentionRecord, Model
+from mha_core.causal import Outcome, answer_id, default_outcome, spaced
 from mha_core.display_names import Head, head_name
 from mha_core.heads.questions.base import KIND_OF
 from mha_core.heads.roles import Role
@@ -80,6 +82,50 @@ def cut_for_decoder(request: Request, model: Model) -> Request:
     address = html.escape(with_params("", {**url_params.params(), "whole": whole}) or "?")
     markup(f'<nav class="hs-examples"><span>{text}</span> <a href="{address}">{label}</a></nav>')
     return request if is_whole else replace(request, text=request.text[: match.start()])
+
+
+def chosen_labels(names: Sequence[str], first: str, second: str) -> tuple[str, str]:
+    """Draw the choices of a classifier's label and of one to subtract; return those in the link, "" for none.
+
+    `first`, `second`: which labels are compared where none is chosen.
+    """
+    word = url_params.params().get("word", "")
+    rival = url_params.params().get("rival", "") if word else ""
+    _label_choice("Label", "word", word, names, placeholder=first)
+    _label_choice(
+        "Against", "rival", rival, names, placeholder="no label" if word else second, disabled=not word
+    )
+    return word, rival
+
+
+def _label_choice(title: str, key: str, value: str, names: Sequence[str], **look: Any) -> None:
+    """Draw a choice of labels that the link has as `key`."""
+    widget = f"{key}-label"
+    st.session_state[widget] = value if value in names else None
+    st.selectbox(
+        title,
+        names,
+        index=None,
+        key=widget,
+        width=150,
+        on_change=lambda: url_params.change({key: st.session_state[widget]}),
+        **look,
+    )
+
+
+def named_outcome(record: AttentionRecord, model: Model, word: str, rival: str) -> Outcome:
+    """Return the outcome for two words or labels; for "" the words that the sentence is about, else the likeliest. A
+    word without a space before it gets one, where that is a token.
+
+    Raises InputError for words that are no token of this model, and for labels that it does not have.
+    """
+    preset = presets.FOLLOWED.get(record.tokens.text) if model.next_head is not None else None
+    if preset and (not word or spaced(word, model) == preset[0]):
+        word, rival = preset[0], rival or preset[1]
+    answers = [spaced(each, model) if each else None for each in (word, rival)]
+    for each in filter(None, answers):
+        answer_id(each, model)
+    return default_outcome(record.tokens, model, *answers)
 
 
 def about(request: Request, **more: str) -> dict[str, str]:

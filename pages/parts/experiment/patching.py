@@ -24,7 +24,7 @@ from mha_core.display_names import Head, count_noun, head_name, number, percent
 from mha_core.draw.figures import charts
 from mha_core.record.grid import head_from_name
 from mha_core.text.tokens import Tokens
-from pages.parts.experiment.common import PAIRS, PATHS, about, explore_link
+from pages.parts.experiment.common import PAIRS, PATHS, about, chosen_labels, explore_link, named_outcome
 from pages.parts.experiment.effects import ABLATE_HINT, draw_effects
 from pages.parts.experiment.paths import WHY_HINT, default_sender, paths_text, why_link
 from pages.parts.experiment.python_lines import patch_lines
@@ -56,8 +56,10 @@ def view(request: Request, record: AttentionRecord, model: Model) -> None:
             "Patch", MAPS, default=MAPS[0], required=True, key="map", bind="query-params"
         )
         sender, side = _path_controls(request, model) if shape == PATHS else (None, "")
+        head = model.label_head
+        answers = ("", "") if head is None else chosen_labels(head.names, "the source's", "yours")
     source = shell.or_show_error(model.tokenizer.encode, typed or preset)
-    outcome = None if source is None else shell.or_show_error(outcome_of, source, record, model)
+    outcome = None if source is None else shell.or_show_error(outcome_of, source, record, model, *answers)
     if source is None or outcome is None or (shape == PATHS and sender is None):
         return
     sweep: Any = {MAPS[1]: sweep_state_patches, PATHS: sweep_receivers}.get(str(shape), sweep_head_patches)
@@ -125,15 +127,20 @@ def source_for(text: str) -> str:
     return pairs.get(text) or presets.twin_sentence(text)
 
 
-def outcome_of(source: Tokens, record: AttentionRecord, model: Model) -> Outcome:
-    """Return the logit difference of the source's next word against this text's; without one the embedding's cosine.
+def outcome_of(
+    source: Tokens, record: AttentionRecord, model: Model, label: str = "", against: str = ""
+) -> Outcome:
+    """Return the logit difference of these labels, else of the source's next word or label against this text's; without
+    one the embedding's cosine.
 
-    Raises InputError where the texts do not have as many tokens.
+    Raises InputError where the texts do not have as many tokens, and for a label that the model does not have.
     """
     if len(source) != len(record.tokens):
         raise InputError(
             f"The source sentence needs {len(record.tokens)} tokens, as yours; {quoted(source.text)} has {len(source)}."
         )
+    if label or against:
+        return named_outcome(record, model, label, against)
     if model.next_head is not None and (preset := presets.FOLLOWED.get(source.text)):
         return LogitDifference(*preset)
     theirs, own = (default_outcome(tokens, model) for tokens in (source, record.tokens))

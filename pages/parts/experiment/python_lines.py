@@ -19,14 +19,14 @@ def model_lines(request: Request, *names: str) -> list[str]:
     ]
 
 
-def ablation_lines(request: Request, changes: Sequence[Intervention], *, words: bool) -> list[str]:
-    """Return the lines that print the next words, or the cosines of the last states, with these interventions."""
-    measure = "next_words" if words else "state_cosines"
+def ablation_lines(request: Request, changes: Sequence[Intervention], measure: str) -> list[str]:
+    """Return the lines that print `next_words`, `predicted_labels`, or the last of the `state_cosines`, with these
+    interventions."""
     names = {type(change).__name__ for change in changes}
     return [
         *model_lines(request, measure, *names),
         f"changes = {tuple(changes)!r}",
-        f"print({measure}(tokens, model, changes){'' if words else '[-1]'})",
+        f"print({measure}(tokens, model, changes){'[-1]' * (measure == 'state_cosines')})",
     ]
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from mha_core import AttentionRecord, Model
-from mha_core.causal import mean_steps
+from mha_core.causal import answer_id, mean_steps
 from mha_core.display_names import Head, head_name
 from mha_core.draw.figures import charts
 from mha_core.draw.payload import record_payload
@@ -21,12 +21,11 @@ from pages.parts.experiment.python_lines import ablation_lines
 from pages.parts.experiment.text import finding, moved_text
 from pages.parts.frame import shell, url_params
 from pages.parts.frame.charts import chart, is_dark
-from pages.parts.frame.component_event import component_event
 from pages.parts.frame.page_text import say, visible
 from pages.parts.frame.progress import show_job
 from pages.parts.frame.request import MEASURES, SPECIALS, UNITS, Request
 from pages.parts.frame.selection import parse_head
-from pages.parts.picture.head_switches import head_switches
+from pages.parts.picture.attention_view import component_event, head_switches
 from pages.parts.serve import cache
 
 # Keys of the session: the picture, and the controls in the row above it.
@@ -57,7 +56,9 @@ def view(request: Request, record: AttentionRecord, model: Model) -> None:
     if result is None:
         return
     named = named_word(result, word)
-    if word and result.words and named is None:
+    if word and model.label_head is not None:
+        shell.or_show_error(answer_id, word, model)
+    elif word and result.words and named is None:
         known = f"is not among the {N_KNOWN:,} likeliest tokens here. The likeliest is followed."
         say(f"`{visible(word)}` {known}", "notice")
     followed = named or max(result.words, key=lambda each: each.before, default=None)
@@ -72,7 +73,7 @@ def view(request: Request, record: AttentionRecord, model: Model) -> None:
             n_later = (model.n_layers - 1 - min(layer for layer, _ in query.heads)) * model.n_heads
             say(moved_text(result.moved, record, roles, n_later), "moved")
     with right:
-        _bars(request, query if changes else AblationQuery(), result, record)
+        _bars(request, query if changes else AblationQuery(), result, record, model)
 
 
 def has_means(query: AblationQuery, model: Model) -> bool:
@@ -154,25 +155,31 @@ def _picture(
     head_switches(payload, data, key=PICTURE, on_ask=_on_ask)
 
 
-def _bars(request: Request, query: AblationQuery, result: AblationResult, record: AttentionRecord) -> None:
-    """Draw the next words, or the cosines, with and without the ablation, a bar a token."""
-    if result.words:
-        masked = not (record.model and record.model.is_causal)
-        title = "Probability at the mask" if masked else "Next-token probability"
-        frame = words_frame(query, result)
+def _bars(
+    request: Request, query: AblationQuery, result: AblationResult, record: AttentionRecord, model: Model
+) -> None:
+    """Draw the next words, the labels, or the cosines, with and without the ablation, a bar each."""
+    if model.label_head is not None:
+        title, measure = ("Probability" if result.is_share else "Output") + " by label", "predicted_labels"
+    elif result.words:
+        title = "Next-token probability" if model.is_causal else "Probability at the mask"
+        measure = "next_words"
     elif query.heads:
-        title, frame = "Cosine with the plain run", cosines_frame(result, record)
+        title, measure = "Cosine with the plain run", "state_cosines"
     else:
         return
-    values = [name for name in frame if name != "token"]
-    is_share = bool(result.words)
-    figure = charts.bars(frame, "token", values, title=title, x_title="", percent=is_share, dark=is_dark())
+    frame = words_frame(query, result) if result.words else cosines_frame(result, record)
+    if model.label_head is not None:
+        frame = frame.rename(columns={"token": "label"})
+    name, *values = frame
+    is_share = bool(result.words) and result.is_share
+    figure = charts.bars(frame, name, values, title=title, x_title="", percent=is_share, dark=is_dark())
     chart(
         figure.update_layout(height=HEIGHT),
         frame,
         key="before-after",
         about=about(request, ablated=f"{heads_param(query.heads) or 'none'} ({query.setting.done})"),
-        lines=ablation_lines(request, query.interventions, words=is_share),
+        lines=ablation_lines(request, query.interventions, measure),
     )
 
 

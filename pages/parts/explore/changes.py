@@ -5,22 +5,32 @@ mha_core.record.compare's.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
+from mha_core import Grid
 from mha_core.display_names import Head, Per, count_noun, percent, short_name
 from mha_core.draw.text import indexed
 from mha_core.record.compare import FLOOR, MARGIN, HeadDifference
+from mha_core.record.first_difference import FirstDivergence, ShiftedWord, first_change
 from pages.parts.explore.tables import box, table
+from pages.parts.frame import url_params
+from pages.parts.frame.charts import HEAD_NAME
+from pages.parts.frame.context import Context
 from pages.parts.frame.links import link_to
+from pages.parts.frame.page_text import say, visible
 
-HEAD = st.column_config.LinkColumn(display_text="head=([0-9]+-[0-9]+)")
+HEAD = st.column_config.LinkColumn(display_text=HEAD_NAME)
 SWITCHES = (
     f"A head switches if another candidate leads in B. Each must lead by {MARGIN * 100:.0f} points and have "
     f"{FLOOR:.0%} or more."
 )
+# Runs of different lengths round differently: SmolLM2's rows by some millionths.
+ROUNDING = 1e-4
+MAX_OFFERED = 6
 ENDS = (0, 1), (1, 0)  # from the first candidate to the second, and back
 SWING, MOVED, SWITCHED = "Shift, points", "Moved", "Switches"
 MOVED_HELP = "Half the sum of the absolute differences of the row: the share of attention that moved."
@@ -112,3 +122,45 @@ def _switches(change: HeadDifference, start: int, end: int) -> bool:
 def _shift(change: HeadDifference, labels: Sequence[str]) -> str:
     sides = zip(labels[:2], change.masses_a, change.masses_b, strict=False)
     return ", ".join(f"`{label}` {percent(a)} → {percent(b)}" for label, a, b in sides)
+
+
+# ---- a prefix that both share: of a decoder its rows are the same, for it cannot see the first word that differs
+def first_difference(a: Context, b: Context) -> FirstDivergence | None:
+    """Return the first word that differs, if one decoder read both texts and no row before it differs."""
+    if a.record.model.digest != b.record.model.digest:
+        return None
+    change = first_change(a.grid, a.record.tokens, b.grid, b.record.tokens)
+    return change if change and change.largest < ROUNDING else None
+
+
+def draw_shared_prefix(change: FirstDivergence, a: Grid, b: Grid) -> None:
+    """Say that both runs are the same up to the change, and offer the later words whose rows moved most."""
+    say(in_words(change, a), "finding")
+    if not change.movers:
+        return
+    with st.container(horizontal=True, key="movers"):
+        for mover in change.movers[:MAX_OFFERED]:
+            st.button(
+                _plain(offer_text(mover, a, b)),
+                key=f"look-from-{mover.places[0]}",
+                on_click=partial(url_params.change, {"pin": str(mover.places[0]), "to": None}),
+            )
+
+
+def in_words(change: FirstDivergence, a: Grid) -> str:
+    """Return up to where both runs are the same, and why."""
+    last = visible(a.units[change.place - 1].bare)
+    later = "Look from a later word:" if change.movers else "Change an earlier word."
+    return f"Up to `{last}` both runs are identical: a decoder cannot see ahead. {later}"
+
+
+def offer_text(mover: ShiftedWord, a: Grid, b: Grid) -> str:
+    """Return the word of both runs and the share of its attention that moved."""
+    word_a, word_b = (visible(grid.units[q].bare) for grid, q in zip((a, b), mover.places, strict=True))
+    word = word_a if word_a == word_b else f"{word_a} / {word_b}"
+    return f"{word} · {percent(mover.moved)} moved"
+
+
+def _plain(text: str) -> str:
+    """Escape Markdown: a button would read it."""
+    return "".join(f"\\{c}" if c in "\\`*_{}[]()#+-.!|<>~$:" else c for c in text)

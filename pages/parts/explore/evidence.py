@@ -18,7 +18,6 @@ from mha_core.heads.verdict_text import question_text
 from pages.parts.frame import head_facts
 from pages.parts.frame.context import Context
 from pages.parts.frame.links import link_to, model_in_link
-from pages.parts.frame.request import Request
 
 
 def of_choice(context: Context) -> dict[str, Any]:
@@ -28,10 +27,11 @@ def of_choice(context: Context) -> dict[str, Any]:
     if table is None:
         return {"usual": None, "evidence": None}
     selection = context.selection.as_json()
+    weights = {"model": model_in_link(request.model), "weights": "" if request.trained else "untrained"}
     result = test_of_link(context, table)
     evidence = result and {
         "said": test_text(result, head),
-        "href": _test_address(request, result, head),
+        "href": link_to("Roles", {**weights, "head": head_name(head), "question": result.key}),
         "of": selection,
     }
     return {"usual": {"said": usual_text(context, table), "of": selection}, "evidence": evidence}
@@ -73,10 +73,3 @@ def test_text(result: QuestionResult, head: Head) -> str:
     """Return a question and its result for a head, with n and the baseline."""
     title = result.question.title
     return f"{title[0].upper()}{title[1:]}? {question_text(result, head)}"
-
-
-def _test_address(request: Request, result: QuestionResult, head: Head) -> str:
-    """Return the address of the test on Roles."""
-    weights = "" if request.trained else "untrained"
-    chosen = {"head": head_name(head), "question": result.key}
-    return link_to("Roles", {"model": model_in_link(request.model), "weights": weights, **chosen})

@@ -4,7 +4,7 @@ In: a `Comparison`. The files are made when they are asked for.
 """
 
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -25,19 +25,13 @@ from pages.parts.explore.comparison import Comparison
 from pages.parts.explore.export import SIDES, Figure, csv_of, file_name, json_of_runs, python_of, view_name
 from pages.parts.explore.tables import box
 from pages.parts.frame import head_facts
-from pages.parts.frame.charts import FORMATS, camera, is_dark
+from pages.parts.frame.charts import FORMATS, camera, is_dark, show_source
 from pages.parts.frame.context import Context
 from pages.parts.frame.page_text import markup, say
 
 # Beyond this a file of all heads would be 60 MB of text: it is made for the selected head alone.
 MAX_CELLS = 400_000
-KINDS = {
-    "matrix": "Matrix",
-    "heads": "All heads",
-    "arcs": "Arcs",
-    "lines": "Lines",
-    "bars": "Bars",
-}
+KINDS = {"matrix": "Matrix", "heads": "All heads", "arcs": "Arcs", "lines": "Lines", "bars": "Bars"}
 MIME = {"csv": "text/csv", "json": "application/json", "html": "text/html"}
 OFFLINE = "HTML, works offline"
 COMPUTES = "HTML, computes (toy model)"
@@ -68,11 +62,11 @@ def draw(runs: Comparison) -> None:
             heads += _more_heads(runs.grids[0], heads[0])
         chosen = Figure(kind, width, heads, side or "")
         _draw_figure(runs, chosen, form)
-        _buttons(_files_of_one(runs) if not side else _files_of_both(runs))
-        say("Link to this view:")
-        st.code(runs.link, language=None, wrap_lines=True)
-        say("Python, where HeadScope is installed:")
-        st.code(python_of(runs, chosen), language="python", wrap_lines=True)
+        with st.container(horizontal=True, key="files"):
+            for label, name, make in _files_of_both(runs) if side else _files_of_one(runs):
+                kind = MIME[name.rpartition(".")[2]]
+                st.download_button(label, make, name, kind, on_click="ignore", key=f"file-{name}")
+        show_source(runs.link, python_of(runs, chosen))
 
 
 def _figure_options() -> tuple[str, float, str]:
@@ -212,10 +206,3 @@ def _offline_payload(runs: Comparison) -> Payload:
     return explore_payload(
         first.grid, tokens, model_title=title, selection=first.selection, roles=roles, about=first.about
     )
-
-
-def _buttons(files: Sequence[File]) -> None:
-    with st.container(horizontal=True, key="files"):
-        for label, name, make in files:
-            kind = MIME[name.rpartition(".")[2]]
-            st.download_button(label, make, name, kind, on_click="ignore", key=f"file-{name}")

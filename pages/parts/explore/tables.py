@@ -18,10 +18,10 @@ from mha_core.record.grid import SINK
 from mha_core.record.links import has_choice
 from mha_core.text.tokens import Tokens
 from pages.parts.explore.comparison import Comparison
+from pages.parts.frame.charts import SHARE
 from pages.parts.frame.context import Context
 from pages.parts.frame.page_text import say, visible
 
-SHARE = st.column_config.NumberColumn(format="percent")
 POINTS = st.column_config.NumberColumn(format="%+.2f")
 LOOKED_AT, DIFFERENCE = "Looked at", "A − B, points"
 Shares = NDArray[np.float64]

@@ -11,27 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mha_core import (
-    AttentionRecord,
-    Grid,
-    InputError,
-    Model,
-    TransformersModel,
-    mlp_sources,
-    score_attribution,
-    weight_without_head,
-)
+from mha_core import InputError, Model, TransformersModel, mlp_sources, score_attribution, weight_without_head
 from mha_core.causal import mean_steps
 from mha_core.causal.mlp_sources import Side
 from mha_core.display_names import Head, head_name
 from mha_core.draw.text import indexed, spelled
 from pages.parts.explore import why_text
 from pages.parts.explore.walk import MAX_STEPS, Step, params_of, steps_of, tokens_of, unit_of
-from pages.parts.frame import loading
+from pages.parts.frame.context import Context
 from pages.parts.frame.page_text import say
 from pages.parts.frame.progress import show_job
-from pages.parts.frame.request import Request
-from pages.parts.frame.selection import Selection
 from pages.parts.serve import cache
 from pages.parts.serve.jobs import JOBS, MODEL
 
@@ -47,22 +36,18 @@ Row = dict[str, Any]
 class LinkQuestion:
     """The question about the link of a step: the tokens of the link, from 0, and the names of all tokens."""
 
-    request: Request
-    model: Model
-    record: AttentionRecord
-    grid: Grid
+    context: Context
     step: Step
     query: int
     key: int
     names: tuple[str, ...]
 
     @classmethod
-    def of(
-        cls, request: Request, model: Model, record: AttentionRecord, grid: Grid, step: Step
-    ) -> "LinkQuestion":
+    def of(cls, context: Context, step: Step) -> "LinkQuestion":
         """Return the question about one step."""
+        record = context.record
         names = indexed(spelled(record.grid(), record.tokens)["names"])
-        return cls(request, model, record, grid, step, *tokens_of(step, record, grid), tuple(names))
+        return cls(context, step, *tokens_of(step, record, context.grid), tuple(names))
 
     @property
     def link(self) -> dict[str, Any]:
@@ -72,12 +57,10 @@ class LinkQuestion:
     @property
     def sees_one(self) -> bool:
         """True where the head sees a single token from the query."""
-        visible = self.record.visible
-        return (
-            len(self.names) == 1
-            if visible is None
-            else bool(visible[self.step.head[0], self.query].sum() == 1)
-        )
+        visible = self.context.record.visible
+        if visible is None:
+            return len(self.names) == 1
+        return bool(visible[self.step.head[0], self.query].sum() == 1)
 
     def token(self, side: Side) -> int:
         """Return the token of that side."""
@@ -91,16 +74,19 @@ class LinkQuestion:
                 records: list[Row] = compute().to_dict("records")
                 return records
 
-        return cache.of_run(self.request.run, self.model, (*part, *self.link.values()), rows)
+        context = self.context
+        return cache.of_run(context.request.run, context.model, (*part, *self.link.values()), rows)
 
 
-def can_explain(request: Request, model: Model) -> bool:
+def can_explain(context: Context) -> bool:
     """Return whether the question can be asked: of raw weights, of a model whose inside is known."""
-    return request.raw and request.specials != "renormalised" and not isinstance(model, TransformersModel)
+    request = context.request
+    is_known = not isinstance(context.model, TransformersModel)
+    return request.raw and request.specials != "renormalised" and is_known
 
 
 def settle(
-    request: Request, grid: Grid, params: dict[str, str], moved: dict[str, str]
+    context: Context, params: dict[str, str], moved: dict[str, str]
 ) -> tuple[tuple[Step, ...], dict[str, str], dict[str, str]]:
     """Return the steps that the address asks for, its parameters as they are meant, and those to be changed in it:
     where the words have moved no step is left, and steps without a chosen link choose it.
@@ -112,9 +98,9 @@ def settle(
     if moved:
         return (), params, {**moved, "why": "", "without": ""}
     try:
-        if not can_explain(request, loading.model(request)):
+        if not can_explain(context):
             raise InputError("“Why?” needs raw attention of a model whose inside is known.")
-        steps = steps_of(params["why"], grid)
+        steps = steps_of(params["why"], context.grid)
     except InputError as error:
         say(str(error), "notice")
         return (), params, moved
@@ -123,27 +109,19 @@ def settle(
     return steps, {**params, **steps[-1].link}, steps[-1].link
 
 
-def of_choice(
-    request: Request,
-    record: AttentionRecord,
-    grid: Grid,
-    chosen: Selection,
-    steps: Sequence[Step],
-    without: str,
-) -> dict[str, Any] | None:
+def of_choice(context: Context, steps: Sequence[Step], without: str) -> dict[str, Any] | None:
     """Return what the picture says: that the question can be asked, and where it is, the answer."""
-    model = loading.model(request)
-    if not can_explain(request, model):
+    if not can_explain(context):
         return None
-    if not steps or not steps[-1].is_of(chosen):
+    if not steps or not steps[-1].is_of(context.selection):
         return {"of": None}
-    question = LinkQuestion.of(request, model, record, grid, steps[-1])
+    question = LinkQuestion.of(context, steps[-1])
     step, tokens = question.step, (question.query, question.key)
     answer = {
-        "of": chosen.as_json(),
+        "of": context.selection.as_json(),
         "asked": params_of(steps)["why"],
         "way": [{"name": each.name, "go": params_of(steps[: i + 1])} for i, each in enumerate(steps)],
-        "tokens": why_text.tokens_text(grid, step, *tokens, question.names),
+        "tokens": why_text.tokens_text(context.grid, step, *tokens, question.names),
     }
     if question.sees_one:
         return {**answer, "said": why_text.sees_one(step.name, question.names[question.key]), "sides": []}
@@ -159,13 +137,13 @@ def of_choice(
 def _parts(question: LinkQuestion) -> list[Row]:
     """Return the largest parts of each side of the link's score, or of an MLP's part of it: side, part, layer and head
     from 1, score and share; no shares of a score that is not above the mean."""
-    step, tokens = question.step, question.record.tokens
+    step, model, tokens = question.step, question.context.model, question.context.record.tokens
 
     def compute() -> "pd.DataFrame":
         if step.mlp is None:
-            frame = score_attribution(tokens, question.model, **question.link)
+            frame = score_attribution(tokens, model, **question.link)
         else:
-            frame = mlp_sources(tokens, question.model, **question.link, mlp=step.mlp, side=step.side)
+            frame = mlp_sources(tokens, model, **question.link, mlp=step.mlp, side=step.side)
             frame = frame.assign(side=step.side, part="head", score=frame.fall)
         total = frame.attrs["score"]
         frame["share"] = frame.score / total if total > 0 or step.mlp else math.nan
@@ -200,7 +178,7 @@ def head_of(row: Row) -> Head:
 
 def _source(question: LinkQuestion, row: Row) -> tuple[int, float]:
     """Return the token that a head among the parts looks at most, from the one into which it wrote, and its weight."""
-    weights = question.record.weights[head_of(row)][question.token(row["side"])]
+    weights = question.context.record.weights[head_of(row)][question.token(row["side"])]
     token = int(weights.argmax())
     return token, float(weights[token])
 
@@ -236,7 +214,7 @@ def _part(question: LinkQuestion, row: Row, steps: Sequence[Step], without: str)
         "looks": why_text.looks(question.names[key], weight),
         "without": _removal(question, name, side, without),
     }
-    units = unit_of(token, question.grid), unit_of(key, question.grid)
+    units = [unit_of(each, question.context.grid) for each in (token, key)]
     if units[0] is None or units[1] is None:
         return part
     part |= {"link": [*units, weight]}
@@ -248,12 +226,11 @@ def _removal(question: LinkQuestion, head: str, side: Side, measured: str) -> di
     """Return the button that measures the link without a head, and once it is pressed the result."""
     if measured != head:
         return {"asks": head}
-    means = means_known(question.model)
+    model, tokens = question.context.model, question.context.record.tokens
+    means = means_known(model)
     rows = question.rows(
         ("without", head, means),
-        lambda: weight_without_head(
-            question.record.tokens, question.model, **question.link, without=head, means=means
-        ),
+        lambda: weight_without_head(tokens, model, **question.link, without=head, means=means),
     )
     link = head_name(question.step.head), question.names[question.key]
     return {"said": why_text.removal(rows, head, side, question.names[question.token(side)], link)}

@@ -4,7 +4,7 @@ In: a Plotly figure and the table it was drawn from. Out: the heads selected in 
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
 
@@ -13,10 +13,14 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from mha_core.display_names import Head
+from mha_core.draw.figures.charts import curves
 from mha_core.record.export import csv_of, json_of
 from pages.parts.frame import url_params
 from pages.parts.frame.page_text import say
 
+Points = Iterable[tuple[int, float]]  # (step, value)
+SHARE = st.column_config.NumberColumn(format="percent")
+HEAD_NAME = r"[?&]head=(\d+-\d+)"  # what a column of links to heads shows
 FORMATS = ("png", "svg")
 CAMERA = "camera"  # session key of the format that cameras save
 PRESENTED = 1.5  # times the size of a chart on a projector
@@ -43,7 +47,7 @@ def chart(
     `on_select` is called when something of it is selected, or the page run again: `selected_heads(key)` says what.
     """
     title = str(figure.layout.title.text)
-    if url_params.page_param("present", "") == "1":
+    if url_params.is_presented():
         _enlarge(figure)
     kind = st.session_state.get(CAMERA, FORMATS[0])
     selection: dict[str, Any] = (
@@ -59,12 +63,17 @@ def chart(
     if files.open:
         with files:
             _files(frame.assign(**about or {}), key, file_name(title), kind)
-            if about and "link" in about:
-                say("Link to this view:")
-                st.code(about["link"], language=None, wrap_lines=True)
-            if lines:
-                say("Python, where HeadScope is installed:")
-                st.code("\n".join(lines), language="python", wrap_lines=True)
+            show_source((about or {}).get("link", ""), "\n".join(lines))
+
+
+def show_source(link: str, python: str) -> None:
+    """Offer the link to a view and the Python that computes it, where there are any."""
+    if link:
+        say("Link to this view:")
+        st.code(link, language=None, wrap_lines=True)
+    if python:
+        say("Python, where HeadScope is installed:")
+        st.code(python, language="python", wrap_lines=True)
 
 
 def _enlarge(figure: go.Figure) -> None:
@@ -143,3 +152,24 @@ def selected_heads(key: str) -> list[Head]:
             if int(head):
                 heads.add((int(layer) - 1, int(head) - 1))
     return sorted(heads)
+
+
+def course(title: str, lines: Mapping[str, Points], *, key: str, share: bool = False) -> None:
+    """Draw a line for each name; `share`: the values are shares of right answers, else losses."""
+    value = "share" if share else "loss (nats)"
+    rows = [(name, step, number) for name, points in lines.items() for step, number in points]
+    frame = pd.DataFrame(rows, columns=["line", "step", value])
+    several = "line" if len(lines) > 1 else None
+    figure = curves(
+        frame,
+        "step",
+        value,
+        several,
+        title=title,
+        x_title="step",
+        y_title=value,
+        percent=share,
+        dark=is_dark(),
+    )
+    figure.update_layout(height=280)
+    chart(figure, frame, key=key)

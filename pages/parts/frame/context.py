@@ -13,9 +13,10 @@ from mha_core import AttentionRecord, Grid, HeadScopeError, Model
 from mha_core.display_names import Head, place_name
 from mha_core.draw.about import about
 from mha_core.draw.payload import Payload
+from mha_core.draw.text import listed
 from mha_core.heads import measures
 from pages.parts.frame import loading, shell, url_params
-from pages.parts.frame.page_text import nothing_left, say
+from pages.parts.frame.page_text import say
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import DrawnView, Link, Selection, pin_and_to, realign, select
 from pages.parts.serve import cache
@@ -72,7 +73,8 @@ def contexts_of(*requests: Request) -> list[Context]:
         grids = [cache.grid(*each) for each in zip(requests, records, strict=True)]
     for record, grid in zip(records, grids, strict=True):
         if not len(grid) or not grid.key_labels:
-            say(nothing_left(record.key_tokens.special_names), "notice")
+            hidden = listed(record.key_tokens.special_names)
+            say(f"With {hidden} hidden nothing of this text is left to look at.", "notice")
             return []
     shell.misread(records)
     return [Context(request, *run, grid) for request, run, grid in zip(requests, runs, grids, strict=True)]

@@ -15,9 +15,9 @@ from mha_core.models.hf_layers import Part
 from mha_core.models.model import Model
 from mha_core.record.grid import Specials
 from mha_core.text.tokens import Tokenizer
-from pages.parts.frame import download_consent, examples, loading, presets, url_params
+from pages.parts.frame import loading, menu, presets, url_params
 from pages.parts.frame.links import NEW_LINE
-from pages.parts.frame.option_row import option_row
+from pages.parts.frame.option_row import follow_url, option_row
 from pages.parts.frame.page_text import say
 from pages.parts.frame.pages import Page, first_of
 from pages.parts.frame.request import (
@@ -59,34 +59,38 @@ class Shown:
         return self.as_read or not self.sentence
 
 
-def draw(page: Page, shown: Shown, present: bool, *, has_text: bool = True) -> Request:
+def draw(page: Page, shown: Shown, *, has_text: bool = True) -> Request:
     """Draw a page's controls, without `has_text` those beside the text, and return what they ask for.
 
     A page without a sentence keeps its controls unseen: Streamlit drops the URL's parameter of one that is not drawn.
     """
     key = "controls" if shown.sentence else "controls-kept"
     with st.container(key=key, gap="xsmall") if has_text else nullcontext():
-        text = sentence(page, shown.comparison) if has_text else ""
+        label = "Sentence A" if shown.comparison else ""
+        text = _sentence(label, "text", first_of("text", page)) if has_text else ""
         other = st.container(key="other") if shown.comparison else None
         with st.container(key="beneath", horizontal=True, vertical_alignment="center", gap="xsmall"):
             against = _against() if shown.comparison else AGAINST[0]
             _examples(shown)
-            request, models = _menu(Request(text, present=present), page, shown, against)
+            request, models = _menu(text, page, shown, against)
         if has_text and shown.sentence:
-            request = _sequence(request)
+            request = sequence(request)
         if other is not None:
             with other:
                 request = _compared(request, against)
-        _say_refused(shown, against, request)
-        download_consent.ask("model", *(["model2"] if against == "model" else []))
-        if shown.sentence:
-            _known_words([model.tokenizer for model in models])
+        with (
+            st.container()
+        ):  # one place, whatever it says: what comes after keeps its own, and is not drawn twice
+            _say_refused(shown, against, request)
+            loading.ask_to_download("model", *(["model2"] if against == "model" else []))
+            if shown.sentence:
+                _known_words([model.tokenizer for model in models])
     return request
 
 
 def with_text(request: Request, page: Page) -> Request:
-    """Draw the controls for a text; return the request with it."""
-    return _sequence(replace(request, text=sentence(page)))
+    """Draw the box for a text; return the request with it."""
+    return replace(request, text=_sentence("", "text", first_of("text", page)))
 
 
 def _say_refused(shown: Shown, against: str, request: Request) -> None:
@@ -108,21 +112,15 @@ def _known_words(readers: Sequence[Tokenizer]) -> None:
             say(" ".join(words))
 
 
-def sentence(page: Page, compared: bool = False) -> str:
-    """Draw the box for the sentence; return its text."""
-    return _sentence(
-        "Sentence A" if compared else "Your sentence", "text", first_of("text", page), label_shown=compared
-    )
-
-
-def _sentence(label: str, key: str, first: str, *, label_shown: bool = True) -> str:
+def _sentence(label: str, key: str, first: str) -> str:
+    """Draw a box for a sentence, with its label where it has one; return its text."""
     typed = st.text_input(
-        label,
+        label or "Your sentence",
         first,
         key=key,
         bind="query-params",
         placeholder="Type a sentence and press Enter",
-        label_visibility="visible" if label_shown else "collapsed",
+        label_visibility="visible" if label else "collapsed",
     )
     return (typed or "").replace(NEW_LINE, "\n")
 
@@ -135,8 +133,8 @@ def _against() -> str:
         return _switch("Compare with", "against", AGAINST, label_shown=False)
 
 
-def _menu(request: Request, page: Page, shown: Shown, against: str) -> tuple[Request, list[Model]]:
-    """Draw the menu named after the model; return the request with its choices, and the models that can be had."""
+def _menu(text: str, page: Page, shown: Shown, against: str) -> tuple[Request, list[Model]]:
+    """Draw the menu named after the model; return a request with its choices, and the models that can be had."""
     first = first_of("model", page)
     with st.container(key="options", width="content"):
         menu = st.popover(_menu_label(url_params.page_param("model", first)), type="tertiary")
@@ -155,15 +153,17 @@ def _menu(request: Request, page: Page, shown: Shown, against: str) -> tuple[Req
         unit, specials = _reading(tokenizers, shown.fixed)
         if models and isinstance(models[0], TransformersModel):
             say("Computed by transformers.")
-    return replace(
-        request,
+    request = Request(
+        text,
         pair=pair or None,
         model=name,
         trained=trained,
         unit=unit,
         specials=cast(Specials, specials),
+        present=url_params.is_presented(),
         measure=url_params.page_part("measure", MEASURES),
-    ), models
+    )
+    return request, models
 
 
 def _menu_label(model: str) -> str:
@@ -199,7 +199,7 @@ def _pair(tokenizers: Sequence[Tokenizer]) -> str:
     return st.text_input("Second sentence", key="pair", bind="query-params") or ""
 
 
-def _sequence(request: Request) -> Request:
+def sequence(request: Request) -> Request:
     """Draw, for an encoder-decoder, which attention is shown and the text that its decoder reads."""
     model = loading.model_or_none(request.model, request.trained)
     if not (isinstance(model, TransformersModel) and model.is_encoder_decoder):
@@ -241,15 +241,15 @@ def _examples(shown: Shown) -> None:
     if shown.examples:
         first = {"model": "", "weights": ""}
         sentences = {each.name: {"text": each.text, "pair": each.pair, **first} for each in presets.SENTENCES}
-        examples.row("Try", sentences, presets.IN_VIEW)
+        menu.examples("Try", sentences, presets.IN_VIEW)
     elif shown.comparison:
         pairs = {
             each.name: {"text": each.a, "text2": each.b, "against": "", "model": each.model, "weights": ""}
             for each in presets.PAIRS
         }
-        examples.row("Try", pairs)
+        menu.examples("Try", pairs)
     elif shown.offered:
-        examples.row("Try", shown.offered)
+        menu.examples("Try", shown.offered)
 
 
 def _model(label: str, key: str, first: str) -> str:
@@ -257,26 +257,25 @@ def _model(label: str, key: str, first: str) -> str:
     name = url_params.page_param(key, first)
     # A link may name one that is not on the list.
     offered = tuple(dict.fromkeys((*models(), *([name] if model_allowed(name) else []))))
-    st.session_state[f"{key}-chosen"] = name if name in offered else None
-    st.selectbox(
+
+    def write(chosen: str | None) -> None:  # another model opens on its own head
+        head = {"head": None} if key == "model" else {}
+        url_params.change({key: None if chosen in (None, first) else chosen, **head})
+
+    follow_url(
+        st.selectbox,
         label,
-        offered,
+        f"{key}-chosen",
+        name if name in offered else None,
+        write,
+        options=offered,
         index=None,
         required=True,
         placeholder=f"{name} (not offered)",
-        key=f"{key}-chosen",
         format_func=model_label,
         accept_new_options=allowed("ANY_MODEL") or allowed("FOLDERS"),
-        on_change=_choose_model,
-        args=(key, first),
     )
-    return download_consent.model_or_fallback(name if refusal(key, name) is None else first)
-
-
-def _choose_model(key: str, first: str) -> None:
-    """Another model opens on its own head."""
-    name = st.session_state[f"{key}-chosen"] or first
-    url_params.change({key: name if name != first else None, **({"head": None} if key == "model" else {})})
+    return loading.model_or_fallback(name if refusal(key, name) is None else first)
 
 
 def _switch(

@@ -5,17 +5,32 @@ In: a `Request`, or a name. Out: a model, loaded once for all readers; or a Head
 
 import time
 from collections.abc import Callable
+from math import ceil
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
 from mha_core import HeadScopeError, InputError, Model, ModelError, TransformersModel, load_model, trace
+from mha_core.errors import Unavailable
 from mha_core.models.hf import INSIDE
+from mha_core.models.hub import size_of
+from mha_core.models.load import must_be_fetched
 from mha_core.models.model_list import DECODER, EMBEDDED
-from pages.parts.frame.download_consent import refuse_unasked
-from pages.parts.frame.request import Request, allowed, model_allowed, own_checkpoints, refusal
+from pages.parts.frame import url_params
+from pages.parts.frame.page_text import say
+from pages.parts.frame.request import (
+    Request,
+    allowed,
+    megabytes_of,
+    model_allowed,
+    own_checkpoints,
+    refusal,
+    title_of,
+)
 
+AGREED = "agreed"
+ARRIVED = set[tuple[str, bool]]()  # models that were loaded once
 UNPACKING = "Unpacking SmolLM2 (a few seconds, first visit only) …"
 UNTRAINED = "Drawing random weights (a few seconds, first visit only) …"
 SELF_TEST_SENTENCE = "The animal didn't cross the street because it was too tired."
@@ -34,15 +49,19 @@ def model(request: Request) -> Model:
 def named_model(name: str, trained: bool = True) -> Model:
     """Return a model by its name, if the server's owner allows it and its user agreed to a download."""
     refuse_unasked(name)
-    if name == EMBEDDED:
+    if (
+        name == EMBEDDED or (name, trained) in ARRIVED
+    ):  # no place for progress, which would move what comes after
         return loaded(name, trained)
     if name == DECODER:
         with st.spinner(UNPACKING if trained else UNTRAINED):
-            return loaded(name, trained)
-    place = st.empty()
-    downloaded = loaded(name, trained, _progress(place))
-    place.empty()
-    return downloaded
+            model = loaded(name, trained)
+    else:
+        place = st.empty()
+        model = loaded(name, trained, _progress(place))
+        place.empty()
+    ARRIVED.add((name, trained))
+    return model
 
 
 def inside(request: Request) -> Model:
@@ -101,3 +120,55 @@ def self_test(model: Model) -> None:
             f"{SELF_TEST_WEIGHT}. "
             f"Its rows sum to {rows.min():.4f} to {rows.max():.4f}; they should sum to 1."
         )
+
+
+# ---- a download needs consent: it is large, and the line may be slow or paid for
+def model_or_fallback(name: str) -> str:
+    """Return the model to show for the one that was chosen: the embedded one until that is here or agreed to."""
+    return EMBEDDED if _is_missing(name) else name
+
+
+def ask_to_download(*keys: str) -> None:
+    """Ask whether to download each chosen model that is not on this machine."""
+    for key in keys:
+        name = url_params.page_param(key, "")
+        if name and _is_missing(name):
+            with st.container(key=f"fetch-{key}", horizontal=True, vertical_alignment="center", gap="small"):
+                say(_missing(name), "notice")
+                st.button("Download", key=f"fetch-it-{key}", on_click=_agree, args=(name,))
+                st.button(
+                    f"Keep {title_of(EMBEDDED)}",
+                    key=f"fetch-not-{key}",
+                    type="tertiary",
+                    on_click=_decline,
+                    args=(key,),
+                )
+
+
+def refuse_unasked(name: str) -> None:
+    """Raise Unavailable for a model that would have to be fetched and that this user has not agreed to."""
+    if _is_missing(name):
+        raise Unavailable(f"{_missing(name)} Choose it on Explore to download it.")
+
+
+def _missing(name: str) -> str:
+    """Say that a model has to be downloaded, and how large it is; Hugging Face is asked where the list has no size."""
+    try:
+        size = f"{megabytes_of(name) or ceil(size_of(name) / 1e6):,} MB "
+    except Unavailable:
+        size = ""
+    return f"{title_of(name)} is a {size}download from Hugging Face."
+
+
+def _is_missing(name: str) -> bool:
+    if not must_be_fetched(name, local=allowed("FOLDERS")) or not model_allowed(name):
+        return False
+    return name not in st.session_state.get(AGREED, ())
+
+
+def _agree(name: str) -> None:
+    st.session_state[AGREED] = (*st.session_state.get(AGREED, ()), name)
+
+
+def _decline(key: str) -> None:
+    url_params.change({key: EMBEDDED})

@@ -1,15 +1,23 @@
-"""The top line of every page, its name and the other pages; and the row of its parts.
+"""Links of the frame: the top line of every page, the row of its parts, and the example sentences.
 
 The links never change: assets/js/address.js has them take along what is chosen, and follows them.
 """
 
-from collections.abc import Iterable
-from functools import cache
-from urllib.parse import quote_plus
+import html
+import json
+from collections.abc import Iterable, Mapping
+from functools import cache, lru_cache
+from urllib.parse import quote_plus, urlencode
 
 import streamlit as st
 
+from pages.parts.frame.page_text import markup
 from pages.parts.frame.pages import CARRIED, PAGES, Page, beside, page_called
+
+# A text of its own opens at its own head and word.
+KEPT = " ".join(
+    key for key in (*CARRIED, "present", "try", "map") if key not in ("pair", "text2", "head", "pin", "to")
+)
 
 
 @cache
@@ -65,3 +73,26 @@ def _presenter(here: Page, present: bool) -> str:
     """Return the link into presenter mode, or out of it; everything else stays."""
     to, words = ("", "Leave presenter mode") if present else ("1", "Present")
     return f'<a class="hs-presenter" href="{here.address}?present={to}" data-carries="*">{words}</a>'
+
+
+def examples(label: str, offered: Mapping[str, Mapping[str, str]], in_view: int | None = None) -> None:
+    """Draw the names as links to this page with these parameters; each text is a tooltip.
+
+    `in_view`: how many stand in the row; the others stand behind one "More".
+    """
+    markup(_links(label, json.dumps(offered), in_view), inline=True)
+
+
+@lru_cache(64)
+def _links(label: str, offered: str, in_view: int | None) -> str:
+    links = [_link(name, to) for name, to in json.loads(offered).items()]
+    shown, more = " ".join(links[:in_view]), "" if in_view is None else " ".join(links[in_view:])
+    if more:
+        shown += f' <details class="hs-more"><summary>More</summary><div>{more}</div></details>'
+    return f'<nav class="hs-examples" aria-label="{label}"><span>{label}:</span> {shown}</nav>'
+
+
+def _link(name: str, to: Mapping[str, str]) -> str:
+    text = " / ".join(filter(None, map(to.get, ("text", "pair", "text2"))))
+    address = html.escape(urlencode(to))
+    return f'<a href="?{address}" data-carries="{KEPT}" title="{html.escape(text)}">{html.escape(name)}</a>'

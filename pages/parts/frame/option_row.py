@@ -5,7 +5,6 @@ bound: it follows the address, and nothing is chosen until the user chooses.
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, TypeVar
 
 import streamlit as st
@@ -22,10 +21,10 @@ def unknown_option(key: str, options: Sequence[object]) -> str:
     return "" if value in map(str, options) else value
 
 
-def say_unknown(key: str, options: Sequence[object], first: object, kind: str = "notice") -> None:
+def say_unknown(key: str, options: Sequence[object], first: object) -> None:
     """Say that the address asks for an option that does not exist, and what is shown instead."""
     if value := unknown_option(key, options):
-        say(f"Unknown {key} {quoted(value)} in the link. Showing “{first}”.", kind)
+        say(f"Unknown {key} {quoted(value)} in the link. Showing “{first}”.", "notice")
 
 
 def option_row(
@@ -57,11 +56,27 @@ def loose(
     """Draw a control that follows the address and changes it; nothing is chosen where it asks for no option."""
     in_url = url_params.page_param(key, "")
     value = next((option for option in options if str(option) == in_url), None if in_url else standard)
-    st.session_state[f"{key}-chosen"] = value
-    control(label, options, key=f"{key}-chosen", on_change=partial(_settle, key), **look)
+
+    def write(chosen: T | None) -> None:
+        if chosen:
+            url_params.change({key: str(chosen)})
+
+    follow_url(control, label, f"{key}-chosen", value, write, options=options, **look)
     return standard if value is None else value
 
 
-def _settle(key: str) -> None:
-    if chosen := st.session_state[f"{key}-chosen"]:
-        st.query_params[key] = str(chosen)
+def follow_url(
+    control: Callable[..., Any],
+    label: str,
+    widget: str,
+    value: object,
+    write: Callable[[Any], None],
+    **look: Any,
+) -> Any:
+    """Draw a control of that key that shows the URL's `value`; return what it shows. `write` gets the user's choice.
+
+    For what `bind="query-params"` cannot do: a value that counts while its control is not drawn, one among no options,
+    and a choice that changes several parameters.
+    """
+    st.session_state[widget] = value
+    return control(label, key=widget, on_change=lambda: write(st.session_state[widget]), **look)

@@ -2,13 +2,11 @@
 
 import html
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
 import streamlit as st
-
-from mha_core.draw.text import listed
 
 # Control and direction marks would rearrange the page; they are shown as signs.
 _SIGNS = str.maketrans(
@@ -19,24 +17,20 @@ _SIGNS = str.maketrans(
         for i in (*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F)
     }
 )
+MAX_QUOTED = 40
 _ROLES = {"problem": "alert", "notice": "status"}
 _SHEET: ContextVar[list[str] | None] = ContextVar("sheet", default=None)
 
 
 def say(text: str, kind: str = "note") -> None:
-    """One paragraph. Kinds: lead, note, notice, problem (announced to readers), caveat, label, summary."""
+    """Draw one paragraph. Kinds: note, finding, why, look, label; notice and problem are also announced."""
     role = f' role="{_ROLES[kind]}"' if kind in _ROLES else ""
-    markup(f'<p class="hs-{kind}"{role}>{whole(prose(text))}</p>', inline=kind in ("label", "summary"))
+    markup(f'<p class="hs-{kind}"{role}>{whole(prose(text))}</p>', inline=kind == "label")
 
 
 def heading(text: str, level: int = 2) -> None:
     """A heading in the page's own type; levels follow one another without a gap."""
     markup(f"<h{level}>{prose(text)}</h{level}>")
-
-
-def nothing_left(names: Sequence[str]) -> str:
-    """Return the notice for a text of special tokens alone, when they are hidden."""
-    return f"With {listed(names)} hidden nothing of this text is left to look at."
 
 
 def prose(text: str) -> str:
@@ -81,6 +75,6 @@ def together() -> Iterator[None]:
         markup(f'<div class="hs-together">{chr(10).join(sheet)}</div>')
 
 
-def quoted(value: str, limit: int = 40) -> str:
+def quoted(value: str) -> str:
     """Return what a user gave, short enough for a sentence."""
-    return f"“{value if len(value) <= limit else value[: limit - 1] + '…'}”"
+    return f"“{value if len(value) <= MAX_QUOTED else value[: MAX_QUOTED - 1] + '…'}”"

@@ -11,9 +11,7 @@ from mha_core.causal.shipped_sweep import PROMPT
 from mha_core.display_names import Head
 from mha_core.models.model_list import CLASSROOM, EMBEDDED, OPENING_HEADS
 
-# The head a model opens with, where nothing says another: `it` looks at `animal` in both of these.
-OPENING: Mapping[str, Head] = OPENING_HEADS
-FIRST: Head = (3, 1)  # of any other model
+FIRST: Head = (3, 1)  # the head that a model opens with which OPENING_HEADS does not name
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,7 @@ FOLLOWED: Mapping[str, tuple[str, str]] = MappingProxyType({
 })  # fmt: skip
 
 SENTENCES = (
-    Preset("pronoun", TIRED, word="it", heads=OPENING),
+    Preset("pronoun", TIRED, word="it", heads=OPENING_HEADS),
     Preset("long-distance verb", "The keys to the old wooden cabinet are on the table.", word="are"),
     Preset(
         "repeated name",
@@ -75,19 +73,8 @@ SENTENCES = (
 IN_VIEW = 3  # of these; the others stand behind "More"
 
 PAIRS = (
-    MinimalPair(
-        "tired / wide, toy model",
-        TIRED,
-        WIDE,
-        candidates=("animal", "street"),
-        model=CLASSROOM,
-    ),
-    MinimalPair(
-        "tired / wide",
-        TIRED,
-        WIDE,
-        candidates=("animal", "street"),
-    ),
+    MinimalPair("tired / wide, toy model", TIRED, WIDE, candidates=("animal", "street"), model=CLASSROOM),
+    MinimalPair("tired / wide", TIRED, WIDE, candidates=("animal", "street")),
     MinimalPair(
         "big / small",
         "The trophy didn't fit in the suitcase because it was too big.",
@@ -116,17 +103,12 @@ def preset_of(text: str, pair: str | None) -> Preset | None:
     return next((p for p in SENTENCES if (p.text, p.pair) == (text, pair or "")), None)
 
 
-def minimal_pair(a: str, b: str) -> MinimalPair | None:
-    """Return the preset with exactly these two sentences, if there is one."""
-    return next((p for p in PAIRS if (p.a, p.b) == (a, b)), None)
-
-
-def candidates(text: str) -> tuple[str, ...]:
-    """Return the words that the followed word of a preset sentence may be about; () for any other sentence."""
-    return next((p.candidates for p in PAIRS if text in (p.a, p.b)), ())
+def minimal_pair(text: str) -> MinimalPair | None:
+    """Return the preset pair of which one sentence is this text, if there is one."""
+    return next((pair for pair in PAIRS if text in (pair.a, pair.b)), None)
 
 
 def twin_sentence(text: str) -> str:
     """Return its minimal pair among the presets, else the sentence itself, ready to be changed."""
-    twins = {p.a: p.b for p in PAIRS} | {p.b: p.a for p in PAIRS}
-    return twins.get(text, text)
+    pair = minimal_pair(text)
+    return text if pair is None else pair.b if text == pair.a else pair.a

@@ -1,4 +1,4 @@
-"""Long work on a page: a button that begins it, how far it is from the first second, Stop, and what there is so far.
+"""Long work on a page: how far it is from the first second, Stop, and what there is so far.
 
 In: a job, or a key and how to begin one. Out: the page's part, drawn anew twice a second while it goes on. All readers
 share the work of a key; each may stop looking.
@@ -31,19 +31,15 @@ def show_job(
     *,
     unit: str,
     single: str = "",
-    button: str = "",
 ) -> bool:
-    """The button, then the work and `draw` of what there is; `unit` is what is counted ("passages"), `single`
-    the word for one of them where it differs. Without a button it begins by itself. Returns whether it is done."""
+    """Begin the work of a key and `draw` what there is; return whether it is done.
+
+    `unit` is what is counted ("passages"), `single` the word for one of them where it differs.
+    """
 
     def parts() -> Parts[T]:
         yield from begin()
 
-    job: Job[T] | None = JOBS.peek(key)
-    if job is None and button:
-        st.button(button, key=f"begin-{key[0]}", type="primary", on_click=begin_job, args=(key, parts))
-        draw(None)
-        return False
     job = JOBS.ask(key, parts)
 
     def progress_text(job: Job[T]) -> str:
@@ -55,11 +51,6 @@ def show_job(
 
     watch(JOBS, job, key[0], progress_text, lambda: draw(job.read(lambda step: step.result)))
     return job.finished and not job.problem
-
-
-def begin_job(key: tuple[str, ...], parts: Callable[[], Parts[Any]]) -> None:
-    """Callback of the button: let the work of that key begin for this reader."""
-    JOBS.start(JOBS.ask(key, parts), tab_id())
 
 
 def watch(

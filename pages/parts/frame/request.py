@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from mha_core.heads import measures
 from mha_core.models.checkpoint_series import read_series
 from mha_core.models.hf_layers import Part
 from mha_core.models.load import is_local, must_be_fetched
-from mha_core.models.model_list import DECODER, DECODER_PACKAGE, EMBEDDED, step_of
+from mha_core.models.model_list import DECODER, DECODER_PACKAGE, EMBEDDED, ListedModel, step_of
 from mha_core.record.grid import Specials
 from mha_core.record.run import RunSpec
 from pages.parts.frame.page_text import quoted
@@ -116,17 +116,26 @@ def other_model(model: str) -> str:
     return DECODER if DECODER in others and find_spec(DECODER_PACKAGE) else others[0]
 
 
-@lru_cache(256)
+@cache
+def _entries() -> dict[str, ListedModel]:
+    return {entry.name: entry for entry in listed_models()}
+
+
 def title_of(model: str) -> str:
+    """Return a model's name for people; one that is not listed has only its own."""
     if folder := own_checkpoints().get(model):
         return folder.parent.name
-    return next((entry.title for entry in listed_models() if entry.name == model), model)
+    return _entries()[model].title if model in _entries() else model
+
+
+def megabytes_of(model: str) -> int:
+    """Return the size of a listed model's files; 0 where the list has none."""
+    return _entries()[model].megabytes if model in _entries() else 0
 
 
 def model_label(name: str) -> str:
     """Return a model's name in a list, with its size and whether it has to be downloaded."""
-    megabytes = next((entry.megabytes for entry in listed_models() if entry.name == name), 0)
-    size = f"{megabytes:,} MB" * bool(megabytes)
+    size = f"{megabytes:,} MB" if (megabytes := megabytes_of(name)) else ""
     download = "download" * must_be_fetched(name, local=allowed("FOLDERS"))
     return ", ".join(filter(None, (title_of(name), size, download)))
 
@@ -147,8 +156,9 @@ def model_allowed(value: str) -> bool:
 
 def _not_offered(value: str, shown: str) -> str:
     offered = " · ".join(map(title_of, models()))
-    known = value in {entry.name for entry in listed_models()}
-    switch = "HUB" if known else "FOLDERS" if re.match(r"[./~\\]|[A-Za-z]:", value) else "ANY_MODEL"
+    switch = (
+        "HUB" if value in _entries() else "FOLDERS" if re.match(r"[./~\\]|[A-Za-z]:", value) else "ANY_MODEL"
+    )
     return (
         f"This server does not offer {quoted(value)}. Showing {title_of(shown)}. Offered: {offered}. "
         f"To open others, start HeadScope with `HEADSCOPE_ALLOW_{switch}=1`."

@@ -14,6 +14,7 @@ import numpy as np
 from mha_core import Grid, Unit
 from mha_core.display_names import Head, count_noun, parse_head, short_name
 from mha_core.draw.selection import Selection
+from mha_core.models.model_list import OPENING_HEADS
 from mha_core.wordlists import PRONOUNS
 from pages.parts.frame import presets
 from pages.parts.frame.page_text import quoted
@@ -121,12 +122,12 @@ def _positions(
 def opening_head(text: str, pair: str | None, model: str) -> Head:
     """Return the head that a sentence opens with in a model."""
     preset = presets.preset_of(text, pair)
-    return (preset.heads if preset else {}).get(model) or presets.OPENING.get(model, presets.FIRST)
+    return (preset.heads if preset else {}).get(model) or OPENING_HEADS.get(model, presets.FIRST)
 
 
 def opening_word(text: str, pair: str | None, labels: Sequence[str]) -> int | None:
     """Return the position of the word that a sentence opens with: the preset's, else the first pronoun."""
-    preset = presets.preset_of(text, pair) or next((p for p in presets.PAIRS if text in (p.a, p.b)), None)
+    preset = presets.preset_of(text, pair) or presets.minimal_pair(text)
     words = {preset.word.casefold()} if preset and preset.word else PRONOUNS
     return next((i for i, label in enumerate(labels) if label.casefold().strip(".,;:!?") in words), None)
 

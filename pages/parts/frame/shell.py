@@ -46,7 +46,7 @@ def page(title: str, *, question: str, lead: str = "", shown: Shown = Shown()) -
     `title` is the page's name in PAGES, `question` its heading, `shown` which controls it has.
     """
     top(title, question, lead, shown)
-    return _above_the_picture(controls.draw(page_called(title), shown, _presented()))
+    return above_the_picture(controls.draw(page_called(title), shown))
 
 
 def top(title: str, question: str, lead: str, shown: Shown) -> None:
@@ -54,9 +54,9 @@ def top(title: str, question: str, lead: str, shown: Shown) -> None:
     st.set_page_config(
         page_title=f"{title} · HeadScope", page_icon=str(ASSETS / "favicon.svg"), layout="wide"
     )
-    st.html(_style(shown.examples, _presented()))
+    st.html(_style(shown.examples, url_params.is_presented()))
     bring_library()
-    markup(menu.top(title, _presented()))
+    markup(menu.top(title, url_params.is_presented()))
     below = f'<p class="hs-lead">{whole(prose(lead))}</p>' if lead else ""
     tabs = menu.tabs(title, tab_of(title))
     markup(f'<div class="hs-heading"><h1>{html.escape(question)}</h1>{below}{tabs}</div>')
@@ -64,17 +64,8 @@ def top(title: str, question: str, lead: str, shown: Shown) -> None:
     say_unknown(page.tab_key, page.tabs, page.tabs[0])
 
 
-def beside(title: str, shown: Shown) -> Request:
-    """All controls but those for a text; `with_text` draws these."""
-    return controls.draw(page_called(title), shown, _presented(), has_text=False)
-
-
-def with_text(title: str, request: Request) -> Request:
-    """The controls for a text, and the request with it."""
-    return _above_the_picture(controls.with_text(request, page_called(title)))
-
-
-def _above_the_picture(request: Request) -> Request:
+def above_the_picture(request: Request) -> Request:
+    """Draw the target of the link that skips to the picture; return the request."""
     markup('<h2 id="picture" class="hs-aloud" tabindex="-1" data-uncounted>The picture</h2>')
     return request
 
@@ -90,10 +81,6 @@ def foot() -> None:
         '<footer class="hs-foot">Attention shows where a head looks, not why the model answers. '
         f'<a href="{link_to("Learn", {"step": REASONS})}" target="_self">Why not?</a></footer>'
     )
-
-
-def _presented() -> bool:
-    return url_params.page_param("present", "") == "1"
 
 
 def tab_of(title: str) -> str:

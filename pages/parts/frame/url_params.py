@@ -41,6 +41,11 @@ def page_part(key: str, parts: Sequence[str]) -> str:
     return value if value in parts else parts[0]
 
 
+def is_presented() -> bool:
+    """Return whether the page is in presenter mode."""
+    return params().get("present") == "1"
+
+
 def change(changes: Mapping[str, str | None]) -> None:
     """Set parameters of the address, or with None take them away; for callbacks. It is one step of the history.
 
@@ -57,11 +62,6 @@ def change(changes: Mapping[str, str | None]) -> None:
         del st.query_params[next(iter(new))]
     elif new:
         st.query_params.update(new)
-
-
-def choose_head(name: str) -> None:
-    """Choose another head; `name` counts from 1 ("4-2"). For callbacks."""
-    change({"head": name})
 
 
 def put(text: str, pair: str = "") -> None:

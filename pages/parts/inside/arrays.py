@@ -129,8 +129,3 @@ def bars(
     """Return words with a bar under each and its text; of several columns the first is drawn."""
     block = board.matrix(name, values, "bars", rows=labels, ramp="weight", **options)
     return {**block, "texts": list(texts)}
-
-
-def with_height(ident: str, room: float) -> Look:
-    """Return an array's look with other room for its rows, in pixels."""
-    return replace(LOOKS[ident], height=room)

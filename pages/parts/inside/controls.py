@@ -11,7 +11,7 @@ import streamlit as st
 
 from mha_core.layer.worked import W_O_CHOICES
 from pages.parts.frame import url_params
-from pages.parts.frame.option_row import say_unknown
+from pages.parts.frame.option_row import follow_url, say_unknown
 from pages.parts.frame.page_text import visible
 from pages.parts.inside.changes import change_link
 from pages.parts.inside.scene import WalkState
@@ -31,14 +31,11 @@ def linked(
     **look: Any,
 ) -> None:
     """Draw a control with this value; a choice goes to the URL's `key`, but for `first`, which stands for none."""
-    widget = f"inside-{key}"
-    st.session_state[widget] = value
-    control(label, key=widget, on_change=_write, args=(key, widget, first, change, as_text), **look)
 
+    def write(chosen: Any) -> None:
+        change({key: None if chosen in (None, first) else as_text(chosen)})
 
-def _write(key: str, widget: str, first: object, change: Change, as_text: Callable[[Any], str]) -> None:
-    value = st.session_state[widget]
-    change({key: None if value in (None, first) else as_text(value)})
+    follow_url(control, label, f"inside-{key}", value, write, **look)
 
 
 def switch(label: str, key: str, *, first: bool, change: Change = url_params.change) -> None:

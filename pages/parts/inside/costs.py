@@ -26,7 +26,6 @@ from mha_core.layer import (
 )
 from pages.parts.frame import loading
 from pages.parts.frame.charts import chart, is_dark, show_table
-from pages.parts.frame.component_event import component_event
 from pages.parts.frame.page_text import say, visible
 from pages.parts.inside.scene import WalkState
 from pages.parts.inside.screens import Screen
@@ -181,7 +180,7 @@ def cache_growth(scene: WalkState) -> None:
     with right:
         board = Board()
         board.add(*(_cached_array(board, grown, name, labels, n, layer) for name in "KV"))
-        board.show("cache-growth", {"token": partial(_row_pressed, "cache-growth", grown.n)}, query=n - 1)
+        board.show("cache-growth", {"token": partial(_row_pressed, grown.n)}, query=n - 1)
         board.numbers("cache-growth")
 
 
@@ -197,9 +196,8 @@ def _read_up_to(n: int) -> None:
     st.session_state[READ] = n
 
 
-def _row_pressed(key: str, limit: int) -> None:
+def _row_pressed(limit: int, value: object) -> None:
     """Read the sentence up to a token whose name is pressed in a picture. For callbacks."""
-    value = component_event(key, "token")
     if isinstance(value, int) and 0 <= value < limit:
         _read_up_to(value + 1)
 

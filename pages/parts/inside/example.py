@@ -6,7 +6,6 @@ In: the numbers typed into its matrices, from the URL. Out: the same screens as 
 import html
 import re
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from mha_core import HeadScopeError
 from mha_core.layer import example, run_layer
 from mha_core.layer.worked import TOKENS, W1, W2, W_O_CHOICES, WorkedExample, X
 from pages.parts.frame import url_params
-from pages.parts.frame.component_event import component_event
 from pages.parts.frame.links import link_to
 from pages.parts.frame.page_text import markup, say
 from pages.parts.frame.request import Request
@@ -44,11 +42,10 @@ def example_view(request: Request) -> None:
         say(str(error), "problem")
         return
     query, h = (int(url_params.params().get(key) == "2") for key in ("row", "by"))
-    token, picture = "inside-example-token", "inside-picture-example"
     with st.container(key="inside-bar", horizontal=True, gap="small", vertical_alignment="center"):
         board = Board()
         board.add(token_row(TOKENS, (False, False), "Token to follow", line=True, trigger="follow"))
-        board.show(token, {"follow": partial(_follow, token, "follow")}, query=query)
+        board.show("inside-example-token", {"follow": _follow}, query=query)
         linked(
             st.selectbox, "Head", "by", str(h + 1), first="1", change=_change, options=("1", "2"), width=110,
             format_func="head {}".format, label_visibility="collapsed",
@@ -62,11 +59,7 @@ def example_view(request: Request) -> None:
     scene = WalkState(
         TOKENS, (False, False), (0, h), query, run, run, key, request, small=True, together=together
     )
-    on_event = {
-        "typed": partial(_type, picture),
-        "token": partial(_follow, picture, "token"),
-        "head": partial(_choose_head, picture),
-    }
+    on_event = {"typed": _type, "token": _follow, "head": _choose_head}
     show("example", walk_screens(scene), scene, on_event=on_event, cells=typed)
 
 
@@ -75,21 +68,18 @@ def _change(values: Mapping[str, str | None]) -> None:
     url_params.change({**values, "cell": None})
 
 
-def _follow(board: str, event: str) -> None:
-    row = component_event(board, event)
+def _follow(row: object) -> None:
     if row in (0, 1):
         _change({"row": "2" if row else None})
 
 
-def _choose_head(board: str) -> None:
-    head = component_event(board, "head")
+def _choose_head(head: object) -> None:
     if head in ("1-1", "1-2"):
         _change({"by": "2" if head == "1-2" else None})
 
 
-def _type(board: str) -> None:
+def _type(typed: object) -> None:
     """Write all typed numbers to the URL."""
-    typed = component_event(board, "typed")
     if isinstance(typed, Mapping):
         url_params.change({"typed": as_text(typed) or None})
 

@@ -222,7 +222,7 @@ def _point_pressed(key: str, sentence: str, near: Sequence[int]) -> None:
         place = point.get("customdata")
         place = place[0] if isinstance(place, list) else place
         if isinstance(place, int) and 0 <= place < len(near):
-            follow(near[place], sentence)
+            follow(sentence, near[place])
 
 
 SCREENS = (

@@ -80,10 +80,7 @@ def origin_blocks(board: Board, scene: WalkState) -> list[Block]:
     scene, (name, i, j) = _of_one_head(scene, scene.cell)
     token = "" if name in MATRICES else scene.labels[i]
     feeds = fed_by(scene, name, i, j)
-    return [
-        *_origin(board, scene, name, i, j),
-        *([paragraph(feeds, "quiet", token=token)] if feeds else []),
-    ]
+    return [*_origin(board, scene, name, i, j), *([paragraph(feeds, "quiet", token=token)] if feeds else [])]
 
 
 def _origin(board: Board, scene: WalkState, name: str, i: int, j: int) -> list[Block]:

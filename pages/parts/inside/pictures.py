@@ -11,7 +11,7 @@ import numpy as np
 from mha_core.display_names import count_noun, head_name, percent
 from mha_core.layer import ablate_in_layer, query_steps, shares
 from pages.parts.frame.page_text import visible
-from pages.parts.inside.arrays import LOOKS, ROOM, array_of, bars, drawn, row_height, with_change, with_height
+from pages.parts.inside.arrays import LOOKS, ROOM, array_of, bars, drawn, row_height, with_change
 from pages.parts.inside.scene import SHOWN_KEYS, WalkState
 from pages.parts.inside.selectable import BARS, DOTS, LABELS, WORDS, heads_of, tokens_of
 from pages.parts.inside.written_sums import digits, written_softmax
@@ -49,7 +49,7 @@ def qkv(board: Board, scene: WalkState) -> Blocks:
     columns = []
     for name in "QKV":
         tokens = {} if name == "Q" else {"unlabelled": True}  # they stand beside Q
-        picture = with_change(board, scene, name, with_height(name, room), **tokens)
+        picture = with_change(board, scene, name, replace(LOOKS[name], height=room), **tokens)
         columns.append(column(*picture, size="slim"))
     matrices = [row(*(_projection(board, scene, name) for name in "qkv"))] if scene.with_matrices else []
     return [*matrices, row(*columns)]

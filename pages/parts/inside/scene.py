@@ -174,7 +174,7 @@ def read_scene(request: Request, record: AttentionRecord, first: int = 0) -> Wal
     return WalkState(labels, special, selection.head, query, plain, plain, key, request)
 
 
-def follow(query: object, sentence: str) -> None:
+def follow(sentence: str, query: object) -> None:
     """Follow another token of a sentence that was drawn; a browser may send anything. For callbacks."""
     drawn, places = st.session_state.get(PLACES, ("", ()))
     if drawn != sentence or not isinstance(query, int) or not 0 <= query < len(places):

@@ -14,7 +14,6 @@ import streamlit as st
 
 from mha_core.display_names import Head
 from pages.parts.frame import url_params
-from pages.parts.frame.component_event import component_event
 from pages.parts.frame.option_row import say_unknown
 from pages.parts.frame.page_text import markup
 from pages.parts.inside.arrays import SQUARE, with_change
@@ -25,10 +24,10 @@ from pages.parts.inside.route import route
 from pages.parts.inside.scene import WalkState
 from pages.parts.inside.selectable import on_choice
 from pages.parts.inside.shown_code import Line, screen_lines
-from pages.parts.picture.tiles import Block, Board, paragraph, row
+from pages.parts.picture.tiles import Block, Board, OnEvent, paragraph, row
 
 Drawing = Callable[[WalkState], None]
-Events = Mapping[str, Callable[[], None]]
+Events = Mapping[str, OnEvent]
 STAGES = {
     1: "inside-stage-one",
     2: "inside-stage-two",
@@ -94,13 +93,12 @@ def show(
             if is_wide and screen.controls:
                 screen.controls(scene)
             if origin.blocks:
-                key = f"inside-origin-{name}"
-                origin.show(key, {"edit": _on_edit(key, scene)}, beside=True)
+                origin.show(f"inside-origin-{name}", {"edit": _on_edit(scene)}, beside=True)
 
 
 def _draw_pager(name: str, screens: Sequence[Screen], first: str, scene: WalkState) -> int:
     """Draw the map and the ways to other screens; return the place of the one that the URL asks for."""
-    keys, key = [screen.key for screen in screens], f"inside-way-{name}"
+    keys = [screen.key for screen in screens]
     wanted = url_params.params().get("at", first)
     index = keys.index(wanted) if wanted in keys else 0
     say_unknown("at", keys, screens[index].title)
@@ -109,31 +107,30 @@ def _draw_pager(name: str, screens: Sequence[Screen], first: str, scene: WalkSta
         board.add(route(scene.run, screens[index].station, live=True))
     items = [{"key": screen.key, "title": screen.title} for screen in screens]
     board.add({"type": "pager", "items": items, "now": index})
-    board.show(key, {"station": partial(_jump, key, keys), "go": partial(_turn, key, keys, index)}, keys=True)
+    events = {"station": partial(_jump, keys), "go": partial(_turn, keys, index)}
+    board.show(f"inside-way-{name}", events, keys=True)
     return index
 
 
-def _jump(key: str, keys: Sequence[str]) -> None:
+def _jump(keys: Sequence[str], screen: object) -> None:
     """Open the screen that a browser names; a number that was chosen stays behind."""
-    screen = component_event(key, "station")
     if isinstance(screen, str) and screen in keys:
         url_params.change({"at": screen, "cell": None})
 
 
-def _turn(key: str, keys: Sequence[str], index: int) -> None:
-    step = component_event(key, "go")
-    if step in (1, -1) and 0 <= index + step < len(keys):
+def _turn(keys: Sequence[str], index: int, step: object) -> None:
+    if isinstance(step, int) and step in (1, -1) and 0 <= index + step < len(keys):
         url_params.change({"at": keys[index + step], "cell": None})
 
 
 def _draw_words(name: str, scene: WalkState, screen: Screen, index: int, controls: Drawing | None) -> None:
-    board, key, lines = Board(), f"inside-words-{name}", screen_lines(scene.run, screen.key)
+    board, lines = Board(), screen_lines(scene.run, screen.key)
     texts = [screen.words] if isinstance(screen.words, str) else screen.words(scene)
     board.add(*(paragraph(text, token=scene.token) if isinstance(text, str) else text for text in texts))
     with st.container(key="inside-words", gap="small"):
         markup(f'<h2 class="hs-aloud">{index + 1} · {html.escape(screen.title)}</h2>')
         if board.blocks:
-            board.show(key, on_choice(key, scene), beside=True)
+            board.show(f"inside-words-{name}", on_choice(scene), beside=True)
         if screen.formula:
             st.latex(screen.formula if isinstance(screen.formula, str) else screen.formula(scene))
         if controls or lines:
@@ -158,27 +155,24 @@ def _draw_picture(
         board.add(*([row(*blocks)] if screen.array in SQUARE else blocks))
     if not board.blocks:
         return
-    events = {**on_choice(key, scene), "edit": _on_edit(key, scene), **on_event}
-    events["cell"] = partial(_choose_cell, key)
+    events = {**on_choice(scene), "edit": _on_edit(scene), **on_event, "cell": _choose_cell}
     cell = {"cell": list(scene.cell)} if scene.cell else {}
     board.show(key, events, query=scene.query, **data, **cell)
     board.numbers(key, scene.source)
 
 
-def _choose_cell(key: str) -> None:
+def _choose_cell(value: object) -> None:
     """Write the chosen number to the URL, counted from 1."""
-    value = component_event(key, "cell")
     if isinstance(value, list) and len(value) == 3 and all(isinstance(part, int) for part in value[1:]):
         url_params.change({"cell": f"{value[0]}:{value[1] + 1}:{value[2] + 1}"})
 
 
-def _on_edit(key: str, scene: WalkState) -> Callable[[], None]:
+def _on_edit(scene: WalkState) -> OnEvent:
     """Return the callback for a number that was typed over or put back; the session does not keep the scene with it."""
-    return partial(_edit, key, scene.head, scene.sizes.group(scene.h))
+    return partial(_edit, scene.head, scene.sizes.group(scene.h))
 
 
-def _edit(key: str, head: Head, group: Sequence[int]) -> None:
-    value = component_event(key, "edit")
+def _edit(head: Head, group: Sequence[int], value: object) -> None:
     if not (isinstance(value, list) and len(value) == 4 and value[0] in ("score", *MATRICES)):
         return
     kind, i, j, number = value

@@ -4,18 +4,16 @@ A picture has one Tab stop; arrow keys move, Enter or a click chooses. In: a sce
 choosable, and the callbacks of a choice; the URL keeps it.
 """
 
-from collections.abc import Callable
 from functools import partial
 
 import streamlit as st
 
 from mha_core.display_names import head_name
 from pages.parts.frame import loading, url_params
-from pages.parts.frame.component_event import component_event
 from pages.parts.frame.page_text import visible
 from pages.parts.frame.selection import parse_head
 from pages.parts.inside.scene import WalkState, follow
-from pages.parts.picture.tiles import Block, Board, token_row
+from pages.parts.picture.tiles import Block, Board, OnEvent, token_row
 
 LABELS = ".labels span"  # the rows of a matrix
 TILE_LABELS = ".label.line"  # the rows of tiles
@@ -57,21 +55,15 @@ def tokens_of(scene: WalkState, item: Block, select: str, shown: list[int] | Non
     return choosing(item, select, "token", list(places), names, chosen)
 
 
-def on_choice(board: str, scene: WalkState) -> dict[str, Callable[[], None]]:
+def on_choice(scene: WalkState) -> dict[str, OnEvent]:
     """Return the callbacks for a token or a head chosen on a board of the user's own sentence."""
     return {
-        "token": partial(token_chosen, board, "token", scene.sentence),
-        "head": partial(_choose_head, board, scene.head[0], scene.sizes.n_heads),
+        "token": partial(follow, scene.sentence),
+        "head": partial(_choose_head, scene.head[0], scene.sizes.n_heads),
     }
 
 
-def token_chosen(board: str, trigger: str, sentence: str) -> None:
-    """Follow the token pressed on a board. For callbacks."""
-    follow(component_event(board, trigger), sentence)
-
-
-def _choose_head(board: str, layer: int, count: int) -> None:
-    value = component_event(board, "head")
+def _choose_head(layer: int, count: int, value: object) -> None:
     head = parse_head(value) if isinstance(value, str) else None
     if head is not None and head[0] == layer and head[1] < count:
         url_params.change({"head": head_name(head), "cell": None})
@@ -79,12 +71,13 @@ def _choose_head(board: str, layer: int, count: int) -> None:
 
 def draw_bar(scene: WalkState) -> None:
     """Draw the tokens to follow one of, and layer and head, numbered from 1."""
-    model, key = loading.model(scene.request), f"inside-token-{scene.sentence}"
+    model = loading.model(scene.request)
     st.session_state["inside-layer"], st.session_state["inside-head"] = scene.head
     with st.container(key="inside-bar", horizontal=True, gap="small", vertical_alignment="center"):
         board = Board()
         board.add(token_row(scene.labels, scene.special, "Token to follow", line=True, trigger="follow"))
-        board.show(key, {"follow": partial(token_chosen, key, "follow", scene.sentence)}, query=scene.query)
+        events = {"follow": partial(follow, scene.sentence)}
+        board.show(f"inside-token-{scene.sentence}", events, query=scene.query)
         for name, count in (("layer", model.n_layers), ("head", model.n_heads)):
             st.selectbox(
                 name.capitalize(),

@@ -183,7 +183,7 @@ def ask_token(key: str, context: ExerciseContext, verdict: Verdict | None) -> No
         best = int(scene.plain.weights[scene.h, scene.query].argmax())
         names = {"best": scene.labels[best], "guess": scene.labels[guess]}
         board.add(paragraph(verdict.say, "strong-said", **names))
-    board.show(f"predict-{context.place(exercise)}", {"query": lambda: None})
+    board.show(f"predict-{context.place(exercise)}", {"query": lambda _: None})
 
 
 def ask_head(key: str, context: ExerciseContext, verdict: Verdict | None) -> None:
@@ -206,4 +206,4 @@ def ask_head(key: str, context: ExerciseContext, verdict: Verdict | None) -> Non
     if size < n:
         text = f"The pictures show the first {size} of {n} tokens. The answer counts all."
         board.add(paragraph(text, "quiet"))
-    board.show(f"predict-{context.place(exercise)}", {"picked": lambda: None})
+    board.show(f"predict-{context.place(exercise)}", {"picked": lambda _: None})

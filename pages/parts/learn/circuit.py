@@ -48,9 +48,8 @@ class Circuit:
     score: float
 
 
-def circuit(scene: WalkState) -> None:
+def circuit(_scene: WalkState) -> None:
     """Draw both links, each with the answer to why the later head looks there."""
-    del scene
     result = or_show_error(read_circuit)
     if result is None:
         return

@@ -16,7 +16,7 @@ from mha_core.heads.verdict_text import outcome
 from mha_core.models.model_list import EMBEDDED
 from mha_core.record.grid import piece_units
 from pages.parts.frame import head_facts
-from pages.parts.frame.charts import show_table
+from pages.parts.frame.charts import HEAD_NAME, show_table
 from pages.parts.frame.glossary import LESSON
 from pages.parts.frame.links import link_to
 from pages.parts.frame.page_text import markup, say
@@ -35,9 +35,8 @@ LAYERS = {"Multi-head": "layer.py", "Grouped-query": "grouped.py"}
 PAIR = {"text": TIRED, "text2": WIDE, "against": "sentence"}
 
 
-def kinds(scene: WalkState) -> None:
+def kinds(_scene: WalkState) -> None:
     """Draw a row for each kind of role: the head that comes closest, its score, the strongest baseline, the verdict."""
-    del scene
     best = claims.best_of_kinds(head_facts.table(EMBEDDED))
     rows = [{"role in MiniLM": _kind(answer), **_cells(answer, head)} for answer, head in best]
     _table(pd.DataFrame(rows), "lesson-kinds", "Kinds of roles in MiniLM, each with its best head")
@@ -65,7 +64,7 @@ def _table(frame: pd.DataFrame, key: str, alt: str) -> None:
     """Draw a table in which heads are links to Roles and shares are percent."""
     columns = {
         frame.columns[0]: st.column_config.TextColumn(width=230),
-        "head": st.column_config.LinkColumn(display_text="head=([0-9]+-[0-9]+)"),
+        "head": st.column_config.LinkColumn(display_text=HEAD_NAME),
         "n": st.column_config.NumberColumn(format="localized"),
         **dict.fromkeys(SHARES, st.column_config.NumberColumn(format="%.0f%%")),
     }
@@ -78,9 +77,8 @@ def links(places: Mapping[str, str]) -> None:
     markup(f'<p class="hs-links">{" · ".join(items)}</p>')
 
 
-def claim(scene: WalkState) -> None:
+def claim(_scene: WalkState) -> None:
     """Draw the picture that the claim comes from."""
-    del scene
     record = cache.record(Request(TIRED))
     names = [unit.label for unit in piece_units(record.tokens)]
     row = record.weights[claims.HEAD][names.index("it")][None]
@@ -95,9 +93,8 @@ def claim(scene: WalkState) -> None:
     board.show("lesson-claim")
 
 
-def tests(scene: WalkState) -> None:
+def tests(_scene: WalkState) -> None:
     """Draw the tests so far, and the button for the next; after the last, what they say to the vote."""
-    del scene
     names, n_seen = list(claims.TESTS), st.session_state.get(TESTS_SEEN, 0)
     board = Board()
     if not n_seen:
@@ -126,9 +123,8 @@ def _see(count: int) -> None:
     st.session_state[TESTS_SEEN] = count
 
 
-def truth(scene: WalkState) -> None:
+def truth(_scene: WalkState) -> None:
     """Draw the other roles of 4-2, and where 2-4 shows that agreement is not meaning."""
-    del scene
     roles = claims.besides(head_facts.table(EMBEDDED))
     rows = [{"looks for": answer.question.title, **_cells(answer, head)} for answer, head in roles]
     _table(pd.DataFrame(rows), "lesson-besides", "Other roles of heads 4-2 and 2-4")
@@ -145,9 +141,8 @@ def truth(scene: WalkState) -> None:
     })  # fmt: skip
 
 
-def classroom(scene: WalkState) -> None:
+def classroom(_scene: WalkState) -> None:
     """Draw a model in which `it` moves, and what speaks for and against that."""
-    del scene
     _table(claims.moving(), "lesson-moving", "Attention of “it” to animal and street, tired and wide")
     show_text("lesson-classroom", *claims.for_and_against())
     links({
@@ -156,9 +151,8 @@ def classroom(scene: WalkState) -> None:
     })  # fmt: skip
 
 
-def listing(scene: WalkState) -> None:
+def listing(_scene: WalkState) -> None:
     """Draw the layer in PyTorch, to copy and to run, with or without shared keys and values."""
-    del scene
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         name = st.segmented_control(
             "Which layer", tuple(LAYERS), default="Multi-head", required=True, key="listing",

@@ -13,16 +13,15 @@ import streamlit as st
 from mha_core.display_names import head_name
 from mha_core.draw.bundle import ASSETS
 from pages.parts.frame import url_params
-from pages.parts.frame.component_event import component_event
 from pages.parts.frame.links import link_to
-from pages.parts.frame.option_row import say_unknown
+from pages.parts.frame.option_row import follow_url, say_unknown
 from pages.parts.frame.page_text import markup
 from pages.parts.frame.request import Request
 from pages.parts.inside.many import cost_table, hulls, rows_picture
 from pages.parts.inside.pictures import contribution_bars, follow_block
 from pages.parts.inside.route import KEYS, route
-from pages.parts.inside.scene import WalkState, read_scene
-from pages.parts.inside.selectable import on_choice, token_chosen
+from pages.parts.inside.scene import WalkState, follow, read_scene
+from pages.parts.inside.selectable import on_choice
 from pages.parts.learn import asking, claim_views, views
 from pages.parts.learn.asking import ExerciseContext, ask, ask_head, ask_token, head_names
 from pages.parts.learn.circuit import TEXT, circuit
@@ -31,8 +30,6 @@ from pages.parts.learn.progress import BUDGET, Lesson, go, here, remember, solve
 from pages.parts.picture.tiles import Block, Board, column, paragraph, show_text, token_row
 from pages.parts.serve import cache
 
-KEY = "lesson-board"
-HEAD_BOX = "lesson-head"
 OF_A_HEAD = {"budget", "asking", "follow", "rows", "mix", "norms"}  # pictures of the head that is chosen
 OWN_TEXT = "circuit"  # a picture of a text and a model of its own
 SHOWN = "lesson-shown-"  # and the key of a step whose worked picture the user wants to see
@@ -104,18 +101,19 @@ def _draw_bar(place: Lesson) -> None:
     with st.container(key="lesson-bar"):
         board = Board()
         board.add({"type": "pager", "items": items, "now": place.step - 1})
-        board.show(KEY, {"station": _jump, "go": partial(_turn, place.step)}, keys=True, large=False)
+        board.show(
+            "lesson-board", {"station": _jump, "go": partial(_turn, place.step)}, keys=True, large=False
+        )
 
 
-def _jump() -> None:
-    if step := step_called(str(component_event(KEY, "station"))):
+def _jump(name: object) -> None:
+    if step := step_called(str(name)):
         go(step)
 
 
-def _turn(step: int) -> None:
+def _turn(step: int, by: object) -> None:
     """Turn from the step that was drawn: a key that is pressed at once still brings the URL before it."""
-    by = component_event(KEY, "go")
-    if by in (1, -1):
+    if isinstance(by, int) and by in (1, -1):
         go(step + by)
 
 
@@ -131,16 +129,16 @@ def _draw_text(step: Step, scene: WalkState, context: ExerciseContext, verdicts:
         elif exercises()[key].kind != "head":
             ask(key, context, verdicts.get(key))
     if context.record is not None and OF_A_HEAD & set(step.views):
-        st.session_state[HEAD_BOX] = head_name(scene.head)
-        st.selectbox(
-            "Head shown", head_names(context.record), key=HEAD_BOX, on_change=_choose_head, width=140
-        )
+        names = head_names(context.record)
+        follow_url(
+            st.selectbox, "Head shown", "lesson-head", head_name(scene.head), _choose_head, options=names, width=140
+        )  # fmt: skip
     if step == steps()[-1]:
         claim_views.links({"Take the quiz": link_to("Learn", {**url_params.carried(), "show": "Quiz"})})
 
 
-def _choose_head() -> None:
-    url_params.choose_head(str(st.session_state[HEAD_BOX]))
+def _choose_head(name: str) -> None:
+    url_params.change({"head": name})
 
 
 def _draw_pictures(
@@ -156,9 +154,9 @@ def _draw_pictures(
     for name in step.views:
         view = VIEWS[name]
         if view.blocks:
-            board, key = Board(), _board(step, name, scene)
+            board = Board()
             board.add(*view.blocks(board, scene))
-            board.show(key, {**on_choice(key, scene), "met": partial(_met, key)}, query=scene.query)
+            board.show(_board(step, name, scene), {**on_choice(scene), "met": _met}, query=scene.query)
         if view.below:
             view.below(scene)
 
@@ -184,7 +182,7 @@ def _board(step: Step, view: str, scene: WalkState) -> str:
 
 def _draw_map(step: Step, scene: WalkState) -> None:
     """Draw the map of the calculation, and the sentence to choose a token of."""
-    board, key = Board(), f"lesson-where-{scene.key}"
+    board = Board()
     if OWN_TEXT in step.views:
         with st.container(key="lesson-own-text"):  # hides the user's sentence and model, see lesson.css
             show_text("lesson-text-read", f"SmolLM2 reads: “{TEXT}”")
@@ -195,11 +193,12 @@ def _draw_map(step: Step, scene: WalkState) -> None:
     if step.tokens:
         board.add(token_row(scene.labels, scene.special, "Token to follow", size="snug"))
     if board.blocks:
-        board.show(key, {"query": partial(token_chosen, key, "query", scene.sentence)}, query=scene.query)
+        events = {"query": partial(follow, scene.sentence)}
+        board.show(f"lesson-where-{scene.key}", events, query=scene.query)
 
 
-def _met(key: str) -> None:
-    if component_event(key, "met") is True:
+def _met(is_met: object) -> None:
+    if is_met is True:
         solve(BUDGET)
 
 

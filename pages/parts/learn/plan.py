@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from pages.parts.frame.glossary import LESSON
+from pages.parts.frame.page_text import lowered
 
 PLAN = LESSON.parent / "lesson-plan.md"
 _ROW = re.compile(r"^\| (\d+)–(\d+) \| (.+) \| (.+) \(`/learn\?step=(\w+)`\) \|$", re.MULTILINE)
@@ -71,7 +72,7 @@ def as_page(links: Mapping[Row, str]) -> str:
 
 def _markup(markdown: str) -> str:
     """Return a line of Markdown as HTML: code, strong and em, and d_k with its k lowered."""
-    safe = re.sub(r"\b([A-Za-z])_([a-z]+)\b", r"\1<sub>\2</sub>", html.escape(markdown))
+    safe = lowered(html.escape(markdown))
     for mark, tag in ((r"`([^`]+)`", "code"), (r"\*\*([^*]+)\*\*", "strong"), (r"\*([^*]+)\*", "em")):
         safe = re.sub(mark, rf"<{tag}>\1</{tag}>", safe)
     return safe

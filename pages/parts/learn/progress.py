@@ -12,8 +12,8 @@ import streamlit as st
 
 from mha_core.draw.bundle import bundle
 from pages.parts.frame import url_params
-from pages.parts.frame.component_event import component_event
 from pages.parts.learn.exercises import controls, exercises, parts, steps
+from pages.parts.picture.attention_view import component_event
 
 KEPT = "lesson"
 KEY = "lesson-memory"

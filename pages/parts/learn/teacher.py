@@ -3,7 +3,9 @@
 In: the teacher's choices. Out: URLs that any browser opens.
 """
 
-from collections.abc import Mapping
+import socket
+from collections.abc import Callable, Mapping
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 import streamlit as st
@@ -16,7 +18,6 @@ from pages.parts.frame.pages import PAGES, page_called
 from pages.parts.frame.request import SPECIALS, UNITS, WEIGHTS, Request, model_label, models
 from pages.parts.frame.selection import parse_head
 from pages.parts.inside.route import STATIONS
-from pages.parts.learn.class_address import class_address
 from pages.parts.learn.exercises import steps
 from pages.parts.learn.plan import around, as_page, rows
 from pages.parts.serve import cache
@@ -30,6 +31,7 @@ PLACES: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "Inside": ("at", {station.name: station.key for station in STATIONS}),
     "Explore": ("tab", {"token lines": "lines", "table": "table"}),
 }
+ANYWHERE = ("", "0.0.0.0", "::")  # noqa: S104 - compared, not listened on
 ALONE = (
     "These links open on this computer only. To serve a class, start HeadScope with `headscope app --address 0.0.0.0`, "
     "or open this page under the address that your class uses."
@@ -126,12 +128,13 @@ def _plan(query: Mapping[str, str], here: str) -> None:
     heading("A plan for one hour")
     params = {key: value for key, value in query.items() if key not in ("step", "at", "tab", "show")}
     links = {row: _class_link(here, "Learn", params | {"step": row.step}) for row in rows()}
-    say("Each button opens that step in a new tab, with the sentence, token and head above.")
+    say("A button opens its step in a new tab; a title says what to do.")
     with st.container(key="plan", gap="xsmall"):
         for row in rows():
             with st.container(horizontal=True, gap="small", vertical_alignment="center"):
                 st.link_button(f"{row.time} min", links[row], width=110)
-                markup(f'<p class="hs-note">{lowered(prose(f"{row.title}. {row.what}"))}</p>')
+                title, what = (lowered(prose(text)) for text in (row.title, row.what))
+                markup(f'<details class="hs-note"><summary>{title}</summary><p>{what}</p></details>')
     st.download_button(
         "Download the plan", as_page(links), "lesson-plan.html", "text/html", key="class-print"
     )
@@ -153,3 +156,34 @@ def _class_link(here: str, page: str, query: Mapping[str, str]) -> str:
     base = parts.path.rsplit("/", 1)[0] if base.endswith("learn") else base
     origin = f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""
     return with_params(f"{origin}{base}/{page_called(page).address.removeprefix('./')}", query)
+
+
+# ---- the address under which others reach this server
+def machine_address() -> str:
+    """Return this machine's address in its network; empty where it has none. Nothing is sent."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # reserved for documentation (RFC 5737)
+        except OSError:
+            return ""
+        return str(probe.getsockname()[0])
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host is this computer for whoever opens it."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def class_address(here: str, listens_at: str | None, own: Callable[[], str] = machine_address) -> str | None:
+    """Return the open page's address `here` as others reach it; None where nobody else does."""
+    parts = urlsplit(here)
+    if not is_loopback(parts.hostname or ""):
+        return here
+    host = own() if (listens_at or "") in ANYWHERE else listens_at or ""
+    if not host or is_loopback(host):
+        return None
+    host = f"[{host}]" if ":" in host else host
+    return parts._replace(netloc=host if parts.port is None else f"{host}:{parts.port}").geturl()

@@ -69,9 +69,8 @@ def budget(board: Board, scene: WalkState) -> list[Block]:
     return [block, note] if n_left_out else [block]
 
 
-def by_hand(board: Board, scene: WalkState) -> list[Block]:
+def by_hand(board: Board, _scene: WalkState) -> list[Block]:
     """Draw the first head of the worked example."""
-    del scene
     worked = example()
     run = run_layer(worked.x, worked.weights)
     labels = {"rows": TOKENS, "cols": TOKENS}
@@ -85,7 +84,7 @@ def by_hand(board: Board, scene: WalkState) -> list[Block]:
         ),
         paragraph(
             "Scores of 2.83 and 0 are far apart, so the first row peaks on one token. Scores of 0.3 and 0 give 57% "
-            "and 43%: the row is **diluted**. One row must do one or the other.",
+            "and 43%: the row is **diluted**. One row must do one or the other."
         ),
     ]
 
@@ -117,9 +116,8 @@ def stream(board: Board, scene: WalkState) -> list[Block]:
     ]  # fmt: skip
 
 
-def sharing(board: Board, scene: WalkState) -> list[Block]:
+def sharing(_board: Board, scene: WalkState) -> list[Block]:
     """Draw who uses whose keys and values."""
-    del board
     h, columns = scene.sizes.n_heads, []
     for name, keys in (("Multi-head", h), ("Grouped-query", middle_groups(h)), ("Multi-query", 1)):
         owner = tuple(i * keys // h for i in range(h))
@@ -128,9 +126,8 @@ def sharing(board: Board, scene: WalkState) -> list[Block]:
     return [row(*columns, size="narrow")]
 
 
-def caches(scene: WalkState) -> None:
+def caches(_scene: WalkState) -> None:
     """Draw the KV cache of every decoder that reads so many tokens, with and without shared keys."""
-    del scene
     rows = []
     for config in CONFIGURATIONS:
         if config.is_causal and config.reads(CONTEXT) == CONTEXT:

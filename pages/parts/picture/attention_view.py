@@ -51,8 +51,9 @@ def draw(
     """
     in_url = {name: value for name, value in url_params.params().items() if name in (*PARAMS, "measure")}
     data = {**view, "asked": in_url, "selection": selection.as_json(), "moved": dict(moved)}
-    for number, record in enumerate(records):
-        component("record", KEEP)(data=encode_record(record), key=f"{key}-record-{number}")
+    with st.container(key=f"{key}-records"):  # one place for one or two
+        for number, record in enumerate(records):
+            component("record", KEEP)(data=encode_record(record), key=f"{key}-record-{number}")
     component("view", MOUNT)(data=packed(data), key=key)
 
 
@@ -75,11 +76,11 @@ def warm() -> None:
 
 
 @cache
-def component(name: str, does: str, css: str | None = None) -> Callable[..., Any]:
+def component(name: str, does: str) -> Callable[..., Any]:
     """A mount of that name, made once, which tells the library to do something with its data: to `KEEP` a record that
     is `sealed`, or to `MOUNT` a view that is `packed`."""
     stub = STUB.replace("@@DOES@@", does).replace("@@LEAVE@@", LEAVE if does == MOUNT else "")
-    return script(name, stub, css)
+    return script(name, stub)
 
 
 def bring_library(key: str = "headscope-library") -> None:
@@ -88,6 +89,36 @@ def bring_library(key: str = "headscope-library") -> None:
 
 
 @cache
-def script(name: str, source: str, css: str | None = None) -> Callable[..., Any]:
+def script(name: str, source: str) -> Callable[..., Any]:
     """A mount of that name with code of its own, made once."""
-    return st.components.v2.component(f"headscope_{name}", js=source, css=css)
+    return st.components.v2.component(f"headscope_{name}", js=source)
+
+
+def head_switches(record: Payload, view: Payload, *, key: str, on_ask: Callable[[], None]) -> None:
+    """Draw the heads of a record as switches, each with its small picture; `view` as in assets/js/experiment.js.
+
+    The component's event `ask` has the heads that are asked for.
+    """
+    roles = {head: {"label": name} for name, _, _, heads, _ in record["roles"] for head in heads.split()}
+    about: dict[str, Any] = {
+        "mode": "experiment",
+        "records": [record["id"]],
+        "shape": [record["layers"], record["heads"]],
+        "roles": roles,
+        "n": 0,
+        "selection": None,
+    }
+    with st.container(gap=None):
+        with st.container(gap=None, key=f"{key}-data"):
+            bring_library(f"{key}-library")
+            component("record", KEEP)(data=encode_record(record), key=f"{key}-record-0")
+        component("view", MOUNT)(data=packed(about | view), key=key, on_ask_change=on_ask)
+
+
+def component_event(key: str, event: str) -> object:
+    """Return the value of an event, which may be anything; None once its component has left the page.
+
+    A browser that does not know that yet still reports the event.
+    """
+    mount = st.session_state.get(key)
+    return mount.get(event) if isinstance(mount, Mapping) else None

@@ -6,6 +6,7 @@ column, blocks point into it. Text is only ever drawn as text.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,10 @@ from mha_core.record.export import csv_of
 from pages.parts.frame import url_params
 from pages.parts.frame.glossary import spans
 from pages.parts.frame.page_text import visible
+from pages.parts.picture.attention_view import component_event
 
 Block = dict[str, Any]
+OnEvent = Callable[[object], None]
 
 _draw = st.components.v2.component("headscope_tiles", css=style("tiles"), js=bundle("tiles"))
 
@@ -89,12 +92,14 @@ class Board:
             **options,
         }
 
-    def show(self, key: str, on_change: Mapping[str, Callable[[], None]] | None = None, **data: Any) -> Any:
-        """Mount the board; returns what the reader did there (`query`, `cells`, `go`)."""
+    def show(self, key: str, on_event: Mapping[str, OnEvent] | None = None, **data: Any) -> None:
+        """Mount the board. `on_event`: by the event's name, what is called with its value, which may be anything."""
         numbers = np.concatenate(self._arrays) if self._arrays else np.zeros(1, np.float32)
-        callbacks: dict[str, Any] = {f"on_{name}_change": call for name, call in (on_change or {}).items()}
-        data.setdefault("large", url_params.params().get("present") == "1")
-        return _draw(key=key, data={"blocks": self.blocks, "numbers": numbers, **data}, **callbacks)
+        callbacks: dict[str, Any] = {
+            f"on_{name}_change": partial(_report, key, name, call) for name, call in (on_event or {}).items()
+        }
+        data.setdefault("large", url_params.is_presented())
+        _draw(key=key, data={"blocks": self.blocks, "numbers": numbers, **data}, **callbacks)
 
     def numbers(self, key: str, source: Mapping[str, str] | None = None) -> None:
         """Offer the numbers of the board's matrices as tables, one at a time.
@@ -122,6 +127,10 @@ class Board:
                 rows = table.rename_axis(name).reset_index().assign(**source)
                 file = "-".join(["headscope", *re.findall("[a-z0-9]+", f"{name} {source['head']}".lower())])
                 st.download_button("Download CSV", csv_of(rows), f"{file}.csv", "text/csv", on_click="ignore")
+
+
+def _report(key: str, event: str, call: OnEvent) -> None:
+    call(component_event(key, event))
 
 
 def _numbered(labels: Sequence[str] | None, size: int) -> list[str]:

@@ -18,6 +18,7 @@ from mha_core.heads.roles import description_of, roles_held
 from mha_core.heads.table import RoleTable
 from mha_core.heads.verdict_text import head_text, question_text
 from pages.parts.frame import url_params
+from pages.parts.frame.charts import SHARE
 from pages.parts.frame.links import link_to, with_params
 from pages.parts.frame.page_text import markup, say
 from pages.parts.roles.choice import Choice
@@ -46,13 +47,10 @@ def draw_card(shown: Choice, query: Mapping[str, str], carried: Mapping[str, str
         with box:
             control = "" if answer.control is None else f" Control: {answer.question.control}."
             say(f"{answer.question.asks} Best baseline: {answer.baselines[0].name}.{control}")
-            shares = {
-                key: st.column_config.NumberColumn(format="percent") for key in ("share", "low", "high")
-            }
             st.dataframe(
                 evidence(answer, head),
                 hide_index=True,
-                column_config=shares,
+                column_config=dict.fromkeys(("share", "low", "high"), SHARE),
                 key="role-evidence-table",
                 alt=f"Evidence on head {head_name(head)}, n = {answer.n:,}",
             )

@@ -15,8 +15,9 @@ from mha_core.draw.figures import charts
 from mha_core.heads.conclude import QuestionResult
 from mha_core.heads.questions.base import KIND_OF
 from pages.parts.frame import url_params
-from pages.parts.frame.charts import chart, is_dark, selected_heads
+from pages.parts.frame.charts import SHARE, chart, is_dark, selected_heads
 from pages.parts.frame.links import with_params
+from pages.parts.frame.option_row import follow_url
 from pages.parts.frame.page_text import say
 from pages.parts.roles.choice import Choice, counts
 
@@ -92,13 +93,15 @@ def hover_text(answer: QuestionResult, head: Head) -> str:
 
 
 def legend(frame: pd.DataFrame) -> str:
-    """Return the marks on the map in words, each with its number of heads."""
+    """Return the marks on the map in words, each with its number of heads; of a map without a colour, why."""
     n_heads = Counter(MARKS[verdict] for verdict in frame["verdict"] if verdict in MARKS)
     texts = [
         f"{mark or '▢'} {words} ({n_heads[mark, words]})"
         for mark, words in dict.fromkeys(MARKS.values())
         if (mark, words) in n_heads
     ]
+    if not frame["lead"].any():
+        texts.insert(0, f"White: 0 of {len(frame)} heads score above the best baseline")
     return " · ".join(texts) or "No head has this role."
 
 
@@ -142,15 +145,13 @@ def draw_map(
     if has_roles:  # a lead of a tenth of a point is pale
         figure.update_coloraxes(cmax=max(MIN_SCALE, float(frame[value].max())))
     shares = [column for column in ("share", "score", "baseline") if column in frame]
-    columns = {column: st.column_config.NumberColumn(format="percent") for column in shares}
+    columns = dict.fromkeys(shares, SHARE)
     shown = frame.drop(columns=["text", "mark", "has_role"], errors="ignore")
     chart(figure, shown, key=key, columns=columns, on_select=on_press, about=about)
     names = [
         head_name((layer - 1, head - 1)) for layer, head in zip(frame["layer"], frame["head"], strict=True)
     ]
-    box = f"{key}-head"
-    st.session_state[box] = head_name(chosen)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        st.selectbox("Head", names, key=box, width=110, on_change=lambda: choose(st.session_state[box]))
+        follow_url(st.selectbox, "Head", f"{key}-head", head_name(chosen), choose, options=names, width=110)
         if note:
             say(note, "label")

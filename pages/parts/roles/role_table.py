@@ -10,6 +10,7 @@ from mha_core.display_names import Head, count_noun, head_name
 from mha_core.heads.table import Corpus, RoleTable
 from mha_core.record import export
 from pages.parts.frame import url_params
+from pages.parts.frame.charts import HEAD_NAME, SHARE
 from pages.parts.frame.links import link_to, with_params
 from pages.parts.frame.page_text import heading, say
 from pages.parts.frame.request import name_outside
@@ -36,9 +37,9 @@ VERDICTS = (
     "rule: follows a baseline. unclear: cannot tell."
 )
 CONFIG: Mapping[str, Any] = {
-    **{name: st.column_config.NumberColumn(format="percent") for name in SHARES},
+    **dict.fromkeys(SHARES, SHARE),
     "title": st.column_config.TextColumn("question", pinned=True),
-    "head": st.column_config.LinkColumn("best head", display_text=r"[?&]head=(\d+-\d+)"),
+    "head": st.column_config.LinkColumn("best head", display_text=HEAD_NAME),
     "held_out": st.column_config.ProgressColumn("held out", format="percent", min_value=0, max_value=1),
     "verdict": st.column_config.TextColumn("verdict", help=VERDICTS),
     "baseline": "best baseline",
@@ -63,7 +64,7 @@ def draw_table(shown: Choice, heads: Sequence[Head], carried: Mapping[str, str])
     box = st.expander(title, key=ROWS, on_change="rerun")
     if box.open:
         with box:
-            head_column = st.column_config.LinkColumn("head", display_text=r"[?&]head=(\d+-\d+)")
+            head_column = st.column_config.LinkColumn("head", display_text=HEAD_NAME)
             st.dataframe(
                 with_links(rows(shown, heads), carried),
                 hide_index=True,

@@ -7,12 +7,13 @@ from mha_core.display_names import Head, count_noun, head_name
 from mha_core.heads.questions.copying import names_of
 from mha_core.heads.questions.retrieval import needle_pairs
 from mha_core.heads.questions.successor import series_of
-from mha_core.heads.roles import PART_OF
+from mha_core.heads.roles import PART_OF, roles_held
 from mha_core.heads.table import RoleTable
 from mha_core.models.model_list import CLASSROOM_FOLDERS
 from pages.parts.explore.checkpoint_slider import checkpoints_of
-from pages.parts.frame import head_facts, loading, presets, url_params
+from pages.parts.frame import head_facts, loading, url_params
 from pages.parts.frame.charts import selected_heads
+from pages.parts.frame.option_row import follow_url
 from pages.parts.frame.page_text import markup, say
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import opening_head
@@ -24,7 +25,6 @@ from pages.parts.roles.curve import draw_curve
 from pages.parts.roles.head_map import LEAD, MAP, draw_map, kinds, legend, scores
 from pages.parts.roles.role_table import draw_table
 
-QUESTION = "role-question"
 N_EXAMPLES = 2
 SMALL = 30_000_000  # parameters; MiniLM has 23 million
 # Of decoders alone: the kind of role, what it is called, and what a model has to know for it.
@@ -46,7 +46,7 @@ def roles(request: Request) -> None:
     if table is None:
         return
     query = url_params.params()
-    shown, refused = choice(table, query if query.keys() & PARAMS else {**query, **opening(request)})
+    shown, refused = choice(table, query if query.keys() & PARAMS else {**query, **opening(request, table)})
     for sentence in refused:
         say(sentence, "notice")
     if request.model.partition("@")[0] in CLASSROOM_FOLDERS:
@@ -80,11 +80,10 @@ def roles(request: Request) -> None:
         draw_table(shown, selected_heads(MAP), url_params.carried())
 
 
-def opening(request: Request) -> dict[str, str]:
-    """Return the head that Explore opens this sentence with, where the model has one."""
-    if request.model not in presets.OPENING or not request.trained:
-        return {}
-    return {"head": head_name(opening_head(request.text, request.pair, request.model))}
+def opening(request: Request, table: RoleTable) -> dict[str, str]:
+    """Return the head that Explore opens this sentence with, if it has a role; else the first role is shown."""
+    head = opening_head(request.text, request.pair, request.model)
+    return {"head": head_name(head)} if head in table.heads and roles_held(table, head) else {}
 
 
 def unasked(request: Request, table: RoleTable) -> str:
@@ -135,15 +134,15 @@ def _question_box(shown: Choice) -> None:
     titles = {answer.key: answer.question.title for answer in answers}
     if sum(key not in PART_OF for key in titles) > 1:
         titles = {"": "All questions", **titles}
-    st.session_state[QUESTION] = shown.question
-    st.selectbox(
+    kind = shown.kind.key
+    follow_url(
+        st.selectbox,
         "Question",
-        list(titles),
+        "role-question",
+        shown.question,
+        lambda question: url_params.change({"role": kind, "question": question, "head": None}),
+        options=list(titles),
         format_func=titles.__getitem__,
-        key=QUESTION,
         label_visibility="collapsed",
         width=360,
-        on_change=lambda: url_params.change(
-            {"role": shown.kind.key, "question": st.session_state[QUESTION], "head": None}
-        ),
     )

@@ -10,15 +10,7 @@ from typing import TypeVar
 
 import streamlit as st
 
-from mha_core import (
-    AttentionRecord,
-    Grid,
-    InputError,
-    Model,
-    TransformersModel,
-    grid_of,
-    trace_tokens,
-)
+from mha_core import AttentionRecord, Grid, InputError, Model, TransformersModel, grid_of, trace_tokens
 from mha_core.arrays import FloatArray
 from mha_core.draw.payload import Keep, Payload
 from mha_core.heads.measures import importance

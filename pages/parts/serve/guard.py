@@ -7,6 +7,7 @@ is no request to it. A client may ask Streamlit to clear its caches: nothing of 
 import asyncio
 import base64
 import hashlib
+import html
 import os
 import re
 import time
@@ -16,11 +17,16 @@ from weakref import WeakValueDictionary
 import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.responses import PlainTextResponse
+from starlette.responses import HTMLResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mha_core.cli.app import HOSTS, ORIGINS
+from pages.parts.frame.page_text import quoted, visible
+from pages.parts.frame.pages import PAGES
+from pages.parts.picture import shared
 
+NO_PAGES = ("_stcore", "app", "component", "media", "ready", "static", shared.FOLDER)
+STYLE = "body{font:1.1rem/1.5 Georgia,serif;max-width:36rem;margin:15vh auto;padding:0 1rem;color-scheme:light dark}"
 CONTENT_POLICY = (
     "default-src 'self'; script-src 'self' 'wasm-unsafe-eval' blob:; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; "
@@ -160,3 +166,44 @@ def policy(page: bytes) -> str:
     digests = (hashlib.sha256(script).digest() for script in INLINE_SCRIPT.findall(page))
     hashes = "".join(f" 'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
     return CONTENT_POLICY.replace("script-src 'self'", f"script-src 'self'{hashes}")
+
+
+class UnknownPage:
+    """ASGI middleware: an address that is no page gets 404 and the pages that there are.
+
+    Streamlit would open the first page.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer an unknown page; hand everything else on."""
+        opens = scope["type"] == "http" and "text/html" in Headers(scope=scope).get("accept", "")
+        answer = (
+            HTMLResponse(unknown_page(scope["path"]), 404)
+            if opens and not is_page(scope["path"])
+            else self.app
+        )
+        await answer(scope, receive, send)
+
+
+def is_page(path: str) -> bool:
+    """Return whether a path is a page of the app, or an address that is of no page at all."""
+    name = path.strip("/").removeprefix(str(st.get_option("server.baseUrlPath")).strip("/")).strip("/")
+    return name in {"", *(page.name for page in PAGES)} or name.split("/")[0] in NO_PAGES or "." in name
+
+
+def unknown_page(path: str) -> str:
+    """Return the page that says so, with links to all pages."""
+    base = str(st.get_option("server.baseUrlPath")).strip("/")
+    home = f"/{base}/" if base else "/"
+    links = " · ".join(
+        f'<a href="{home}{page.address.removeprefix("./")}">{html.escape(page.title)}</a>' for page in PAGES
+    )
+    name = html.escape(quoted(visible(path)))
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        f"<title>No such page · HeadScope</title><style>{STYLE}</style><h1>No such page</h1>"
+        f"<p>HeadScope has no page {name}. Choose one of these:</p><p>{links}</p>"
+    )

@@ -31,8 +31,7 @@ from pages.parts.frame.loading import self_test
 from pages.parts.frame.pages import PAGES
 from pages.parts.frame.request import own_checkpoints
 from pages.parts.picture import attention_view, shared
-from pages.parts.serve.guard import Guard
-from pages.parts.serve.unknown_page import UnknownPage
+from pages.parts.serve.guard import Guard, UnknownPage
 
 LOG = logging.getLogger("streamlit.headscope")
 SWITCHES = (HUB, "HEADSCOPE_ALLOW_ANY_MODEL", "HEADSCOPE_ALLOW_FOLDERS")

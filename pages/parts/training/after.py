@@ -12,8 +12,9 @@ from mha_core.display_names import Head, head_name, percent
 from mha_core.heads.questions.base import KIND_OF
 from mha_core.training.report import ablation_report
 from pages.parts.frame import url_params
-from pages.parts.frame.charts import show_table
-from pages.parts.frame.page_text import heading, say
+from pages.parts.frame.charts import SHARE, show_source, show_table
+from pages.parts.frame.option_row import follow_url
+from pages.parts.frame.page_text import heading
 from pages.parts.frame.progress import tab_id
 from pages.parts.frame.selection import parse_head
 from pages.parts.picture.tiles import show_text
@@ -23,7 +24,6 @@ from pages.parts.training import boards, export
 from pages.parts.training.parts import Choice, Report, free_text, lost_most, points
 from pages.parts.training.training_jobs import TRAININGS, TrainingProgress, name_of, progress_of
 
-PERCENT = st.column_config.NumberColumn(format="percent")
 SEEN = 0.0005  # of a share: less is 0.0 %
 
 
@@ -35,13 +35,14 @@ def take_away(choice: Choice, reports: Sequence[Report]) -> None:
     per_task = " per task" if choice.task == "jobs" else ""
     key = f"training-away-{choice.task}-{setup.layers}-{setup.heads}"
     names = url_params.params().get("without", "").split(",")
-    st.session_state[key] = [name for name in names if name in heads]  # also after Back
-    picked = st.pills(
+    picked = follow_url(
+        st.pills,
         f"Ablate heads of the model with {name}",
-        heads,
+        key,
+        [name for name in names if name in heads],
+        lambda chosen: url_params.change({"without": ",".join(chosen) or None}),
+        options=heads,
         selection_mode="multi",
-        key=key,
-        on_change=lambda: url_params.change({"without": ",".join(st.session_state[key]) or None}),
     )
     gone = [head for head in map(parse_head, picked or ()) if head]
     if gone:
@@ -49,7 +50,7 @@ def take_away(choice: Choice, reports: Sequence[Report]) -> None:
     show_text("training-away-board", free_text(report))
     table = boards.scores(choice, report)
     alt = f"Heads of the model with {name}: where they look, and accuracy with each ablated"
-    columns = dict.fromkeys(table.select_dtypes("number"), PERCENT)
+    columns = dict.fromkeys(table.select_dtypes("number"), SHARE)
     show_table(table, key="training-scores", alt=alt, columns=columns)
     note = f"Mean attention, and accuracy with that head ablated (n = {report['answers']:,}{per_task}, held out)."
     show_text("training-away-note", note, style="quiet")
@@ -61,7 +62,7 @@ def _gone(choice: Choice, report: Report, gone: Sequence[Head]) -> None:
     left = _left(choice, gone)
     show_text("training-gone", _drop(report, left, names), style="verdict")
     change = st.column_config.NumberColumn("change, in points", format="%.1f")
-    columns = {"all heads": PERCENT, "without": PERCENT, "points": change}
+    columns = {"all heads": SHARE, "without": SHARE, "points": change}
     show_table(without(report, left, gone), key="taken-away", alt=f"Without {names}", columns=columns)
 
 
@@ -121,8 +122,5 @@ def downloads(choice: Choice, reports: Sequence[Report]) -> None:
                 ("Everything (JSON)", export.as_json(reports), "json", "application/json"),
             ):
                 st.download_button(label, text, f"{stem}.{ending}", mime, on_click="ignore")
-        say("Link")
         guesses = {key: url_params.params().get(key, "") for key in ("guess", "expect", "without")}
-        st.code(export.link_of(st.context.url or "", choice, guesses), language=None, wrap_lines=True)
-        say("Python")
-        st.code(export.python_of(choice), language="python", wrap_lines=True)
+        show_source(export.link_of(st.context.url or "", choice, guesses), export.python_of(choice))

@@ -13,7 +13,7 @@ import streamlit as st
 from mha_core.arrays import FloatArray
 from mha_core.display_names import head_name
 from mha_core.training.tasks import JOBS, TEXT
-from pages.parts.picture.course import course
+from pages.parts.frame.charts import course
 from pages.parts.picture.tiles import Block, Board, column, paragraph, show_text
 from pages.parts.training.parts import Choice, Report, curve_of
 from pages.parts.training.training_jobs import TrainingProgress

@@ -15,11 +15,7 @@ from mha_core.training.train import TrainingSetup
 
 Report = Mapping[str, Any]
 # The parts of the page by what is trained there.
-PARTS = {
-    "jobs": "One head or four?",
-    "induction": "Induction heads",
-    "picture": "Pronoun head",
-}
+PARTS = {"jobs": "One head or four?", "induction": "Induction heads", "picture": "Pronoun head"}
 HEADS = (1, 2, 4, 8)
 LAYERS = (1, 2, 3)
 LIMITS = (200, 1_000, 2_000, 4_000, 8_000)
@@ -27,12 +23,7 @@ UP_TO = (200, 600, 1_500, 3_000, 6_000)
 LEARNT = 0.9  # the accuracy from which a task counts as learned
 CLIFF = 0.5
 FREE = 0.01  # a head is not needed if its ablation costs no task more than this
-GUESSES = {
-    "under 25%": (0.0, 0.25),
-    "40%": (0.25, 0.55),
-    "70%": (0.55, 0.85),
-    "over 85%": (0.85, 1.01),
-}
+GUESSES = {"under 25%": (0.0, 0.25), "40%": (0.25, 0.55), "70%": (0.55, 0.85), "over 85%": (0.85, 1.01)}
 CHANCE = {"jobs": 1 / 29, "induction": 1 / 64}
 
 
@@ -68,20 +59,9 @@ class Choice:
         return (left, right) if left != right else (f"{left} (A)", f"{right} (B)")
 
 
-def jobs_choice(left: int, right: int, seed: int, limit: int) -> Choice:
-    """Return two models of one layer, with so many heads left and right. Raises InputError for impossible sizes."""
-    return Choice(
-        "jobs", (TrainingSetup("jobs", 1, left, seed, limit), TrainingSetup("jobs", 1, right, seed, limit))
-    )
-
-
-def induction_choice(shallow: int, deep: int, heads: int, seed: int, limit: int) -> Choice:
-    """Return two models of so many layers left and right, with the same number of heads each.
-
-    Raises InputError for impossible sizes.
-    """
-    left, right = (TrainingSetup("induction", layers, heads, seed, limit) for layers in (shallow, deep))
-    return Choice("induction", (left, right))
+def choice_of(task: str, left: tuple[int, int], right: tuple[int, int], seed: int, limit: int) -> Choice:
+    """Return two models of so many (layers, heads). Raises InputError for impossible sizes."""
+    return Choice(task, (TrainingSetup(task, *left, seed, limit), TrainingSetup(task, *right, seed, limit)))
 
 
 def curve_of(rows: Sequence[Mapping[str, Any]], run: int) -> list[Mapping[str, Any]]:

@@ -15,9 +15,8 @@ from mha_core.draw.text import listed
 from mha_core.training.toy.evaluation import TASKS
 from mha_core.training.toy.pairs import FAMOUS
 from mha_core.training.toy.toy_updates import WATCHED
-from pages.parts.frame.charts import show_table
+from pages.parts.frame.charts import SHARE, course, show_table
 from pages.parts.frame.selection import parse_head
-from pages.parts.picture.course import course
 from pages.parts.picture.tiles import Block, Board, column, paragraph, row, show_text
 from pages.parts.training.boards import head_sheets
 
@@ -106,9 +105,8 @@ def verdict(state: Mapping[str, Any], guess: str | None = None) -> None:
     sentences = passed(card, untrained["report"]), *answered(card), *guesses
     show_text("training-verdict", *sentences, style="verdict")
     table = by_task(card, untrained["report"])
-    shares = {name: st.column_config.NumberColumn(format="percent") for name in table.columns[1:]}
     alt = "Accuracy at a masked word, by task"
-    show_table(table, key="training-by-task", alt=alt, columns=shares)
+    show_table(table, key="training-by-task", alt=alt, columns=dict.fromkeys(table.columns[1:], SHARE))
     board = Board()
     board.add(
         paragraph(f"Before training, head {card['head']}:"),

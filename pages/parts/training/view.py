@@ -16,11 +16,10 @@ from mha_core.seeds import MAX_SEED
 from mha_core.training.tasks import TEXT
 from pages.parts.frame import url_params
 from pages.parts.frame.links import link_to
-from pages.parts.frame.option_row import is_loose, loose, option_row, say_unknown
+from pages.parts.frame.option_row import follow_url, is_loose, loose, option_row, say_unknown
 from pages.parts.frame.page_text import heading, markup, quoted, say
 from pages.parts.frame.progress import tab_id, watch
 from pages.parts.frame.request import models
-from pages.parts.frame.shell import or_show_error
 from pages.parts.picture.tiles import show_text
 from pages.parts.serve.jobs import Job
 from pages.parts.training import after, boards, parts, pronoun_boards
@@ -47,15 +46,10 @@ REWARDED = (
 def jobs_part() -> None:
     """Draw one head or four: three jobs in one stream."""
     with _choices("jobs"):
-        left, right = (
-            _pick("Model A heads", parts.HEADS, 1, "left"),
-            _pick("Model B heads", parts.HEADS, 4, "right"),
-        )
-        choice = or_show_error(
-            parts.jobs_choice, left, right, seed_of(0), _limit(parts.LIMITS, 8_000, "limit")
-        )
-        if choice is None:
-            return
+        left = option_row("Model A heads", parts.HEADS, "left", first=1)
+        right = option_row("Model B heads", parts.HEADS, "right", first=4)
+        seed, limit = seed_of(0), _limit(parts.LIMITS, 8_000, "limit")
+        choice = parts.choice_of("jobs", (1, left), (1, right), seed, limit)
         names = choice.names()
         guess = _guess(
             f"Your guess: how accurate will the model with {names[0]} be?", tuple(parts.GUESSES), "guess"
@@ -73,13 +67,11 @@ def jobs_part() -> None:
 def induction_part() -> None:
     """Draw two heads that need each other: repeated random text."""
     with _choices("induction"):
-        shallow = _pick("Model A layers", parts.LAYERS, 1, "shallow")
-        deep = _pick("Model B layers", parts.LAYERS, 2, "deep")
-        heads = _pick("Heads per layer", parts.HEADS, 4, "each")
-        limit = partial(_limit, parts.UP_TO, 1_500, "upto")
-        choice = or_show_error(parts.induction_choice, shallow, deep, heads, seed_of(0), limit())
-        if choice is None:
-            return
+        shallow = option_row("Model A layers", parts.LAYERS, "shallow", first=1)
+        deep = option_row("Model B layers", parts.LAYERS, "deep", first=2)
+        heads = option_row("Heads per layer", parts.HEADS, "each", first=4)
+        seed, limit = seed_of(0), _limit(parts.UP_TO, 1_500, "upto")
+        choice = parts.choice_of("induction", (shallow, heads), (deep, heads), seed, limit)
         names = choice.names()
         words = parts.expected_words(names)
         guess = _guess(
@@ -138,10 +130,6 @@ def _choices(part: str) -> Any:
     return st.container(key="training-choices", horizontal=True, vertical_alignment="bottom", gap="medium")
 
 
-def _pick(label: str, options: Sequence[int], first: int, key: str) -> int:
-    return option_row(label, options, key, first=first)
-
-
 def _guess(label: str, options: Sequence[str], key: str, **look: Any) -> str | None:
     guess: str | None = st.segmented_control(label, options, key=key, bind="query-params", **look)
     return guess
@@ -161,17 +149,15 @@ def seed_of(first: int) -> int:
     known = re.fullmatch(r"[0-9]{1,10}", text) and int(text) <= MAX_SEED
     if text and not known:
         say(f"Unknown seed {quoted(text)} in the link. Showing “{first}”.", "notice")
-    st.session_state["seed"] = int(text) if known else first
+
+    def write(seed: int) -> None:  # a browser's first message brings one that nobody has changed
+        if str(seed) != url_params.params().get("seed", str(first)):
+            url_params.change({"seed": str(seed)})
+
+    seed = int(text) if known else first
     return int(
-        st.number_input("Seed", 0, MAX_SEED, key="seed", on_change=_keep_seed, args=(first,), width=130)
+        follow_url(st.number_input, "Seed", "seed", seed, write, min_value=0, max_value=MAX_SEED, width=130)
     )
-
-
-def _keep_seed(first: int) -> None:
-    """Write the user's seed to the URL. A browser's first message brings one that nobody has changed."""
-    chosen = str(st.session_state["seed"])
-    if chosen != url_params.params().get("seed", str(first)):
-        url_params.change({"seed": chosen})
 
 
 def _limit(options: Sequence[int], first: int, key: str) -> int:
