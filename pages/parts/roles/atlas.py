@@ -27,7 +27,7 @@ from pages.parts.frame import head_facts, url_params
 from pages.parts.frame.links import link_to, model_in_link, with_params
 from pages.parts.frame.option_row import say_unknown
 from pages.parts.frame.page_text import heading, markup, say, together, visible
-from pages.parts.frame.request import Request, title_of
+from pages.parts.frame.request import Request, name_outside, title_of
 from pages.parts.frame.selection import parse_head
 from pages.parts.roles.head_map import current, draw_map
 
@@ -45,7 +45,7 @@ def atlas(request: Request) -> None:
     shipped = head_facts.shipped_atlas(request.model, request.trained)
     if shipped is None:
         weights = "" if request.trained else " --untrained"
-        command = f"headscope atlas --model {shlex.quote(request.model)}{weights}"
+        command = f"headscope atlas --model {shlex.quote(name_outside(request.model))}{weights}"
         title = title_of(request.model) + ("" if request.trained else " with random weights")
         say(f"{title} has no atlas. Make one on the command line: `{command}`", "notice")
         return
