@@ -1,7 +1,8 @@
 """Dataclasses of arrays as bytes, and back: one .npz archive, no pickle.
 
-In: a dataclass of plain values, arrays, tuples, mappings by text and other dataclasses. Out: an archive with a member
-for every array, and one, PLAIN, for all else as JSON. Reading goes by the annotations of the class.
+In: a dataclass of plain values, arrays, tuples, mappings by text and other dataclasses. Out: an archive with all
+arrays one after the other in one member, and in another, PLAIN, all else as JSON. Reading goes by the annotations of
+the class.
 """
 
 import json
@@ -14,61 +15,68 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-PLAIN, ARRAY = "plain", "array of the archive"
+PLAIN, ARRAYS, ARRAY = "plain", "arrays", "array of the archive"
+ALIGNED = 8  # bytes at a multiple of which an array begins
 T = TypeVar("T")
 
 
 def to_bytes(value: Any) -> bytes:
     """Return a dataclass as the bytes of an .npz archive."""
-    arrays: dict[str, np.ndarray] = {}
-    text = json.dumps(_plain(value, arrays)).encode()
-    file = BytesIO()
-    np.savez(file, allow_pickle=False, **{PLAIN: np.frombuffer(text, dtype=np.uint8)}, **arrays)
+    data, file = bytearray(), BytesIO()
+    text = json.dumps(_plain(value, data, {})).encode()
+    plain, arrays = np.frombuffer(text, np.uint8), np.frombuffer(data, np.uint8)
+    np.savez(file, allow_pickle=False, **{PLAIN: plain, ARRAYS: arrays})
     return file.getvalue()
 
 
 def from_bytes(kind: type[T], data: bytes) -> T:
     """Return the dataclass that `to_bytes` was given. Raises ValueError for bytes that are no such archive."""
     with np.load(BytesIO(data), allow_pickle=False) as archive:
-        arrays = {name: archive[name] for name in archive.files}
-    value: T = _built(kind, json.loads(arrays[PLAIN].tobytes()), arrays)
+        value: T = _built(kind, json.loads(archive[PLAIN].tobytes()), archive[ARRAYS])
     return value
 
 
-def _plain(value: Any, arrays: dict[str, np.ndarray]) -> Any:
-    """Return a value for JSON; its arrays go into `arrays`, their names in their places."""
+def _plain(value: Any, data: bytearray, written: dict[int, Any]) -> Any:
+    """Return a value for JSON; its arrays go into `data`, each once, their dtype, shape and place in their places."""
     if isinstance(value, np.ndarray):
-        name = f"array-{len(arrays)}"
-        arrays[name] = value
-        return {ARRAY: name}
+        if id(value) not in written:
+            data.extend(bytes(-len(data) % ALIGNED))
+            written[id(value)] = [value.dtype.str, value.shape, len(data)]
+            data.extend(value.tobytes())
+        return {ARRAY: written[id(value)]}
     if is_dataclass(value):
-        return {field.name: _plain(getattr(value, field.name), arrays) for field in fields(value)}
+        return {field.name: _plain(getattr(value, field.name), data, written) for field in fields(value)}
     if isinstance(value, Mapping):
-        return {name: _plain(each, arrays) for name, each in value.items()}
-    return [_plain(each, arrays) for each in value] if isinstance(value, tuple) else value
+        return {name: _plain(each, data, written) for name, each in value.items()}
+    return [_plain(each, data, written) for each in value] if isinstance(value, tuple) else value
 
 
-def _built(hint: Any, value: Any, arrays: Mapping[str, np.ndarray]) -> Any:
+def _built(hint: Any, value: Any, data: np.ndarray) -> Any:
     """Return a value of JSON as its annotation's type."""
     if isinstance(value, dict):
         if ARRAY in value:
-            return arrays[value[ARRAY]]
-        if kind := _class_of(hint, frozenset(value)):
-            hints = _hints(kind)
-            return kind(**{name: _built(hints[name], each, arrays) for name, each in value.items()})
+            dtype, shape, start = value[ARRAY]
+            return np.ndarray(shape, dtype, data, start)
+        for kind, hints in _classes(hint):
+            if hints.keys() == value.keys():
+                return kind(**{name: _built(hints[name], each, data) for name, each in value.items()})
         inner = (get_args(hint) or (str, Any))[1]
-        return {name: _built(inner, each, arrays) for name, each in value.items()}
+        return {name: _built(inner, each, data) for name, each in value.items()}
     if isinstance(value, list):
         inner = get_args(hint)[0] if get_args(hint) else Any
-        return tuple(_built(inner, each, arrays) for each in value)
+        return tuple(_built(inner, each, data) for each in value)
     return value
 
 
 @cache
-def _class_of(hint: Any, names: frozenset[str]) -> Any:
-    """Return the dataclass of an annotation, of several the one with these fields."""
+def _classes(hint: Any) -> list[tuple[Any, dict[str, Any]]]:
+    """Return the dataclasses of an annotation, each with the annotations of its fields."""
     kinds = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
-    return next((k for k in kinds if is_dataclass(k) and {field.name for field in fields(k)} == names), None)
+    classes: list[Any] = [kind for kind in kinds if is_dataclass(kind)]
+    return [(kind, _field_hints(kind)) for kind in classes]
 
 
-_hints = cache(get_type_hints)
+@cache
+def _field_hints(kind: Any) -> dict[str, Any]:
+    hints = get_type_hints(kind)
+    return {field.name: hints[field.name] for field in fields(kind)}

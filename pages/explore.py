@@ -60,6 +60,8 @@ def picture(above: DeltaGenerator, context: Context) -> None:
         answer = why.of_choice(context, steps, params.get("without", ""))
         is_first_visit = not url_params.params() and request.text == presets.TIRED
         changed = contexts_of(replace(request, text=presets.WIDE)) if is_first_visit else []
+        if context.model.label_head is not None:
+            say(next_word.labels_text(context), "finding")
         records, view = explore_picture(context, view_before(request), changed)
     attention_view.draw(records, view | {"why": answer}, context.selection, "explore", moved)
     remember_view(context, params, records[0]["id"])

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from pages.parts.explore.checkpoint_slider import at_checkpoint
 from pages.parts.frame import shell
 from pages.parts.roles.atlas import atlas
 from pages.parts.roles.view import roles
@@ -18,4 +19,4 @@ def draw() -> None:
     draw_part, question, lead = PARTS[shell.tab_of("Roles")]
     request = shell.page("Roles", question=question, lead=lead, shown=shell.Shown(sentence=False))
     st.html(shell.CSS / "roles.css")
-    draw_part(request)
+    draw_part(at_checkpoint(request, plays=False))

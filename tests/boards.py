@@ -1,13 +1,13 @@
 """What a page drew with `pages.parts.picture.tiles`, read back: blocks by id, and the numbers a reader would see."""
 
-import base64
-import io
 import json
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
+from visit import data_of
+from visit import figures as charts
+from visit import numbers as numbers_in
 
 from mha_core import Projections
 
@@ -17,14 +17,9 @@ Block = dict[str, Any]
 def boards(at: Any) -> Iterator[tuple[dict[str, Any], np.ndarray]]:
     """The data and the column of numbers of every mounted board."""
     for element in at.get("bidi_component"):
-        mixed = element.proto.mixed
-        data = json.loads(mixed.json or "{}")
-        if "blocks" not in data:
-            continue
-        (reference,) = data["numbers"].values()
-        with pa.ipc.open_stream(io.BytesIO(mixed.arrow_blobs[reference].data)) as reader:
-            numbers = reader.read_all().column(0).to_numpy()
-        yield data, numbers
+        if "blocks" in json.loads(element.proto.mixed.json or "{}"):
+            data = data_of(element.proto)
+            yield data, data["numbers"]
 
 
 def flat(blocks: list[Block]) -> Iterator[Block]:
@@ -67,18 +62,6 @@ def words_of(block: Block) -> str:
     return "".join(span if isinstance(span, str) else span[1] for span in block["spans"])
 
 
-def charts(at: Any) -> list[dict[str, Any]]:
-    """The specs of the Plotly charts on the page."""
-    return [json.loads(element.proto.spec) for element in at.get("plotly_chart")]
-
-
-def numbers_in(column: Any) -> np.ndarray:
-    """The numbers of a trace, which Plotly may pack."""
-    if isinstance(column, dict):
-        return np.frombuffer(base64.b64decode(column["bdata"]), column["dtype"]).astype(float)
-    return np.array(column, float)
-
-
 class Walked:
     """What several screens of a page drew, one after the other, read back as if they stood on one."""
 
@@ -102,10 +85,7 @@ class Walked:
 
 def assert_spectra(at: Any, used: Projections, head: int) -> None:
     """The curves of "One head or many": the singular values of a head's form, and of all heads' together."""
-    forms = [
-        used.W_q[head] @ used.W_k[head].T,
-        sum(q @ k.T for q, k in zip(used.W_q, used.W_k, strict=True)),
-    ]
+    forms = [used.W_q[head] @ used.W_k[head].T, sum(q @ k.T for q, k in zip(used.W_q, used.W_k, strict=True))]
     (chart,) = charts(at)
     for trace, form in zip(chart["data"], forms, strict=True):
         drawn = numbers_in(trace["y"])

@@ -1,4 +1,4 @@
-"""What the tests share: the embedded model, a free port, the running app and a browser."""
+"""What the tests share: the embedded model, the running app and a browser."""
 
 import gc
 import os
@@ -9,23 +9,24 @@ from pathlib import Path
 
 import once
 import pytest
-from running import AppServer, start_app, unused_port
+from reader import app, profile, reader  # noqa: F401 - fixtures
+from running import AppServer, start_app
 
 try:
     from hypothesis import settings
 except (
     ModuleNotFoundError
-):  # on a machine that only lends its graphics card: `pytest -m gpu` needs none of the extras
+):  # on a machine that lends its graphics card, `pytest -m gpu` needs none of the extras
     pass
 else:
     # How long one example takes says how busy the machine is, not whether the code is right.
     settings.register_profile("headscope", deadline=None)
     settings.load_profile("headscope")
 
+# The processes of a run share the machine: more threads each, and boosted trees take ten times as long.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-HEADLESS_SHELL = (
-    "chromium-headless-shell"  # the same Chromium without a window: a visit takes less of the processor
-)
+HEADLESS_SHELL = "chromium-headless-shell"  # the same without a window: a visit takes less of the processor
 TRANSFORMERS = re.compile(
     r"^ *(import transformers|from (transformers|bert_folders|decoder_folders|causal_runs) )", re.M
 )
@@ -107,12 +108,10 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def shared_folder(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Say where the processes of this run of the tests keep what they make once, and where the next runs find it."""
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Say where the processes of this run of the tests keep what they make once."""
     own = tmp_path_factory.getbasetemp()
     once.folder = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
-    cache = getattr(pytestconfig, "cache", None)
-    once.kept = cache.mkdir("once") if cache else None
 
 
 @pytest.fixture(scope="session")
@@ -120,7 +119,7 @@ def static_folder() -> Path:
     """The page that needs no server, with the embedded and the toy model, built once for the whole run."""
     from mha_core import static_site
 
-    return once.once("static-folder", lambda: static_site(once.folder / "static-folder"))
+    return once.once("static-folder", lambda: static_site(once.folder / "static-folder", model="minilm"))
 
 
 @pytest.fixture(scope="session")
@@ -143,9 +142,12 @@ def smollm2():
 
 
 @pytest.fixture
-def free_port() -> int:
-    """A port of this machine on which nothing listens."""
-    return unused_port()
+def few_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every tenth of the built-in sentences, where it does not matter what they tell of a model."""
+    from mha_core.heads import build_role_table
+
+    sentences = build_role_table.read_builtin()[::10]
+    monkeypatch.setattr(build_role_table, "read_builtin", lambda: sentences)
 
 
 @pytest.fixture(scope="session")

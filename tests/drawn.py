@@ -3,8 +3,6 @@
 The way back is not the code that draws: a shade is read by its lightness (pixels.py), a place from where words stand.
 """
 
-import base64
-import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,8 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from PIL import Image
-from pixels import THEMES, oklab, weights
+from pixels import THEMES, colour, of_canvas, oklab, weights
 
 from mha_core.draw.payload import explore_payload
 from mha_core.draw.standalone import standalone_html
@@ -30,14 +27,6 @@ def shares(colours: Any, paper: Sequence[int]) -> np.ndarray:
     """How far along the ramp colours (..., 3) stand: 0 is paper, 1 the documented end."""
     theme = THEMES["light" if oklab(paper)[0] > 0.5 else "dark"]
     return weights(colours, replace(theme, paper=tuple(paper)))
-
-
-def rgb(text: str) -> tuple[int, int, int]:
-    """`rgb(1, 2, 3)` or `#010203` as three numbers."""
-    if text.startswith("#"):
-        return int(text[1:3], 16), int(text[3:5], 16), int(text[5:7], 16)
-    red, green, blue = (int(part) for part in re.findall(r"\d+", text)[:3])
-    return red, green, blue
 
 
 def percent(weight: float) -> str:
@@ -60,7 +49,7 @@ class Stroke:
     x2: float
     y2: float
     width: float
-    colour: tuple[int, int, int]
+    colour: tuple[int, ...]
 
 
 def strokes(paths: Sequence[dict[str, str]]) -> list[Stroke]:
@@ -69,7 +58,7 @@ def strokes(paths: Sequence[dict[str, str]]) -> list[Stroke]:
     for path in paths:
         numbers = [float(part) for part in re.findall(r"-?\d+(?:\.\d+)?", path["d"])]
         ends = (*numbers[:2], *numbers[-2:])
-        found.append(Stroke(*ends, float(path["stroke-width"]), rgb(path["stroke"])))
+        found.append(Stroke(*ends, float(path["stroke-width"]), colour(path["stroke"])))
     return found
 
 
@@ -95,14 +84,13 @@ class Picture:
         return self
 
     @property
-    def paper(self) -> tuple[int, int, int]:
+    def paper(self) -> tuple[int, ...]:
         ground = "e => getComputedStyle(document.querySelector('[data-testid=stApp]') ?? document.body).backgroundColor"
-        return rgb(self.root.evaluate(ground))
+        return colour(self.root.evaluate(ground))
 
     def image(self, canvas: Any) -> np.ndarray:
         """The pixels of a canvas: (row, column, 4)."""
-        data = canvas.evaluate("e => e.toDataURL('image/png')").partition(",")[2]
-        return np.array(Image.open(io.BytesIO(base64.b64decode(data))).convert("RGBA"))
+        return of_canvas(canvas)
 
     @property
     def pixels(self) -> float:
@@ -255,19 +243,10 @@ class Picture:
 
 
 def page_of(
-    grid: Grid,
-    tokens: Tokens,
-    head: tuple[int, int],
-    pins: Sequence[int] = (),
-    to: int | None = None,
-    **more,
+    grid: Grid, tokens: Tokens, head: tuple[int, int], pins: Sequence[int] = (), to: int | None = None, **more
 ) -> str:
     """The picture as a page of its own; `more`: for the payload."""
     payload = explore_payload(
-        grid,
-        tokens,
-        model_title="all-MiniLM-L6-v2",
-        selection=Selection(head, tuple(pins), to),
-        **more,
+        grid, tokens, model_title="all-MiniLM-L6-v2", selection=Selection(head, tuple(pins), to), **more
     )
     return standalone_html(payload, title="HeadScope")

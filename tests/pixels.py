@@ -35,9 +35,9 @@ THEMES = {
 
 
 def of_canvas(canvas: Any) -> np.ndarray:
-    """The pixels of a canvas on the page: (height, width, 3)."""
+    """The pixels of a canvas on the page: (height, width, 4)."""
     width, height, text = canvas.evaluate(COPY)
-    return np.frombuffer(base64.b64decode(text), np.uint8).reshape(height, width, 4)[..., :3]
+    return np.frombuffer(base64.b64decode(text), np.uint8).reshape(height, width, 4)
 
 
 # Ottosson's two matrices, transposed: from linear red, green and blue to cones, from cones to OKLab.
@@ -54,8 +54,8 @@ LAB = np.array([
 
 
 def oklab(rgb: Any) -> np.ndarray:
-    """(.., 3) of 0..255 as lightness, green-red, blue-yellow."""
-    c = np.asarray(rgb, float) / 255
+    """(.., 3 or 4) of 0..255 as lightness, green-red, blue-yellow."""
+    c = np.asarray(rgb, float)[..., :3] / 255
     linear = np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
     return np.cbrt(linear @ CONES) @ LAB
 
@@ -75,13 +75,15 @@ def changes(rgb: Any, theme: Theme) -> np.ndarray:
 
 
 def colour(text: str) -> tuple[int, ...]:
-    """`rgb(1, 2, 3)` or `rgb(1 2 3)` as numbers."""
+    """`#010203`, `rgb(1, 2, 3)` or `rgb(1 2 3)` as numbers."""
+    if text.startswith("#"):
+        return tuple(bytes.fromhex(text[1:]))
     return tuple(int(part) for part in text.split("(")[1].rstrip(")").replace(",", " ").split()[:3])
 
 
 def table(pixels: np.ndarray, line: tuple[int, ...], n: int) -> np.ndarray:
     """The colours in the middle of n x n cells in the frame of that line: (n, n, 3)."""
-    framed = np.abs(pixels.astype(int) - np.array(line)).max(axis=-1) <= 3
+    framed = np.abs(pixels[..., :3].astype(int) - np.array(line)).max(axis=-1) <= 3
     across, down = framed.sum(axis=1), framed.sum(axis=0)
     rows, columns = (np.flatnonzero(counts > 0.4 * counts.max()) for counts in (across, down))
     top, bottom, right = rows[0] + 1, rows[-1], columns[-1]

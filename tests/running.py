@@ -10,7 +10,6 @@ import urllib.error
 import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, cast
 
 import pytest
 
@@ -32,7 +31,6 @@ class AppServer:
     port: int
     process: "subprocess.Popen[bytes]"
     log: Path
-    sink: "subprocess.Popen[bytes] | None" = None
 
     def get(self, path: str, timeout: float = 10.0) -> tuple[int, dict[str, str], str]:
         """Status, headers (names in lower case) and body of a GET, also of a refusal."""
@@ -66,54 +64,27 @@ class AppServer:
                 self.process.wait(grace)
             except subprocess.TimeoutExpired:
                 os.killpg(self.process.pid, signal.SIGKILL)
-        status = self.process.wait()
-        if self.sink is not None:
-            self.sink.wait()
-        return status
-
-
-def write_nothing(process: int) -> None:
-    """Let this process write to no file from now on."""
-    import resource  # not on Windows
-
-    resource.prlimit(process, resource.RLIMIT_FSIZE, (0, 0))
+        return self.process.wait()
 
 
 def start_app(
-    log: Path,
-    *,
-    port: int | None = None,
-    address: str = "127.0.0.1",
-    cwd: Path = ROOT,
-    can_write: bool = True,
-    **env: str,
+    log: Path, *, port: int | None = None, address: str = "127.0.0.1", cwd: Path = ROOT, **env: str
 ) -> AppServer:
-    """Start the app of the checkout at `cwd` as `make run` does, and return once its health check answers ok.
-
-    With `can_write=False` no file takes a single byte of it, wherever it is; what it says goes through a pipe.
-    """
+    """Start the app of the checkout at `cwd` as `make run` does, and return once its health check answers ok."""
     port = port or unused_port()
     command = [sys.executable, "-m", "mha_core", "app", "--no-browser"]
     command += ["--port", str(port), "--address", address]
     settings = {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", **env}
-    sink = None
     with log.open("wb") as file:
-        out: IO[bytes] = file
-        if not can_write:
-            sink = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=file, start_new_session=True)
-            out = cast("IO[bytes]", sink.stdin)
         process = subprocess.Popen(
             command,
             cwd=cwd,
             env={**os.environ, **settings},
-            stdout=out,
+            stdout=file,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-        if not can_write:
-            out.close()
-            write_nothing(process.pid)
-    server = AppServer(f"http://127.0.0.1:{port}", port, process, log, sink)
+    server = AppServer(f"http://127.0.0.1:{port}", port, process, log)
     deadline = time.monotonic() + START_SECONDS
     while not server.healthy():
         if process.poll() is not None or time.monotonic() > deadline:

@@ -79,12 +79,7 @@ HYBRIDS = {
     "Lfm2": ([2, 4], {**SIZES, "layer_types": ["conv", "full_attention"] * 2}),
     "MiniMax": ([2, 4], {**SIZES, **EXPERTS, "layer_types": EVERY_SECOND, "head_dim": 8}),
 }  # fmt: skip
-SEQUENCES = {
-    "T5": T5,
-    "Bart": BART,
-    "Marian": {**BART, "decoder_attention_heads": 4},
-    "Pegasus": BART,
-}
+SEQUENCES = {"T5": T5, "Bart": BART, "Marian": {**BART, "decoder_attention_heads": 4}, "Pegasus": BART}
 
 
 @pytest.fixture(scope="module")
@@ -204,10 +199,3 @@ def test_a_model_without_weights_between_tokens_is_refused_in_a_sentence(kind, s
         trace(TEXT, from_transformers(random_model(kind, settings), tokenizer))
     assert kind in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_words_given_as_a_list_stay_these_words(tokenizer):
-    words = ["The", "animal", "didn't", "cross", "New York", "."]
-    record = trace(words, from_transformers(random_model("Bert", ENCODERS["Bert"]), tokenizer))
-    assert [word.text for word in record.tokens.words] == words
-    assert record.grid(words=True).labels == ("[CLS]", *words, "[SEP]")

@@ -1,6 +1,5 @@
 """Models of transformers on the pages: most show them; where the inside is needed one sentence says why not."""
 
-from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
@@ -10,7 +9,6 @@ from bert_folders import embedded_folder
 from test_any_model import DECODERS, ENCODERS, HYBRIDS, SEQUENCES, TEXT, random_model
 
 from mha_core import load_model, trace
-from mha_core.heads.build_role_table import find_roles
 
 transformers = pytest.importorskip("transformers")
 
@@ -33,7 +31,9 @@ def folders(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def folders_allowed(monkeypatch):
+    """Nor are roles found behind the pages."""
     monkeypatch.setenv("HEADSCOPE_ALLOW_FOLDERS", "1")
+    monkeypatch.setattr(visit.served, "roles_of", lambda *_: {})
 
 
 def test_a_hybrid_opens_in_a_layer_that_attends_and_names_the_others(folders):
@@ -105,10 +105,7 @@ def test_two_sentences_are_compared(folders):
     assert not visit.said(at, "problem")
 
 
-def test_roles_are_asked_of_its_heads(folders, monkeypatch):
-    monkeypatch.setattr(
-        visit.served, "find_roles", lambda used, options: find_roles(used, options=replace(options, limit=60))
-    )
+def test_roles_are_asked_of_its_heads(folders):
     at = visit.open_page("pages/roles.py", model=str(folders["Albert"]))
     assert not visit.said(at, "problem")
     assert visit.said(at, "role-finding")

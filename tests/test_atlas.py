@@ -101,6 +101,7 @@ def test_examples_are_those_of_transformers(pair):
         assert norm == pytest.approx(max(rows), rel=1e-4)
 
 
+@pytest.mark.slow
 def test_a_planted_direction_raises_and_lowers_the_tokens_it_points_to_and_from(tmp_path):
     pytest.importorskip("transformers")
     theirs = random_decoder("gpt2")
@@ -189,6 +190,7 @@ def of_only_head(kept):
     return atlas(kept).descriptions().set_index("feature")
 
 
+@pytest.mark.slow
 def test_a_previous_token_head_and_a_quotation_mark_head_are_described_so(model):
     kept = planted(model, one_back)
     (found,) = of_only_head(kept).loc[["one back"]].itertuples()
@@ -199,6 +201,7 @@ def test_a_previous_token_head_and_a_quotation_mark_head_are_described_so(model)
     assert found.share > 0.8
 
 
+@pytest.mark.slow
 def test_the_interval_of_a_share_is_wilsons(model):
     rows = [row for look in (one_back, quote) for row in of_only_head(planted(model, look)).itertuples()]
     assert rows

@@ -57,6 +57,7 @@ def test_the_chosen_head_has_its_description_and_examples(name, n_heads, chosen)
     assert top.count("Raises:") == top.count("lowers:") == min(5, len(entry.effects))
 
 
+@pytest.mark.slow
 def test_a_description_that_is_pressed_fills_its_heads_alone():
     at = open_page("pages/roles.py", part="atlas", head="3-9")
     found = read_shipped("minilm").atlas
@@ -91,6 +92,7 @@ def test_an_unknown_head_and_a_model_without_an_atlas_are_said():
     assert not figures(at)
 
 
+@pytest.mark.slow
 def test_the_files_are_the_tables():
     found = read_shipped("minilm").atlas
     at = open_page("pages/roles.py", part="atlas")

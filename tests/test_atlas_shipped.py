@@ -31,32 +31,6 @@ def test_it_belongs_to_this_text_and_these_weights(name, there):
     assert json.loads(json.dumps(packed(there, name))) == data
 
 
-def test_every_head_has_examples_of_all_kinds(name, there):
-    frame = there.atlas.to_frame()
-    heads = {"minilm": 72, "smollm2": 270}[name]
-    assert there.atlas.n_passages == len(own_passages())
-    kinds = frame.groupby(["layer", "head"]).kind.value_counts().unstack()
-    assert len(kinds) == heads
-    assert kinds.top.between(15, 40).all()
-    assert (kinds.typical == 20).all()
-    assert (kinds.random == 8).all()
-    shares = there.atlas.descriptions()
-    assert len(shares.groupby(["layer", "head"])) == heads
-    shares = shares.dropna()
-    assert ((shares.low < shares.share) & (shares.share <= shares.high)).all()
-
-
-def test_a_decoders_heads_raise_and_lower_as_many_tokens(name, there):
-    for entry in there.atlas.heads:
-        assert len(entry.effects) == (6 if name == "smollm2" else 0)
-        for effect in entry.effects:
-            assert len(effect.raises) == len(effect.lowers) == 10
-            raised, lowered = ([token.logits for token in side] for side in effect)
-            assert raised == sorted(raised, reverse=True)
-            assert lowered == sorted(lowered)
-            assert lowered[0] < 0 < raised[0]
-
-
 def test_the_rows_of_examples_have_the_tokens_that_each_raises_and_lowers(there):
     rows = [row for row in there.atlas.example_rows() if row["raises"]]
     effects = [effect for entry in there.atlas.heads for effect in entry.effects]

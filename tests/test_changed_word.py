@@ -1,7 +1,5 @@
 """A word changed where it stands: what the text becomes, and where the other words are afterwards."""
 
-import itertools
-
 from mha_core import Unit, trace
 from pages.parts.explore.changed_word import spots
 from pages.parts.frame.selection import Change, change_between, recut
@@ -45,12 +43,3 @@ def test_units_are_found_again_after_the_change():
     change = Change(start=2, old=2, new=1)
     assert [change.moved(unit) for unit in range(6)] == [0, 1, 2, None, 3, 4]
     assert Change(2, 1, 0).moved(2) is None
-
-
-def units(*labels):
-    """Units with these labels, one after the other with a space between them."""
-    ends = list(itertools.accumulate(len(label) + 1 for label in labels))
-    return tuple(
-        Unit(label, end - 1 - len(label), end - 1, 0, False, (i,))
-        for i, (label, end) in enumerate(zip(labels, ends, strict=True))
-    )

@@ -32,6 +32,7 @@ def texts():
 # ---- the texts
 
 
+@pytest.mark.slow
 def test_what_is_said_after_because_fits_the_right_noun_alone(texts):
     plural = {many: singular for singular, many in lexicon().plural.items()}
     reasons = [text for text in texts if text.task == "because"]
@@ -59,6 +60,7 @@ def test_the_same_seed_trains_to_the_same_weights():
     assert all(torch.equal(tensor, runs[1][1][name]) for name, tensor in runs[0][1].items())
 
 
+@pytest.mark.slow
 def test_a_shipped_training_sees_every_checkpoint_and_stops_where_its_head_points():
     assert not any(step % EVERY for step in (*CHECKPOINT_STEPS, CHECKED_EVERY)), "steps that are looked at"
     recipe, steps, lines = replace(TINY, steps=2 * EVERY + 7), [], []

@@ -62,4 +62,8 @@ def test_at_a_moment_both_sides_are_the_model_as_it_was_then_and_another_model_i
         Request("a", model="classroom", other=Request("a", model="classroom", trained=False)), 0
     )
     assert [untrained.model, untrained.other.model] == ["classroom@0", "classroom"]
-    assert checkpoint_slider.at_step(both, CHECKPOINT_STEPS[-1]) is both
+    assert checkpoint_slider.at_step(both, CHECKPOINT_STEPS[-1]) == both
+    apart = checkpoint_slider.at_step(
+        Request("a", model="classroom", other=Request("a", model="classroom@0")), 400
+    )
+    assert [apart.model, apart.other.model] == ["classroom@400", "classroom@0"], "one side alone"

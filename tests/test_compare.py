@@ -44,24 +44,6 @@ def test_a_difference_is_there_where_both_runs_see():
     np.testing.assert_array_equal(change.visible, back & near)
 
 
-def test_moved_is_the_share_of_attention_that_is_elsewhere_now():
-    a = grid_of("x y z", rows([0.7, 0.2, 0.1], [1, 0, 0]))
-    b = grid_of("x y z", rows([0.1, 0.8, 0.1], [1, 0, 0]))
-    first, second = head_changes(a, b, (0, 0))
-    assert (first.head, second.head) == ((0, 0), (0, 1))
-    assert first.moved == pytest.approx(0.6)
-    assert second.moved == 0
-
-
-def test_the_masses_of_the_candidates_are_those_of_the_chosen_word():
-    a = grid_of("x y z", rows([0.2, 0.5, 0.3]))
-    b = grid_of("x y w", rows([0.2, 0.1, 0.7]))
-    change = head_changes(a, b, (0, 0), [(1, 1), (2, 2)])[0]
-    assert change.masses_a == pytest.approx((0.5, 0.3))
-    assert change.masses_b == pytest.approx((0.1, 0.7))
-    assert change.flips
-
-
 @pytest.mark.parametrize(
     ("a", "b", "flips"),
     [

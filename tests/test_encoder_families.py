@@ -24,16 +24,21 @@ def sizes_of(kind, which):
         "hidden_size": d, "num_hidden_layers": layers, "num_attention_heads": heads, "intermediate_size": d_ff,
         "max_position_embeddings": positions, "hidden_act": activation,
     }  # fmt: skip
-    if kind == "electra":
-        return sizes | {"embedding_size": (9, 22, 30)[which], "vocab_size": 30522}
+    if kind in ("bert", "electra"):
+        return (
+            sizes
+            | {"vocab_size": 30522}
+            | ({"embedding_size": (9, 22, 30)[which]} if kind == "electra" else {})
+        )
     return sizes | {"vocab_size": 262 if kind == "roberta" else 271, "type_vocab_size": (1, 2, 1)[which]}
 
 
 CLASSES = {
-    "distilbert": ("DistilBertConfig", "DistilBertForMaskedLM"),
-    "electra": ("ElectraConfig", "ElectraForMaskedLM"),
-    "roberta": ("RobertaConfig", "RobertaForMaskedLM"),
-    "xlm-roberta": ("XLMRobertaConfig", "XLMRobertaForMaskedLM"),
+    "bert": "Bert",
+    "distilbert": "DistilBert",
+    "electra": "Electra",
+    "roberta": "Roberta",
+    "xlm-roberta": "XLMRoberta",
 }
 
 
@@ -68,10 +73,7 @@ def sentence_tokenizer():
         "o",
         "e",
     ]
-    pieces = [
-        *((name, 0.0) for name in SPECIALS[:4]),
-        *((word, -1.0 - i / 9) for i, word in enumerate(words)),
-    ]
+    pieces = [(name, 0.0) for name in SPECIALS[:4]] + [(word, -1.0 - i / 9) for i, word in enumerate(words)]
     pieces += [(chr(0x4E00 + i), -9.0) for i in range(250)]
     fast = Tokenizer(models.Unigram([*pieces, (SPECIALS[4], 0.0)], unk_id=3))
     fast.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")])
@@ -84,13 +86,12 @@ def sentence_tokenizer():
     return fast
 
 
-def loaded(folder, kind, which=0, **options):
-    config_name, name = CLASSES[kind]
-    config = getattr(transformers, config_name)(
-        **sizes_of(kind, which), attn_implementation="eager", **options
-    )
+def loaded(folder, kind, which=0, head="MaskedLM", **options):
+    """A random model of a kind with a head, transformers' own with its tokenizer, and ours from its folder."""
+    name, sizes = CLASSES[kind], sizes_of(kind, which)
+    config = getattr(transformers, f"{name}Config")(**sizes, attn_implementation="eager", **options)
     torch.manual_seed(which)
-    theirs = getattr(transformers, name)(config).eval()
+    theirs = getattr(transformers, f"{name}For{head}")(config).eval()
     with torch.no_grad():
         for name, parameter in theirs.named_parameters():
             parameter.normal_(std=0.3)
@@ -98,34 +99,26 @@ def loaded(folder, kind, which=0, **options):
                 parameter.add_(1.0)
     if kind in ("roberta", "xlm-roberta"):
         write(folder, theirs, tokenizer=())
-        (bytes_tokenizer() if kind == "roberta" else sentence_tokenizer()).save(
-            str(folder / "tokenizer.json")
-        )
-        names = {
-            "bos": "<s>",
-            "cls": "<s>",
-            "eos": "</s>",
-            "sep": "</s>",
-            "pad": "<pad>",
-            "unk": "<unk>",
-            "mask": "<mask>",
-        }
+        fast = bytes_tokenizer() if kind == "roberta" else sentence_tokenizer()
+        fast.save(str(folder / "tokenizer.json"))
+        names = {"bos": "<s>", "cls": "<s>", "eos": "</s>", "sep": "</s>"}
+        names |= {"pad": "<pad>", "unk": "<unk>", "mask": "<mask>"}
         file = folder / "tokenizer.json"
     else:
         write(folder, theirs)
         names = {kind: f"[{kind.upper()}]" for kind in ("cls", "sep", "pad", "unk", "mask")}
         file = embedded_folder() / "tokenizer.json"
     tokenizer = transformers.PreTrainedTokenizerFast(
-        tokenizer_file=str(file), **{f"{name}_token": said for name, said in names.items()}
+        tokenizer_file=str(file), **{f"{name}_token": token for name, token in names.items()}
     )
-    segments = ["token_type_ids"] if kind == "electra" else []
+    segments = ["token_type_ids"] if kind in ("bert", "electra") else []
     tokenizer.model_input_names = ["input_ids", *segments, "attention_mask"]
     return theirs, tokenizer, load_model(str(folder), device="cpu")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("which", range(3))
-@pytest.mark.parametrize("kind", CLASSES)
+@pytest.mark.parametrize("kind", [kind for kind in CLASSES if kind != "bert"])
 def test_random_weights_of_an_odd_size_give_transformers_weights_states_and_guesses(kind, which, tmp_path):
     theirs, tokenizer, model = loaded(tmp_path, kind, which)
     tokens = [model.tokenizer.encode(text, pair) for text, pair in TEXTS]

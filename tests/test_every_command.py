@@ -32,6 +32,7 @@ from mha_core.causal import (
     next_words,
     sweep_head_patches,
     sweep_heads,
+    sweep_receivers,
     sweep_state_patches,
 )
 from mha_core.cli import build_parser, main
@@ -288,6 +289,8 @@ CASES = {
         (f"patch - TEXT {ABLATE} --every heads", BOM + OTHER, sweep_answer, "DECODER", TEXT, sweep_head_patches, OTHER),
         (f"patch OTHER - {ABLATE} --every layers", BOM + TEXT, sweep_answer, "DECODER", TEXT, sweep_state_patches,
          OTHER),
+        (f"patch OTHER TEXT {ABLATE} --from 1-2", "", sweep_answer, "DECODER", TEXT, sweep_receivers, OTHER,
+         {"sender": (0, 1)}),
     ],
     "roles": [
         ("roles", "", roles_answer, "minilm"),

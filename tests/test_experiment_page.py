@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from visit import TIRED, WIDE, figures, link, mounted, numbers, open_page, run, said, shown_heads
 
-from mha_core import load_model, logit_attribution, predict_next, trace
+from mha_core import ModelInfo, load_model, logit_attribution, predict_next, trace
 from mha_core.causal import (
     EmbeddingCosine,
     LogitDifference,
@@ -28,22 +28,22 @@ from mha_core.causal import (
     state_cosines,
     sweep_head_patches,
     sweep_heads,
-    sweep_prompts,
+    sweep_receivers,
     with_other_names,
 )
 from mha_core.display_names import percent
 from mha_core.models.model_list import DECODER
 from mha_core.models.trace import run as run_model
-from pages.parts.experiment import ablation_sweep, effects, python_lines, switch
+from pages.parts.experiment import ablation_sweep, effects, paths, python_lines, switch
 from pages.parts.experiment.ablation_query import AblationQuery, heads_param, parse_ablation
 from pages.parts.experiment.common import explore_link, last_word
+from pages.parts.explore.walk import steps_of
 from pages.parts.frame import charts, head_facts
 from pages.parts.frame import pages as frame_pages
 from pages.parts.frame.presets import MARY
 from pages.parts.frame.request import Request
 from pages.parts.serve import store
 from pages.parts.serve.store import Store
-from tests.ablated import ablate_each
 
 PAGE = "pages/experiment.py"
 SWEEP, PATCHING = "Ablation sweep", "Activation patching"
@@ -106,6 +106,7 @@ def test_a_decoder_s_sentence_bars_and_moved_heads_are_those_of_a_run_with_gates
     assert not any(name.startswith(("1-", "2-")) for name in data["moved"]), "below a head nothing changes"
 
 
+@pytest.mark.slow
 def test_an_encoder_s_embedding_turns_as_in_a_run_with_gates(minilm):
     at = open_page(PAGE, model="minilm", text=TIRED, off="6-6", set="2")
     tokens = minilm.tokenizer.encode(TIRED)
@@ -135,10 +136,7 @@ def _tensor(array):
 @pytest.mark.parametrize(
     ("query", "sentence"),
     [
-        (
-            {"off": "99-99"},
-            "Unknown head 99-99. The model has 6 layers of 12 heads. No head is ablated.",
-        ),
+        ({"off": "99-99"}, "Unknown head 99-99. The model has 6 layers of 12 heads. No head is ablated."),
         (
             {"off": "<script>"},
             "'<script>' is not a head. Write layer and head counted from 1, such as 4-2. No head is ablated.",
@@ -163,6 +161,7 @@ def test_what_a_browser_sends_is_taken_only_where_it_can_be_meant():
     assert switch.parse_ask({}) is None
 
 
+@pytest.mark.slow
 def test_as_many_others_are_picked_at_random_and_a_role_is_ablated_whole():
     at = open_page(PAGE, model="minilm", text=TIRED, off="1-1,1-2,1-3")
     button = next(each for each in at.button if each.label == "Pick 3 at random")
@@ -278,7 +277,9 @@ def test_a_file_of_a_chart_says_model_sentence_heads_and_link(monkeypatch):
 
 @pytest.mark.parametrize(("trained", "weights"), [(True, None), (False, ["untrained"])])
 def test_a_head_of_a_map_opens_in_explore_with_the_same_model_and_weights(trained, weights):
-    params = parse_qs(urlsplit(explore_link(Request(TIRED, WIDE, "classroom", trained), (1, 2), "4")).query)
+    params = parse_qs(
+        urlsplit(explore_link(Request(TIRED, WIDE, "classroom", trained), (1, 2), pin="4")).query
+    )
     assert params.pop("weights", None) == weights
     assert params == {"text": [TIRED], "pair": [WIDE], "model": ["classroom"], "pin": ["4"], "head": ["2-3"]}
 
@@ -316,7 +317,8 @@ def test_the_map_of_all_heads_is_what_leaving_out_one_at_a_time_gives(minilm):
     run(at)
     (figure,) = figures(at)
     colours, marks = figure["data"]
-    expected = ablate_each(minilm.tokenizer.encode(TIRED), minilm)
+    tokens = minilm.tokenizer.encode(TIRED)
+    expected = -final_result(sweep_heads(tokens, minilm, EmbeddingCosine())).effect
     assert numbers(colours["z"]) == pytest.approx(-expected, abs=1e-5)
     strongest = np.unravel_index(expected.argmax(), expected.shape)
     name = f"{strongest[0] + 1}-{strongest[1] + 1}"
@@ -361,6 +363,7 @@ def test_beside_the_sweep_stands_what_every_head_and_mlp_writes_to_the_same_prom
     assert hover == f"Head 24-4: +{shown[23, 3]:.2f}, ablated −{-numbers(effects_drawn['z'])[3, 23]:.2f}"
 
 
+@pytest.mark.slow
 def test_the_table_is_of_the_heads_that_are_selected_and_they_can_be_ablated(monkeypatch):
     frame = planted("resample").to_frame()
 
@@ -494,35 +497,62 @@ def test_taking_over_the_last_states_gives_the_other_sentence(minilm):
     assert 0 < share[:, -1].max() < 1, "no single last state is the whole mean"
 
 
+# ---- paths from a head
+
+
+@pytest.mark.slow
+def test_the_paths_of_a_head_are_a_map_and_each_cell_asks_why(minilm):
+    address = {"try": PATCHING, "map": "paths from a head", "sender": "4-2", "input": "value"}
+    page = open_page(PAGE, **address, model="minilm", text=TIRED)
+    while not (drawn := figures(run(page))) or np.isnan(numbers(drawn[0]["data"][0]["z"])[4:]).any():
+        time.sleep(0.1)
+    tokens, source = (minilm.tokenizer.encode(text) for text in (TIRED, WIDE))
+    result = final_result(sweep_receivers(source, tokens, minilm, EmbeddingCosine(), sender=(3, 1)))
+    shown = numbers(drawn[0]["data"][0]["z"])
+    assert np.isnan(shown[:4]).all(), "no earlier head reads it"
+    np.testing.assert_allclose(shown[4:], result.recovered[2], atol=1e-5)
+    (finding,) = said(page, "finding")
+    side, layer, head = max(np.ndindex(result.after.shape), key=lambda cell: abs(result.effect[cell]))
+    assert f"the {('query', 'key', 'value')[side]} of {layer + 5}-{head + 1} " in finding
+    grid = trace(TIRED, minilm).grid()
+    listed = page.dataframe[0].value["head"]
+    assert len(listed) == 24
+    for to in listed:
+        params = {key: value for key, (value,) in parse_qs(urlsplit(to).query).items()}
+        (step,) = steps_of(params["why"], grid)
+        assert (params["head"], params["pin"], params["to"]) == tuple(step.link.values())
+        weights = grid.weights[step.head][1:-1, 1:-1]
+        assert grid.weights[step.head][step.query, step.key] == weights.max(), (
+            "its largest weight between words"
+        )
+
+
+def test_inputs_that_heads_share_are_named_and_counted_once():
+    numbers_ = np.zeros((3, 2, 6, 1))
+    numbers_[1, 1, 3:] = 0.5  # the keys of 4-4 to 4-6
+    numbers_[0, 0, 1] = -0.25
+    result = SweepResult(("loss",), (0.0,), numbers_, (1.0,), ("input", "layer", "head"), 2)
+    model = ModelInfo("d", "Decoder", True, 4, 6, 12, 2, 999, 64, "digest", 2, is_causal=True)
+    text = paths.paths_text(result, (1, 0), model)
+    assert text.startswith(
+        "Head 2-1 acts most through the key of 4-4 to 4-6 (50%), the query of 3-2 (−25%) and "
+    )
+    assert "median of 20 inputs: 0%" in text
+
+
 # ---- what is shipped
 
 
 @pytest.mark.slow
-def test_the_shipped_sweep_is_what_this_model_does(smollm2):
-    prompts = with_other_names(Prompt(MARY, " Mary", " John"), smollm2)
-    shipped = read_sweep(smollm2, prompts, "resample")
-    assert shipped is not None
-    assert read_sweep(smollm2, prompts, "zero") is None
-    assert read_sweep(smollm2, prompts[1:], "resample") is None
-    first = next(
-        many.result for many in sweep_prompts(prompts, smollm2, "resample") if many.result.after.size
-    )
-    tried = np.isfinite(first.after)
-    assert tried.any()
-    np.testing.assert_allclose(shipped.before, first.before, atol=1e-3)
-    np.testing.assert_allclose(shipped.after[tried], first.after[tried], atol=1e-3)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("part", ["ablate", "sweep", "patch"])
+@pytest.mark.parametrize("part", ["ablate", "sweep", "patch", "paths"])
 def test_the_python_lines_of_save_run_and_print_the_numbers_of_the_page(part, capsys):
-    trained, pair = part != "sweep", None if part == "patch" else "It slept."
+    trained, pair = part != "sweep", None if part in ("patch", "paths") else "It slept."
     request, model = Request("The cat sat.", pair, trained=trained), load_model(trained=trained)
     tokens = model.tokenizer.encode(request.text, request.pair)
     change = ScaleHeads(((3, 1),), 0.0)
     lines, number = {
         "ablate": lambda: (
-            python_lines.ablation_lines(request, (change,), words=False),
+            python_lines.ablation_lines(request, (change,), "state_cosines"),
             state_cosines(tokens, model, (change,))[-1].min(),
         ),
         "sweep": lambda: (
@@ -535,6 +565,18 @@ def test_the_python_lines_of_save_run_and_print_the_numbers_of_the_page(part, ca
                 sweep_head_patches(model.tokenizer.encode("The dog sat."), tokens, model, EmbeddingCosine())
             )
             .to_frame()["effect"]
+            .iloc[0],
+        ),
+        "paths": lambda: (
+            python_lines.patch_lines(
+                request, "The dog sat.", EmbeddingCosine(), "sweep_receivers", sender=(3, 1)
+            ),
+            final_result(
+                sweep_receivers(
+                    model.tokenizer.encode("The dog sat."), tokens, model, EmbeddingCosine(), sender=(3, 1)
+                )
+            )
+            .to_frame()["after"]
             .iloc[0],
         ),
     }[part]()

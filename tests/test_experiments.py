@@ -3,12 +3,10 @@
 import numpy as np
 import pytest
 import torch
-from bert_folders import embedded_folder
 from decoder_folders import random_decoder, write_decoder
 
 from mha_core import InputError, layer_details, load_model, trace_tokens
 from mha_core.causal import (
-    EmbeddingCosine,
     LogitDifference,
     Loss,
     MeanAblation,
@@ -33,7 +31,6 @@ from mha_core.causal.intervention_hooks import intervention_hooks
 pytest.importorskip("transformers")
 TEXT, OTHER = "the cat it", "it dog the"  # as many tokens of the tiny decoders
 WORD = LogitDifference(" the", " it")
-TIRED = "The animal didn't cross the street because it was too tired."
 
 
 @pytest.fixture(scope="module", params=["gpt2", "llama"])
@@ -99,23 +96,6 @@ def test_a_factor_is_the_head_s_slice_of_the_output_matrix_times_it(factor, deco
         np.testing.assert_allclose(
             trace_with_interventions(tokens, model, chosen).weights, weights, atol=1e-5
         )
-
-
-@pytest.mark.parametrize("head", [(5, 5), (2, 8), (0, 0)])
-def test_taking_a_head_of_minilm_away_is_cutting_its_slice_out_of_the_real_weights(head, model):
-    from transformers import AutoModel
-
-    theirs = AutoModel.from_pretrained(embedded_folder(), attn_implementation="eager").eval()
-    tokens = model.tokenizer.encode(TIRED)
-    ids = torch.tensor([tokens.ids])
-    with torch.no_grad():
-        before = theirs(ids).last_hidden_state[0].mean(0)
-        theirs.encoder.layer[head[0]].attention.output.dense.weight[:, 32 * head[1] : 32 * (head[1] + 1)] = 0
-        after = theirs(ids).last_hidden_state[0].mean(0)
-    expected = float(torch.cosine_similarity(before, after, dim=0))
-    assert measure(tokens, model, EmbeddingCosine(), (ScaleHeads((head,)),))[0] == pytest.approx(
-        expected, abs=1e-5
-    )
 
 
 @pytest.mark.parametrize(

@@ -179,21 +179,6 @@ def test_what_a_side_cannot_see_has_no_number_in_the_csv(model):
     assert all(float(row["A"]) >= 0 for row in hidden)
 
 
-def test_the_json_of_two_runs_has_both_and_what_they_are(runs):
-    content = json.loads(export.json_of_runs(runs, [(3, 1)]))
-    for side, grid, record in zip("AB", runs.grids, runs.records, strict=True):
-        assert content[side]["text"] == record.tokens.text
-        assert content[side]["model_details"]["digest"] == record.model.digest
-        assert np.array_equal(np.array(content[side]["weights"], dtype=np.float32), grid.weights[3, 1])
-    assert (content["head"], content["pinned"], content["to"], content["link"]) == (
-        "4-2",
-        [10],
-        2,
-        runs.link,
-    )
-    assert content["pairs"] == np.transpose(beside(runs)).tolist()
-
-
 @pytest.mark.parametrize("side", export.SIDES)
 def test_the_lines_of_a_comparison_draw_the_figure_of_that_side(runs, side):
     space: dict = {}

@@ -12,7 +12,6 @@ from mha_core import (
     ModelError,
     embedding,
     hidden_states,
-    layer_details,
     load_model,
     trace,
     trace_many,
@@ -65,27 +64,6 @@ def test_a_random_decoder_of_odd_sizes_gives_transformers_weights_states_and_sco
         mean = states[-1, row, :n].mean(axis=0)
         np.testing.assert_allclose(embedding(tokens, model), mean, atol=TOLERANCE, rtol=TOLERANCE)
         np.testing.assert_allclose(next_logits(tokens, model), logits[row, :n], atol=1e-4)
-
-
-@pytest.mark.parametrize("kind", SIZES)
-def test_the_future_cannot_reach_the_past(kind, tmp_path):
-    _, model = loaded(tmp_path, kind)
-    tokens = model.tokenizer.encode(TEXTS[2])
-    weights = trace_tokens(tokens, model).weights
-    assert (np.triu(weights, 1) == 0).all()
-    shorter = trace_tokens(model.tokenizer.encode(TEXTS[2][:4]), model).weights
-    n = shorter.shape[-1]
-    np.testing.assert_allclose(weights[:, :, :n, :n], shorter, atol=1e-5)
-
-
-def test_rotated_pairs_keep_their_length_and_turn_by_their_position(tmp_path):
-    _, model = loaded(tmp_path, "llama")
-    d = layer_details(model.tokenizer.encode("it it it"), model, 0)
-    half = model.d_k // 2
-    for before, after in ((d.q_unrotated, d.q), (d.k_unrotated, d.k)):
-        old, new = (x[..., :half] + 1j * x[..., half:] for x in (before, after))
-        angles = np.arange(len(d.x))[:, None] / 1e5 ** (np.arange(half) * 2 / model.d_k)
-        np.testing.assert_allclose(new, old * np.exp(1j * angles), atol=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -80,6 +80,7 @@ def test_a_settled_layer_can_be_trained_again_and_a_changed_weight_is_used():
     torch.testing.assert_close(settled(x)[:, 1], (linear(x)[:, 1] + x.sum(1)).detach())
 
 
+@pytest.mark.slow
 def test_a_settled_models_matrices_are_those_of_its_file(monkeypatch):
     settled = load_model("minilm", device="cpu", shared=False)
     assert isinstance(settled.encoder.layer(2).up, fast.OneDnnLinear)

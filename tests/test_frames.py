@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from mha_core import InputError, record_from_weights
-from mha_core.cli.output import CommandOutput, write_output, write_outputs
+from mha_core.cli.output import CommandOutput, write_output
 from mha_core.record.export import csv_of
 
 FRAME = pd.DataFrame(
@@ -23,12 +23,8 @@ FRAME = pd.DataFrame(
 )
 
 
-def written(capsys, form, *answers, many=False):
-    options = argparse.Namespace(format=form, out=None)
-    if many:
-        write_outputs(options, iter(answers))
-    else:
-        write_output(options, answers[0])
+def written(capsys, form, answer):
+    write_output(argparse.Namespace(format=form, out=None), answer)
     return capsys.readouterr().out
 
 
@@ -51,16 +47,6 @@ def test_numbers_come_back_as_they_were_and_what_is_not_known_is_empty(capsys, f
     weights = [row["weight"] for row in rows]
     assert weights[1] is None
     assert np.array_equal(np.float32([weights[0], weights[2]]), FRAME["weight"].to_numpy()[[0, 2]])
-
-
-def test_many_answers_are_one_file(capsys):
-    answers = [CommandOutput(FRAME[["n"]], {"text": text}) for text in ("a", "b")]
-    table = pd.read_csv(io.StringIO(written(capsys, "csv", *answers, many=True)))
-    assert list(table["sentence"]) == [1, 1, 1, 2, 2, 2]
-    whole = json.loads(written(capsys, "json", *answers, many=True))
-    assert [(one["text"], len(one["rows"])) for one in whole] == [("a", 3), ("b", 3)]
-    lines = written(capsys, "jsonl", *answers, many=True).splitlines()
-    assert [json.loads(line)["sentence"] for line in lines] == [1, 1, 1, 2, 2, 2]
 
 
 def test_a_person_is_shown_the_columns_and_words_in_full(capsys):

@@ -160,6 +160,7 @@ def test_another_kind_of_model_is_refused_in_a_sentence(named, options, tmp_path
     assert "\n" not in str(problem.value)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(where=st.floats(0, 1), value=st.integers(0, 255), cut=st.booleans())
 def test_a_file_that_was_cut_or_changed_is_read_or_refused(small, tmp_path, where, value, cut):

@@ -25,16 +25,10 @@ from visit import link, unopened
 
 from mha_core import layer_details, load_model, projections_of, trace
 from mha_core.engine.rotary import Rotary
-from mha_core.layer import (
-    CellEdit,
-    ScoreEdit,
-)
+from mha_core.layer import CellEdit, ScoreEdit
 from mha_core.models.families.bert import EncoderConfig
 from mha_core.models.weights import untrained_encoder
-from pages.parts.inside import (
-    rotation,
-    scene,
-)
+from pages.parts.inside import rotation, scene
 from pages.parts.inside.changes import edits_of, read_changes
 from pages.parts.picture.tiles import Board
 
@@ -89,6 +83,7 @@ def page(odd_model):
         return walk(head="2-3", pin="4"), model
 
 
+@pytest.mark.slow
 def test_every_matrix_of_the_walk_is_the_records(page):
     at, model = page
     record = trace(TIRED, model)
@@ -176,6 +171,7 @@ def test_the_tokens_stand_with_the_weights_of_the_one_that_is_followed(page):
     np.testing.assert_allclose(shown, record.weights[1, 2, 4], atol=0.0051)
 
 
+@pytest.mark.slow
 def test_what_one_head_and_many_cost_is_what_is_counted():
     (table,) = open_inside(part="One head or many", at="costs").dataframe
     rows = table.value.set_index(table.value.columns[0])
@@ -268,6 +264,7 @@ def test_only_what_can_be_there_is_taken_from_a_link():
         assert (changes, len(refused)) == ([], 1), wrong
 
 
+@pytest.mark.slow
 def test_a_change_is_undone_step_by_step_and_reset_at_once():
     at = open_inside(head="4-2", pin="10", at="scaled")
     at.toggle(key="inside-causal").set_value(True).run()
@@ -423,6 +420,7 @@ def test_an_empty_text_is_answered_in_a_sentence():
     assert any('class="hs-problem"' in element.proto.body for element in at.get("html"))
 
 
+@pytest.mark.slow
 def test_ranks_are_those_of_the_head_and_layer_that_are_shown_whatever_was_shown_before():
     model = load_model()
     for layer, head in ((0, 2), (4, 2), (4, 7), (1, 2)):
@@ -430,6 +428,7 @@ def test_ranks_are_those_of_the_head_and_layer_that_are_shown_whatever_was_shown
         assert_spectra(at, projections_of(model, layer), head)
 
 
+@pytest.mark.slow
 def test_cross_attention_is_to_the_sentence_of_the_link_or_else_to_the_second_text():
     def crossed(**more):
         at = open_inside(part="Variants", at="cross", head="4-2", pin="10", text=TIRED, **more)

@@ -16,15 +16,7 @@ from pages.parts.frame import loading
 from pages.parts.frame.glossary import spans
 from pages.parts.inside.route import KEYS
 from pages.parts.learn import asking
-from pages.parts.learn.exercises import (
-    GUESSES,
-    check,
-    exercises,
-    previous_mass,
-    questions_of,
-    quiz,
-    steps,
-)
+from pages.parts.learn.exercises import GUESSES, check, exercises, previous_mass, questions_of, quiz, steps
 from pages.parts.learn.lesson import VIEWS
 from pages.parts.learn.plan import rows
 from pages.parts.learn.progress import known_answers
@@ -275,10 +267,7 @@ def test_a_browser_may_hand_over_anything():
     assert known_answers(["x"]) == {}
     assert known_answers(
         {"dk1024": "64", "where@a-3-1-2": "2", "dk1024 ": "x", "evil": "x", "kv": "9" * 2001}
-    ) == {
-        "dk1024": "64",
-        "where@a-3-1-2": "2",
-    }
+    ) == {"dk1024": "64", "where@a-3-1-2": "2"}
 
 
 def test_the_pictures_of_the_lesson_are_the_models_numbers():
@@ -360,6 +349,7 @@ def test_the_circuit_says_why_it_is_not_there(monkeypatch):
     assert not charts(at)
 
 
+@pytest.mark.slow
 def test_the_ranks_of_the_lesson_are_those_of_the_head_and_layer_that_are_shown():
     model = load_model()
     for layer, head in ((0, 2), (4, 7)):

@@ -105,6 +105,7 @@ def test_the_measures_are_those_of_the_real_models_counted_token_by_token():
         np.testing.assert_allclose(masses[name], values, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_report_counts_what_the_model_has_and_takes_each_head_away_by_its_own_name():
     training = Training(TrainingSetup("jobs", 2, 2, seed=3, steps=2))
     list(training.snapshots())

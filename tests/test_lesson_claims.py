@@ -54,6 +54,7 @@ def test_tired_and_wide_are_read_by_the_model():
     assert says.startswith("1 of 2 right")
 
 
+@pytest.mark.slow
 def test_every_kind_of_role_shows_the_head_that_comes_closest_to_it(table, monkeypatch):
     monkeypatch.setattr(asking, "guessed", lambda board, field: 0)  # a head was pressed
     frame = table.to_frame()
@@ -70,6 +71,7 @@ def test_every_kind_of_role_shows_the_head_that_comes_closest_to_it(table, monke
         assert (line["verdict"] == "Yes") == (row.verdict == "role")
 
 
+@pytest.mark.slow
 def test_what_the_head_does_besides_is_the_tables(table):
     frame = table.to_frame().set_index(["question", "layer", "head"], drop=False)
     keys = {answer.question.title: answer.key for answer in table.answers}

@@ -105,6 +105,7 @@ def sentences(text: str) -> list[str]:
     return re.split(r"(?<=[.?]) ", text)
 
 
+@pytest.mark.slow
 @each_model
 def test_of_every_head_it_is_said_in_short_sentences_what_it_does_and_how_sure_that_is(name):
     table, records = shipped(name)

@@ -25,21 +25,6 @@ def folder(tmp_path):
     return tmp_path / "bert"
 
 
-def test_the_embedded_model_is_the_one_it_should_be(model):
-    assert (model.n_layers, model.n_heads, model.d_model, model.d_k, model.max_tokens) == (
-        6,
-        12,
-        384,
-        32,
-        512,
-    )
-    assert model.digest == "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-    assert model.n_parameters == sum(p.numel() for p in model.encoder.parameters()) > 22_000_000
-    assert model.masked_head is None
-    assert model.trained
-    assert not any(p.requires_grad for p in model.encoder.parameters())
-
-
 @pytest.mark.slow
 def test_importing_and_tracing_the_embedded_model_imports_no_large_library():
     script = (

@@ -6,15 +6,7 @@ import numpy as np
 import pytest
 from bert_folders import random_bert, write
 from streamlit.testing.v1 import AppTest
-from visit import (
-    STEP,
-    TWO,
-    drawn,
-    mounted,
-    open_page,
-    picture,
-    run,
-)
+from visit import STEP, TWO, drawn, mounted, open_page, picture, run
 
 from mha_core import grid_of, load_model, trace
 from mha_core.heads.measures import importance

@@ -1,16 +1,11 @@
 """Records of what was computed elsewhere: arrays of one's own, and models of transformers, cross-attention included."""
 
-import copy
-import csv
-import io
 import json
-import pickle
 
 import numpy as np
 import pytest
 import torch
 from bert_folders import bert_tokenizer, random_bert
-from test_any_model import SEQUENCES, random_model
 
 from mha_core import AttentionRecord, InputError, SizeError, from_transformers, record_from_weights, trace
 from mha_core.record import export
@@ -228,62 +223,3 @@ def test_what_is_no_attention_is_named_with_what_works(given):
 
 
 # Models of transformers
-
-
-def test_an_encoder_gives_its_attentions_with_the_readers_own_words(tokenizer):
-    theirs = random_bert()
-    traced = from_transformers(theirs, tokenizer)
-    record = trace(TEXT, traced, pair="It was tiredness.")
-    with torch.no_grad():
-        output = theirs(**tokenizer(TEXT, "It was tiredness.", return_tensors="pt"), output_attentions=True)
-    np.testing.assert_array_equal(record.weights, torch.cat(output.attentions).numpy())
-    assert record.tokens.words[2].text == "didn't"
-    assert record.grid(words=True).labels == (
-        "[CLS]", "The", "animal", "didn't", "sit", ".", "[SEP]", "It", "was", "tiredness", ".", "[SEP]",
-    )  # fmt: skip
-    assert record.tokens.segments == (0,) * 9 + (1,) * 6
-    assert (record.model.d_model, record.model.d_k) == (15, 3)
-
-
-@pytest.mark.parametrize("kind", ["T5", "Bart"])
-def test_an_encoder_decoder_gives_three_records_and_the_cross_one_between_two_lines(kind, tokenizer):
-    theirs = random_model(kind, SEQUENCES[kind], sequence=True)
-    found = from_transformers(theirs, tokenizer)(TEXT, target=TARGET)
-    source = tokenizer(TEXT, return_tensors="pt")
-    labels = tokenizer(text_target=TARGET, return_tensors="pt").input_ids
-    with torch.no_grad():
-        output = theirs(**source, labels=labels, output_attentions=True)  # it shifts the labels itself
-    for record, name in ((found.encoder, "encoder"), (found.decoder, "decoder"), (found.cross, "cross")):
-        expected = torch.cat(output[f"{name}_attentions"])
-        np.testing.assert_allclose(record.weights, expected.numpy(), atol=1e-6)
-    assert (found.encoder.model.is_causal, found.decoder.model.is_causal) == (False, True)
-    n_heads = [record.weights.shape[1] for record in (found.encoder, found.decoder, found.cross)]
-    d_k = [record.model.d_k for record in (found.encoder, found.decoder, found.cross)]
-    assert d_k == [32 // n for n in n_heads]
-    start = tokenizer.convert_ids_to_tokens(theirs.config.decoder_start_token_id)
-    assert found.cross.grid(words=True).labels == (start, "[CLS]", *TARGET.split())
-    assert found.cross.grid(words=True).key_labels[3] == "didn't"
-    assert found.cross.grid().units[0].special
-    words, pieces = (each[..., 0] for each in (found.cross.grid(words=True).weights, found.cross.weights))
-    np.testing.assert_array_equal(words[..., 4], pieces[..., 4])  # "in"; then "tired", "##ness"
-    np.testing.assert_allclose(words[..., 5], (pieces[..., 5] + pieces[..., 6]) / 2, rtol=1e-6)
-
-
-def test_a_cross_record_is_written_read_shown_and_pickled(tokenizer):
-    theirs = random_model("T5", SEQUENCES["T5"], sequence=True)
-    cross = from_transformers(theirs, tokenizer)(TEXT, target=TARGET).cross
-    grid = cross.grid(words=True)
-    table = list(csv.DictReader(io.StringIO(export.weights_csv(grid, [(2, 3)]))))
-    n = len(grid.key_labels)
-    assert len(table) == len(grid) * n
-    assert (table[n + 3]["query_text"], table[n + 3]["key_text"]) == ("[CLS]", "didn't")
-    assert np.float32(table[n + 3]["weight"]) == grid.weights[2, 3, 1, 3]
-    content = json.loads(export.weights_json(cross, grid))
-    assert (content["text"], content["key_text"], content["key_units"][3]) == (TARGET, TEXT, "didn't")
-    frame = cross["3-4"].to_frame()
-    assert frame.shape == cross.weights.shape[2:]
-    assert list(frame.columns) == list(cross.grid().key_labels)
-    assert len(repr(cross).splitlines()) == 5
-    for other in (pickle.loads(pickle.dumps(cross)), copy.deepcopy(cross)):  # noqa: S301
-        np.testing.assert_array_equal(other.weights, cross.weights)
-        assert not other.weights.flags.writeable

@@ -11,13 +11,13 @@ from mha_core import load_model, trace
 from mha_core.cli import main
 from mha_core.engine.visibility import Visibility
 from mha_core.heads import build_role_table as make
-from mha_core.heads.builtin import read_builtin
 from mha_core.heads.corpora import LinkedText
 from mha_core.heads.part_files import compute_part, merge_parts
 from mha_core.heads.questions.links import LinkQuestions
 from mha_core.heads.table import packed, read_table
 from tests import planted
 
+pytestmark = pytest.mark.slow
 WORDS = ["the", "cat", "sees", "a", "dog", "and", "the", "bird"]
 
 
@@ -67,9 +67,8 @@ def test_a_decoder_is_asked_links_to_earlier_words():
 
 
 @pytest.fixture
-def files(tmp_path, monkeypatch) -> list[str]:
+def files(tmp_path, few_sentences) -> list[str]:
     """Two shards of the same texts and two names of links, the words once as a list and once as a text."""
-    monkeypatch.setattr(make, "read_builtin", lambda: read_builtin()[::10])
     rng, shards = np.random.default_rng(6), ([], [])
     for i in range(30):
         words = rng.permutation(WORDS).tolist()

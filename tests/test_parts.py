@@ -16,7 +16,6 @@ from mha_core import InputError, load_model
 from mha_core.cli import main
 from mha_core.heads import build_role_table as make
 from mha_core.heads.atlas.statistics import AtlasStatistics
-from mha_core.heads.builtin import read_builtin
 from mha_core.heads.cases import Baseline, ScoredCases
 from mha_core.heads.conclude import score_question
 from mha_core.heads.corpora import Lines
@@ -26,6 +25,7 @@ from mha_core.heads.questions.base import Question
 from mha_core.heads.table import _packed, packed
 from tests import planted
 
+pytestmark = pytest.mark.slow
 QUESTION = Question("det", "syntactic", "determiner → its noun", "", "", "treebank")
 
 
@@ -99,7 +99,7 @@ def test_tallies_add_up_to_the_same_bits_in_any_order_and_grouping(documents):
 
 # Files and commands
 
-PARTS = 23  # of 80 shards: some have no pronouns, some no texts, and none the same
+PARTS = 11  # of 40 shards: some have no pronouns, some no texts, and none the same
 MODEL = {"model": "classroom", "on_error": "skip"}
 NAMES = ("Ann", "Eve", "Ida", "Liz", "Mia", "Zoe")
 
@@ -127,19 +127,19 @@ HEADING = "ID Text Pronoun Pronoun-offset A A-offset A-coref B B-offset B-coref 
 
 @pytest.fixture(scope="module")
 def shards(tmp_path_factory) -> list[str]:
-    """A treebank in 40 shards, half of them packed, pronouns in 20 and texts in 20; one text stands in all of them."""
+    """A treebank in 20 shards, half of them packed, pronouns in 10 and texts in 10; one text stands in all of them."""
     folder = tmp_path_factory.mktemp("shards")
     trees = planted.treebank(480)
-    for i in range(40):
-        text = "".join(map(conllu, trees[i::40]))
+    for i in range(20):
+        text = "".join(map(conllu, trees[i::20]))
         if i % 2:
             (folder / f"tree-{i:02}.conllu.gz").write_bytes(gzip.compress(text.encode()))
         else:
             (folder / f"tree-{i:02}.conllu").write_text(text)
-    for i in range(20):
-        rows = [HEADING, *(pronoun(j) for j in range(6 * i, 6 * i + 6))]
+    for i in range(10):
+        rows = [HEADING, *(pronoun(j) for j in range(12 * i, 12 * i + 12))]
         (folder / f"gap-{i:02}.tsv").write_text("\n".join(rows) + "\n")
-        texts = ["The same words stand here again.", *(one.text for one in trees[i::20][:5])]
+        texts = ["The same words stand here again.", *(one.text for one in trees[i::10][:11])]
         if i % 2:
             lines = "".join(json.dumps({"text": text}) + "\n" for text in texts)
             (folder / f"text-{i:02}.jsonl").write_text(lines)
@@ -153,8 +153,7 @@ def atlas_bytes(found: AtlasStatistics) -> str:
     return json.dumps(found.result().to_data()) + found.result().to_frame().to_csv()
 
 
-def test_parts_of_any_order_give_the_bytes_of_one_part_and_of_a_plain_run(shards, tmp_path, monkeypatch):
-    monkeypatch.setattr(make, "read_builtin", lambda: read_builtin()[::10])
+def test_parts_of_any_order_give_the_bytes_of_one_part_and_of_a_plain_run(shards, tmp_path, few_sentences):
     compute_part("roles", MODEL, shards, 1, 1, tmp_path / "one")
     for part in reversed(range(1, PARTS + 1)):
         compute_part("roles", MODEL, shards, part, PARTS, tmp_path / "many")
@@ -176,7 +175,7 @@ def test_parts_of_an_atlas_give_the_bytes_of_one(shards, tmp_path):
         compute_part("atlas", MODEL, texts, part, PARTS, tmp_path / "many")
     one, many = (merge_parts(tmp_path / name) for name in ("one", "many"))
     assert atlas_bytes(one) == atlas_bytes(many)
-    assert one.result().n_passages == 20 * 6
+    assert one.result().n_passages == 10 * 12
     (text,) = (path for path in Path(texts[0]).parent.glob("text-00.txt"))
     frame = one.result().to_frame()
     first = frame[frame.passage < 6].passage.map(lambda number: one.result().passages[number].text)
@@ -275,8 +274,7 @@ def test_merge_names_a_part_that_is_damaged_foreign_or_missing_and_counts_a_doub
         merge_parts(folder)
 
 
-def test_each_part_and_the_whole_count_multiword_tokens_once(tmp_path, capfd, monkeypatch):
-    monkeypatch.setattr(make, "read_builtin", lambda: read_builtin()[::10])
+def test_each_part_and_the_whole_count_multiword_tokens_once(tmp_path, capfd, few_sentences):
     trees = "".join(map(conllu, planted.treebank(60)))
     row = "1-2\tboth" + "\t_" * 8 + "\n1\t"
     for name, n in (("a", 60), ("b", 2)):
@@ -286,7 +284,7 @@ def test_each_part_and_the_whole_count_multiword_tokens_once(tmp_path, capfd, mo
         command = ["roles", shards, "--model", "classroom", "--part", f"{part}/2", "--out", str(tmp_path)]
         assert main(command) == 0
         assert [line.split()[:2] for line in capfd.readouterr().err.splitlines()] == [[str(n), "multiword"]]
-    assert main(["merge", str(tmp_path), "--format", "csv"]) == 0
+    assert main(["merge", str(tmp_path), "--format", "csv", "--workers", "1"]) == 0
     assert capfd.readouterr().err.split()[:2] == ["62", "multiword"]
 
 

@@ -1,11 +1,13 @@
 """The record: frozen, refusing to be born wrong; words by Clark's rule, with and without special tokens."""
 
+import copy
 import dataclasses
+import pickle
 
 import numpy as np
 import pytest
 
-from mha_core import HeadScopeError, trace
+from mha_core import HeadScopeError, record_from_weights, trace
 
 CLASSIC = "The animal didn't cross the street because it was too tired."
 
@@ -78,3 +80,27 @@ def test_words_and_pieces_are_found_by_their_spelling(record):
     assert record.grid(words=True).find(" didn't ") == (3,)
     assert record.grid().find("cat") == ()
     assert record.grid().find("[CLS]") == (0,)
+
+
+@pytest.mark.parametrize("way", ["pickle", "deepcopy", "copy"])
+def test_copies_of_records_grids_and_heads_are_equal_and_frozen(record, model, way):
+    gated = trace(CLASSIC, model, gates=np.ones((6, 12)))
+    copied = {
+        "pickle": lambda x: pickle.loads(pickle.dumps(x)),  # noqa: S301
+        "deepcopy": copy.deepcopy,
+        "copy": copy.copy,
+    }[way]
+    cross = record_from_weights(np.full((1, 2, 1, 4), 0.25), ["it"], keys=list("abcd"))
+    for one in (record, gated, record.grid(words=True), record["4-2"], cross):
+        other = copied(one)
+        np.testing.assert_array_equal(other.weights, one.weights)
+        with pytest.raises(ValueError, match="read-only"):
+            other.weights[...] = 0
+    other = copied(gated)
+    assert other.model == gated.model
+    assert other.tokens == gated.tokens
+    assert dict(other.versions) == dict(gated.versions)
+    with pytest.raises(TypeError):
+        other.versions["torch"] = "0"
+    with pytest.raises(ValueError, match="read-only"):
+        other.gates[0] = 0

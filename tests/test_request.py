@@ -88,13 +88,6 @@ def test_a_head_that_is_not_there_is_refused_in_the_words_of_the_picture():
     assert said((1, 1), "gradient") == ["This model has no head “x”. Showing all layers."]
 
 
-def test_the_owner_may_take_the_hub_away(monkeypatch):
-    assert {"minilm", "bert-base-uncased"} <= set(models())
-    monkeypatch.setenv("HEADSCOPE_ALLOW_HUB", "0")
-    assert models() == ("minilm", "smollm2", "classroom", "classroom-twin")
-    assert refusal("model", "bert-base-uncased")
-
-
 @pytest.mark.parametrize(("measure", "refused"), [("raw", 1), ("value", 1), ("rollout", 0), ("gradient", 0)])
 def test_a_head_that_a_mixed_picture_lacks_is_no_mistake(measure, refused):
     view, messages = select({"head": "3-5"}, replace(REQUEST, measure=measure), grid_of(3, 1))

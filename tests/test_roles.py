@@ -6,6 +6,7 @@ from scipy.spatial.distance import cdist
 
 from mha_core.engine.visibility import Visibility
 from mha_core.heads import cluster_stats as stats
+from mha_core.heads import surface
 from mha_core.heads.baselines import fit_first, fit_most_mentioned, fit_nearest
 from mha_core.heads.cases import TIE, Baseline, ScoredCases, frame_of
 from mha_core.heads.conclude import score_question
@@ -115,6 +116,7 @@ def test_every_case_its_control_and_its_other_dependents_are_those_of_a_slow_cou
 # Planted heads
 
 
+@pytest.mark.slow
 def test_planted_heads_are_told_apart():
     """The true head has the role; a weak true head is described by it; a rule's imitation is named by the rule."""
     heads = {0: planted.gold, 1: planted.weak_gold, 2: planted.next_noun, 3: planted.one_ahead}
@@ -129,6 +131,7 @@ def test_planted_heads_are_told_apart():
     ) == (1, 0, 0, 1)
 
 
+@pytest.mark.slow
 def test_a_head_that_looks_at_the_root_from_everywhere_has_no_role():
     """Nor is it described by any relation, though objects hang on the root in every sentence."""
     looks = planted.looks_of(planted.treebank(), {2: planted.root})
@@ -164,6 +167,7 @@ def word_of(cases: ScoredCases, n_comparisons: int = 5000) -> str:
     return str(score_question(cases, (1, 1), n_comparisons).word[0, 0])
 
 
+@pytest.mark.slow
 def test_few_cases_cannot_tell_what_many_can():
     """A head at 74 % and a rule at 69 %: 392 cases leave that open, and say which gap they would have shown."""
     few = score_question(choices(0.74, 392, 0.69, 0.55), (1, 1), 5000)
@@ -177,6 +181,7 @@ def test_few_cases_cannot_tell_what_many_can():
     assert word_of(choices(0.60, 5_000, 0.69, 0.5)) == "no"
 
 
+@pytest.mark.slow
 def test_a_role_repairs_a_third_of_the_errors_and_its_interval_clears_that():
     """At 70 % a rule leaves 30 points: 10 are a third, and 1,000 cases are 2 points sure."""
     assert [word_of(choices(share, 1_000, 0.7, 0.6), 50) for share in (0.76, 0.80, 0.84)] == [
@@ -187,6 +192,7 @@ def test_a_role_repairs_a_third_of_the_errors_and_its_interval_clears_that():
     assert word_of(choices(0.81, 20_000, 0.7, 0.6)) == "role"
 
 
+@pytest.mark.slow
 def test_a_lead_is_tested_case_by_case():
     """The same two scores: clear where a head differs from the rule seldom, chance where it differs often."""
     seldom, often = choices(0.73, 2_000, 0.7, 0.2), choices(0.73, 2_000, 0.7, 0.75)
@@ -242,11 +248,13 @@ def test_rules_are_what_a_lazy_reader_would_do():
     assert rules("Susan Gray", "Ann Lee") == (0.0, 1.0, 1.0), "the surname counts: Gray once, Lee twice"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("make", "both"), [(logistic_model, 0.5), (boosted_trees, 0.9)])
-def test_a_model_of_surface_features_finds_a_rule_and_nothing_in_noise(make, both):
+def test_a_model_of_surface_features_finds_a_rule_and_nothing_in_noise(make, both, monkeypatch):
     """Only trees find a rule in which more of a feature counts as much as less of it."""
+    monkeypatch.setattr(surface, "FOLDS", 4)
     rng = np.random.default_rng(1)
-    a, b, folds = rng.normal(size=(600, 12)), rng.normal(size=(600, 12)), np.arange(600) % 10
+    a, b, folds = rng.normal(size=(600, 12)), rng.normal(size=(600, 12)), np.arange(600) % 4
     views = np.stack([np.hstack([a, b, a - b]), np.hstack([b, a, b - a])], 1)
 
     def right(first: np.ndarray) -> float:

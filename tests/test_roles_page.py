@@ -10,8 +10,6 @@ from streamlit.testing.v1 import AppTest
 
 from mha_core import InputError, cli
 from mha_core.display_names import head_name
-from mha_core.heads import build_role_table as make
-from mha_core.heads.builtin import read_builtin
 from mha_core.heads.part_files import compute_part
 from mha_core.heads.questions.base import KIND_OF, KINDS
 from mha_core.heads.roles import heads_with
@@ -56,6 +54,7 @@ def percent(value: float) -> str:
 # Of all heads of every table that comes with the program
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", TABLES, ids=lambda known: f"{known.model}-{known.trained}")
 def test_no_card_names_a_role_that_its_evidence_withdraws(known):
     role_names = [kind.name for kind in KINDS]
@@ -71,6 +70,7 @@ def test_no_card_names_a_role_that_its_evidence_withdraws(known):
         }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", TABLES, ids=lambda known: f"{known.model}-{known.trained}")
 def test_every_verdict_of_the_map_and_the_card_is_the_tables(known):
     for answer in known.answers:
@@ -97,6 +97,7 @@ def test_the_list_counts_the_heads_that_the_map_fills(known):
             assert head_name(shown.head) in filled, "the head that is shown first has the role"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("head", ["4-2", "3-10", "1-3", "3-9", "5-1"])
 def test_explore_roles_lesson_and_files_say_the_same_of_a_head(table, head):
     text = head_text(table, parse_head(head))
@@ -180,6 +181,7 @@ def test_a_head_is_chosen_in_the_list_in_the_same_role():
     assert (chosen["x0"], chosen["y0"]) == (4.5, 3.5)
 
 
+@pytest.mark.slow
 def test_the_table_of_rows_is_of_the_chosen_head_and_question_or_of_the_selected_heads(table):
     shown, _ = choice.choice(table, {"question": "det", "head": "3-2"})
     found = role_table.rows(shown, [])
@@ -254,6 +256,7 @@ def test_random_weights_show_their_own_numbers():
     assert not choice.counts(known)["previous"], "random weights have no previous-token head"
 
 
+@pytest.mark.slow
 def test_no_two_tables_of_heads_are_saved_under_one_name(monkeypatch):
     names = []
     monkeypatch.setattr(role_table.st, "download_button", lambda _, __, name, **___: names.append(name))
@@ -262,6 +265,7 @@ def test_no_two_tables_of_heads_are_saved_under_one_name(monkeypatch):
     assert len(names) == len(set(names)) == 6
 
 
+@pytest.mark.slow
 def test_a_model_without_a_table_is_analysed_and_shown():
     at = open_page(model="classroom", role="previous")
     known = head_facts.known_table("classroom")
@@ -272,8 +276,10 @@ def test_a_model_without_a_table_is_analysed_and_shown():
 # A table that was merged from parts
 
 
-def test_a_merged_table_is_shown_with_what_was_read_and_left_out(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(make, "read_builtin", lambda: read_builtin()[::10])
+@pytest.mark.slow
+def test_a_merged_table_is_shown_with_what_was_read_and_left_out(
+    tmp_path, monkeypatch, capsys, few_sentences
+):
     trees = "".join(map(conllu, planted.treebank(60)))
     for i in (1, 2):
         (tmp_path / f"tree-{i}.conllu").write_text(f"1\tbroken\n\n{trees}")

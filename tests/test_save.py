@@ -2,13 +2,12 @@
 
 import base64
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from contexts import context_of
-from test_show import cells_of, content_of
-from visit import TIRED, WIDE, open_page, roles_of, run, said, unopened
+from test_show import content_of
+from visit import TIRED, WIDE, roles_of, run, said, unopened
 
 from mha_core import load_model, trace
 from mha_core.display_names import head_name
@@ -19,7 +18,6 @@ from pages.parts.explore import save
 from pages.parts.explore.comparison import Comparison
 from pages.parts.explore.export import SIDES
 from pages.parts.frame.request import Request
-from pages.parts.frame.selection import Selection
 
 COMPARE = "pages/compare.py"
 HEAD, IT = (3, 1), 10
@@ -43,14 +41,6 @@ def array_of(values) -> np.ndarray:
         return np.array(values, dtype=float)
     shape = [int(size) for size in values.get("shape", "-1").split(",")]
     return np.frombuffer(base64.b64decode(values["bdata"]), values["dtype"]).reshape(shape)
-
-
-@pytest.mark.parametrize("page", ["app.py", COMPARE])
-def test_nothing_is_drawn_before_a_box_is_opened(page):
-    app = open_page(page, head="4-2", pin=str(IT))
-    assert {"Table", "Save"} <= {box.label for box in app.expander}
-    assert not app.get("plotly_chart")
-    assert not app.get("download_button")
 
 
 def test_the_boxes_of_explore_hold_the_weights_of_the_chosen_head():
@@ -113,17 +103,7 @@ def test_a_measure_of_layers_is_named_by_its_layer():
     assert labels[:3] == ["CSV, all 6 layers", "JSON, all 6 layers", "HTML, works offline"]
 
 
-def test_the_offline_page_holds_all_heads_and_says_what_they_are(model):
-    record = trace(TIRED, model)
-    runs = Comparison((context_of(record, Selection(HEAD, (IT,))),), {}, "http://h/")
-    content = content_of(save.offline(runs))
-    (sent,) = content["records"]
-    np.testing.assert_allclose(cells_of(sent), record.weights.ravel(), atol=8e-6)
-    assert (sent["title"], sent["model"], sent["digest"]) == (TIRED, "MiniLM", model.digest[:12])
-    assert (sent["measureSaid"], sent["normalised"]) == ("Raw attention", "rows sum to 1")
-    assert (content["view"]["link"], content["view"]["selection"]["pins"]) == (runs.link, [IT])
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize(("page", "n"), [("app.py", 4), (COMPARE, 3)])
 @pytest.mark.parametrize("weights", ["trained", "untrained"])
 def test_every_file_of_a_page_is_of_its_sentence_head_and_weights(page, n, weights, monkeypatch):
@@ -152,17 +132,3 @@ def test_the_offline_page_names_the_roles_of_its_own_weights(trained):
     (sent,) = content_of(save.offline(Comparison((context,), {}, "")))["records"]
     known = read_roles("minilm") if trained else read_roles("minilm").untrained
     assert set(roles_of(sent)) == {head_name(head) for head in roles(known)}
-
-
-def test_the_offline_page_of_a_comparison_holds_both(model):
-    records = tuple(trace(text, model) for text in (TIRED, WIDE))
-    records = tuple(
-        replace(record, model=replace(record.model, title=title))
-        for record, title in zip(records, "AB", strict=True)
-    )
-    contexts = tuple(context_of(record, Selection(HEAD, (IT,))) for record in records)
-    content = content_of(save.offline(Comparison(contexts, {}, "http://h/")))
-    for sent, record in zip(content["records"], records, strict=True):
-        np.testing.assert_allclose(cells_of(sent), record.weights.ravel(), atol=8e-6)
-        assert (sent["title"], sent["digest"]) == (record.tokens.text, model.digest[:12])
-    assert (content["view"]["link"], content["view"]["titles"]) == ("http://h/?head=4-2&pin=10", ["A", "B"])

@@ -26,6 +26,7 @@ EDITS = {
     "hidden": Edits(hidden_keys=(1, 3)),
     "a row of nothing": Edits(causal=True, hidden_keys=(0,)),
     "a score": Edits(scores=(ScoreEdit(1, 4, 2, 3.5),)),
+    "a masked score": Edits(causal=True, scores=(ScoreEdit(1, 2, 4, 9.0),)),
     "weights": Edits(
         cells=(CellEdit("W_q", 1, 2, 3, 4.0), CellEdit("W_v", 2, 5, 1, -2.0), CellEdit("W_o", 0, 1, 2, -4.0))
     ),

@@ -7,19 +7,16 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import pytest
 import torch
-from smollm2_twin import transformers_twin
 
-from mha_core import ModelError, load_model, predict_next, trace, trace_tokens
+from mha_core import ModelError, load_model, predict_next, trace
 from mha_core.causal import (
     LogitDifference,
     MeanAblation,
     PatchHeads,
     Prompt,
-    PromptEffects,
-    ScaleHeads,
     activation_cache,
     measure,
-    next_words,
+    read_sweep,
     with_other_names,
 )
 from mha_core.causal.prompt_sweep import resample_sources
@@ -28,11 +25,6 @@ from mha_core.models.model_list import DECODER_FILE
 
 ANIMAL = "The animal didn't cross the street because it was too"
 MARY = "When Mary and John went to the store, John gave a drink to"
-
-
-@pytest.fixture(scope="module")
-def theirs(smollm2):
-    return transformers_twin(smollm2)
 
 
 def without_it(monkeypatch, tmp_path=None):
@@ -90,20 +82,6 @@ def test_it_goes_on_as_others_saw_it_go_on(text, expected, smollm2):
 
 
 @pytest.mark.slow
-def test_every_head_of_it_is_what_transformers_makes_of_the_same_weights(smollm2, theirs):
-    for text in (ANIMAL, MARY, "It cost 3,000 dollars 🙂 — naïve"):
-        tokens = smollm2.tokenizer.encode(text)
-        with torch.no_grad():
-            output = theirs(torch.tensor([tokens.ids]), output_attentions=True)
-        np.testing.assert_allclose(
-            trace_tokens(tokens, smollm2).weights, torch.stack(output.attentions)[:, 0], atol=1e-4
-        )
-        best = predict_next(tokens, smollm2, k=5)
-        scores = output.logits[0, -1].softmax(-1)
-        np.testing.assert_allclose([g.probability for g in best], [scores[g.id] for g in best], atol=1e-3)
-
-
-@pytest.mark.slow
 def test_induction_and_previous_heads_are_found_in_random_repeated_tokens(smollm2):
     generator = np.random.default_rng(0)
     induction, previous = [], []
@@ -122,26 +100,6 @@ def test_induction_and_previous_heads_are_found_in_random_repeated_tokens(smollm
 # Heads ablated
 
 
-@pytest.mark.slow
-def test_taking_heads_away_is_cutting_their_slices_out_of_transformers_matrices(smollm2, theirs):
-    tokens = smollm2.tokenizer.encode(MARY)
-    for heads in (((23, 3),), ((1, 5), (1, 3), (29, 1))):
-        kept = {
-            layer: theirs.model.layers[layer].self_attn.o_proj.weight.detach().clone() for layer, _ in heads
-        }
-        with torch.no_grad():
-            for layer, head in heads:
-                theirs.model.layers[layer].self_attn.o_proj.weight[:, 64 * head : 64 * (head + 1)] = 0
-            scores = theirs(torch.tensor([tokens.ids])).logits[0, -1]
-            for layer, weight in kept.items():
-                theirs.model.layers[layer].self_attn.o_proj.weight.copy_(weight)
-        best = next_words(tokens, smollm2, (ScaleHeads(heads),), 5)
-        np.testing.assert_allclose(
-            [word.logit for word in best], [scores[word.id] for word in best], atol=1e-3
-        )
-        assert best[0].id == int(scores.argmax())
-
-
 def test_mean_ablation_of_the_first_head_leaves_the_answer(smollm2, monkeypatch):
     """With the first token's output replaced, too, it is -6.50: the attention sink is broken, not the head."""
     few = activation_cache.builtin_texts()[::10]
@@ -153,21 +111,22 @@ def test_mean_ablation_of_the_first_head_leaves_the_answer(smollm2, monkeypatch)
 
 
 def test_over_prompts_24_4_lowers_the_repeated_name_and_heads_of_zero_ablation_do_not_matter(smollm2):
-    """2-6 is second by zero ablation of the single prompt."""
+    """2-6 is second by zero ablation of the single prompt. Three of the twelve prompts are patched anew."""
     prompts = with_other_names(Prompt(MARY, " Mary", " John"), smollm2)
-    before = np.zeros((12, 2))
-    after = np.full((12, 30, 9, 2), np.nan)
-    for number, source in enumerate(resample_sources(prompts)):
-        tokens = smollm2.tokenizer.encode(prompts[number].text)
+    shipped, sources = read_sweep(smollm2, prompts, "resample"), resample_sources(prompts)
+    assert read_sweep(smollm2, prompts, "zero") is read_sweep(smollm2, prompts[1:], "resample") is None
+    for number in (0, 5, 11):
+        tokens, source = smollm2.tokenizer.encode(prompts[number].text), prompts[sources[number]].text
         for answer, word in enumerate(prompts[number].answers):
-            before[number, answer] = measure(tokens, smollm2, LogitDifference(word))[0]
+            outcome, before = LogitDifference(word), shipped.before[number, answer]
+            assert before == pytest.approx(measure(tokens, smollm2, outcome)[0], abs=1e-3)
             for head in ((23, 3), (1, 5)):
-                patched = (PatchHeads((head,), prompts[source].text),)
-                after[(number, *head, answer)] = measure(tokens, smollm2, LogitDifference(word), patched)[0]
-    found = PromptEffects(prompts, "resample", before, after)
-    assert found.named == ((23, 3),)
-    assert found.mean[23, 3] == pytest.approx(-2.55, abs=1.0)
-    assert found.mean[1, 5] == pytest.approx(0, abs=0.1)
-    mary, john = found.changes[:, 23, 3].mean(0)
+                patched = measure(tokens, smollm2, outcome, (PatchHeads((head,), source),))[0]
+                assert shipped.after[(number, *head, answer)] == pytest.approx(patched, abs=1e-3)
+    assert (23, 3) in shipped.named
+    assert (1, 5) not in shipped.named
+    assert shipped.mean[23, 3] == pytest.approx(-2.55, abs=1.0)
+    assert shipped.mean[1, 5] == pytest.approx(0, abs=0.1)
+    mary, john = shipped.changes[:, 23, 3].mean(0)
     assert abs(mary) < 0.5
     assert john > 2

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import random
 import re
 import shutil
 import subprocess
@@ -13,16 +14,22 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import bert_folders
+import gguf
 import numpy as np
 import once
 import pytest
+from gguf_files import write_gguf
 
 import mha_core
+from mha_core.draw.static_site.build import model_files
 from mha_core.draw.static_site.page import service_worker
+from mha_core.draw.static_site.vocabulary import vocabulary
+from mha_core.models.gguf import GgufFile
+from mha_core.models.model_list import decoder_file
 
 ROOT = Path(__file__).parent.parent
 CLASSIC = "The animal didn't cross the street because it was too tired."
-SENTENCES = [one["text"] for one in json.loads((ROOT / "assets/sentences.json").read_text("utf-8"))]
+SENTENCES = [each["text"] for each in json.loads((ROOT / "assets/sentences.json").read_text("utf-8"))]
 LINES = json.loads((ROOT / "tests/acceptance/odd_texts.json").read_text("utf-8"))
 ODD = [line["text"] * line.get("times", 1) for line in LINES]
 # Typed special tokens and pairs, emoji, Chinese, right to left, decomposed accents, control characters, 600 words.
@@ -40,6 +47,19 @@ TWENTY = [
     *ODD[::30],
 ]
 CLOSE = 1e-4
+# Letters, spaces, ends of words, joiners, accents, flags, special tokens and any other character.
+POOLS = [
+    [chr(code) for code in range(32, 127)],
+    list(" \t\n\r\xa0\u2003\u3000\x85\u180e\u200b\ufeff\u2028"),
+    list("'sdtmrevl 123-_.,:"),
+    ["\u200d", "\u200c", "\u0301", *"👩👍🏽🇫🇷กअ्1.a", "<|im_end|>", "[SEP]", "##"],
+    [
+        chr(code)
+        for start, stop in ((1, 0xD800), (0xE000, 0x32000), (0xF0000, 0xF1000))
+        for code in range(start, stop)
+    ],
+]
+SHARES = ([6, 2, 2, 2, 3], [1, 1, 6, 1, 0], [0, 1, 1, 4, 1], [3, 1, 1, 1, 8])
 TOY = {"model": "toy", "texts": ["The cat sees the dog."]}
 PAGE = """<!doctype html><html lang="en"><head><title>A page</title><link rel="icon" href="data:,">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'self' 'wasm-unsafe-eval';
@@ -96,12 +116,12 @@ def small_site():
 
 @contextmanager
 def opened(chromium, folder):
-    """A site's page in a profile of its own, and what it asked of the server."""
-    asked = []
+    """A site's page in a profile of its own, and the paths that it asked for."""
+    requests = []
 
     class Handler(SimpleHTTPRequestHandler):
         def log_message(self, *_):
-            asked.append(self.path)
+            requests.append(self.path)
 
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(folder))) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -110,7 +130,7 @@ def opened(chromium, folder):
         page.set_default_timeout(300_000)
         page.goto(f"http://127.0.0.1:{server.server_port}/empty.html")
         page.evaluate(ASK)
-        yield page, asked
+        yield page, requests
         context.close()
         server.shutdown()
 
@@ -130,8 +150,8 @@ def expected(tokens, text):
     """The engine's tokens as the worker says them: places in UTF-16 units of the whole text."""
     starts = (text.find(tokens.text), text.rfind(tokens.pair or ""))
 
-    def place(piece, at):
-        return len(text[: starts[piece.segment] + at].encode("utf-16-le")) // 2 if piece.end else 0
+    def place(piece, offset):
+        return len(text[: starts[piece.segment] + offset].encode("utf-16-le")) // 2 if piece.end else 0
 
     return [
         {
@@ -157,21 +177,104 @@ def difference(answer, text, model):
     return np.abs(weights - record.weights.ravel()[:: 97 if record.weights.size > 200_000 else 1]).max()
 
 
-def unpacked(site, about):
-    """The numbers of all matrices, read from the packed parts."""
-    numbers = np.empty(about["numbers"], np.float32)
-    parts = [(site / name).read_bytes() for name in about["parts"]]
-    for one in about["stretches"]:
-        part, at, to = parts[one["part"]], one["at"], one["to"] // 4
-        if "plain" in one:
-            numbers[to : to + one["plain"]] = np.frombuffer(part, "<f4", one["plain"], at)
+def random_texts(n, seed=7):
+    """Texts of up to 60 characters of the pools."""
+    draw = random.Random(seed)  # noqa: S311 - no secret
+    return [
+        "".join(draw.choice(pool) for pool in draw.choices(POOLS, draw.choice(SHARES), k=draw.randint(1, 60)))
+        for _ in range(n)
+    ]
+
+
+def tokens_by_node(about, texts, folder):
+    """Return pieces and the number cut of each text, or a refusal, as JavaScript reads a tokenizer's description."""
+    node = shutil.which("node") or pytest.skip("no node found")
+    script = f"""
+      import fs from "node:fs";
+      import {{ tokenizerOf }} from "{(ROOT / "assets/js/static/tokens.js").as_uri()}";
+      const [about, texts] = JSON.parse(fs.readFileSync(process.argv[1], "utf8")), {{ read }} = tokenizerOf(about);
+      const pair = ({{ pieces, cut }}) => [pieces, cut];
+      const made = (text) => {{ try {{ return pair(read(text)); }} catch (problem) {{ return problem.message; }} }};
+      console.log(JSON.stringify(texts.map(made)));"""
+    (folder / "texts.json").write_text(json.dumps([about, texts]))
+    command = [node, "--input-type=module", "--eval", script, folder / "texts.json"]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def differing_tokens(model, texts, folder):
+    """The texts that JavaScript cuts otherwise than the program, at the length that a page reads."""
+    about = vocabulary(model)
+    tokenizer = (
+        GgufFile(decoder_file()).tokenizer(about["limit"]) if model.name == "smollm2" else model.tokenizer
+    )
+    differ = []
+    for text, result in zip(texts, tokens_by_node(about, texts, folder), strict=True):
+        try:
+            tokens = tokenizer.encode(text)
+            is_same = result == [expected(tokens, text), tokens.n_cut]
+        except mha_core.InputError as problem:
+            is_same = result == str(problem)
+        differ += [] if is_same else [text]
+    return differ
+
+
+def decoder_session(model, folder):
+    """A Llama's graph in ONNX Runtime, on one thread: ids, and the cache of those before, to what it gives."""
+    import onnxruntime
+
+    files = {Path(name).name: content for name, content in model_files("decoder", model).items()}
+    about = json.loads(files["model.json"])
+    (folder / "weights").write_bytes(unpacked(files, about).tobytes())
+    (folder / "graph.onnx").write_bytes(files["graph.onnx"])
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(folder / "graph.onnx", options, providers=["CPUExecutionProvider"])
+    config = model.config
+
+    def run(ids, past=None):
+        past = np.zeros((*about["cached"], 0, config.d_k), np.float32) if past is None else past
+        first, n = past.shape[2], len(ids)
+        speeds = np.float32(config.theta) ** (-np.arange(0, config.d_k, 2, dtype=np.float32) / config.d_k)
+        angles = np.outer(np.arange(first, first + n, dtype=np.float32), speeds).astype(np.float32)
+        cos, sin = np.cos(angles), np.sin(angles)
+        given = {"ids": np.array(ids, np.int64), "past": past, "cos": np.hstack([cos, cos])}
+        given["sin"] = np.hstack([-sin, sin])
+        given["mask"] = np.where(np.tri(n, first + n, first, dtype=bool), 0, -np.inf).astype(np.float32)
+        return session.run(["weights", "next", "present"], given)
+
+    return run
+
+
+def check_decoder(run, text, model):
+    """Compare a text's weights and the probabilities of its next token with the engine's, in one go and in two."""
+    record = mha_core.trace(text, model)
+    ids, half = record.tokens.ids, len(record.tokens) // 2
+    following = {each.id: each.probability for each in mha_core.predict_next(record.tokens, model, k=20)}
+    weights, after, _ = run(ids)
+    late, after_late, _ = run(ids[half:], run(ids[:half])[2])
+    for rows, expected_rows in ((weights, record.weights), (late, record.weights[:, :, half:])):
+        assert np.abs(rows - expected_rows).max() < CLOSE, text
+    for shares in (after[0], after_late[0]):
+        assert shares.argmax() == next(iter(following)), text
+        np.testing.assert_allclose(shares[list(following)], list(following.values()), atol=CLOSE)
+
+
+def unpacked(files, about):
+    """The bytes of all arrays, read from the parts by name."""
+    numbers = np.empty(about["bytes"], np.uint8)
+    parts = [files[Path(name).name] for name in about["parts"]]
+    for stretch in about["stretches"]:
+        part, start, to = parts[stretch["part"]], stretch["at"], stretch["to"]
+        if "plain" in stretch:
+            numbers[to : to + stretch["plain"]] = np.frombuffer(part, "u1", stretch["plain"], start)
             continue
-        rows, n = one["rows"], one["rows"] * one["columns"]
-        scale = np.frombuffer(part, "<f4", rows, at)
-        high = np.frombuffer(part, "<u2", n, at + 4 * rows).astype(np.int32)
-        both = np.frombuffer(part, "u1", (n + 1) // 2, at + 4 * rows + 2 * n)
+        rows, n = stretch["rows"], stretch["rows"] * stretch["columns"]
+        scale = np.frombuffer(part, "<f4", rows, start)
+        high = np.frombuffer(part, "<u2", n, start + 4 * rows).astype(np.int32)
+        both = np.frombuffer(part, "u1", (n + 1) // 2, start + 4 * rows + 2 * n)
         low = np.stack([both & 15, both >> 4], axis=1).ravel()[:n]
-        numbers[to : to + n] = (((high << 4 | low) - 2**19).reshape(rows, -1) * scale[:, None]).ravel()
+        matrix = ((high << 4 | low) - 2**19).reshape(rows, -1) * scale[:, None]
+        numbers[to : to + 4 * n] = matrix.astype("<f4").view("u1").ravel()
     return numbers
 
 
@@ -182,7 +285,8 @@ def graph(site, tmp_path):
 
     about = json.loads((site / "models/minilm/model.json").read_bytes())
     shutil.copy(site / about["graph"], tmp_path)
-    (tmp_path / "weights").write_bytes(unpacked(site, about).tobytes())
+    files = {path.name: path.read_bytes() for path in (site / "models/minilm").iterdir()}
+    (tmp_path / "weights").write_bytes(unpacked(files, about).tobytes())
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(
@@ -199,13 +303,13 @@ def graph(site, tmp_path):
 @pytest.mark.slow
 def test_the_page_says_of_each_model_what_it_weighs_and_takes(site, models):
     page = (site / "index.html").read_text()
-    told = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])["models"]
+    known = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])["models"]
     listed = json.loads((site / "models.json").read_text())
     for key, model in models.items():
         files = [site / file["name"] for file in listed[key]["files"]]
         assert [file["size"] for file in listed[key]["files"]] == [file.stat().st_size for file in files]
         weight = sum(file.stat().st_size for file in files)
-        facts = told[model.name]
+        facts = known[model.name]
         assert (facts["megabytes"], listed[key]["bytes"]) == (
             0 if key == "toy" else round(weight / 1e6),
             weight,
@@ -232,6 +336,7 @@ def test_the_kept_page_has_another_name_where_any_of_its_files_is_another(tmp_pa
     )
 
 
+@pytest.mark.slow
 def test_the_graph_gives_the_engines_weights_outside_a_browser_too(graph, model):
     worst = 0.0
     for text in [*SENTENCES[::8], "One sentence. [SEP] And another."]:
@@ -251,25 +356,62 @@ def test_a_browser_gives_the_engines_tokens_words_and_weights(name, site, models
 
 
 @pytest.mark.slow
-def test_javascript_cuts_three_hundred_odd_texts_as_the_engine_does(site, models, tmp_path):
-    node = shutil.which("node") or pytest.skip("no node found")
-    script = f"""
-      import fs from "node:fs";
-      import {{ tokenizerOf }} from "{(ROOT / "assets/js/static/tokens.js").as_uri()}";
-      const [about, texts] = process.argv.slice(1).map((file) => JSON.parse(fs.readFileSync(file, "utf8")));
-      const tokens = tokenizerOf(about.vocabulary);
-      const read = (text) => {{ try {{ return tokens(text).pieces; }} catch (problem) {{ return problem.message; }} }};
-      console.log(JSON.stringify(texts.map(read)));"""
-    (tmp_path / "texts.json").write_text(json.dumps(ODD))
-    for name, model in models.items():
-        command = [node, "--input-type=module", "--eval", script, site / f"models/{name}/model.json"]
-        done = subprocess.run([*command, tmp_path / "texts.json"], check=True, capture_output=True, text=True)
-        for text, found in zip(ODD, json.loads(done.stdout), strict=True):
-            if isinstance(found, str):
-                with pytest.raises(mha_core.InputError, match=found):
-                    model.tokenizer.encode(text)
-            else:
-                assert found == expected(model.tokenizer.encode(text), text), ascii(text)
+def test_javascript_cuts_odd_and_random_texts_as_the_engine_does(models, smollm2, tmp_path):
+    texts = [*ODD, *random_texts(200), "word " * 300]
+    for model in (*models.values(), smollm2):
+        assert not differing_tokens(model, texts, tmp_path), model.title
+
+
+def test_the_decoders_graph_gives_the_engines_weights_and_next_token(smollm2, tmp_path):
+    run = decoder_session(smollm2, tmp_path)
+    for text in (CLASSIC, "Paris is the capital of", "In 2024, 3 of 17 people paid $12.50.", "street " * 40):
+        check_decoder(run, text, smollm2)
+
+
+# The matrices of the attention and of the net, and the embeddings.
+BLOCKS = {"embed": "Q8_0", "self_attn": "Q4_1", "mlp": "Q8_0", "lm_head": "Q4_1"}
+
+
+@pytest.fixture
+def small_llama(tmp_path):
+    """Write a small random Llama as a GGUF file."""
+    return lambda **options: write_gguf(
+        tmp_path / "small.gguf", **{"kinds": BLOCKS, "intermediate_size": 96} | options
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [{}, {"tie_word_embeddings": True, "num_key_value_heads": 4}])
+def test_any_llama_in_the_same_blocks_is_computed(options, small_llama, tmp_path):
+    path = small_llama(**options)
+    tensors = {tensor.name: tensor for tensor in gguf.GGUFReader(path, "r+").tensors}
+    for row, (scale, minimum) in enumerate([(0, 0.25), (0, 0)]):  # of blocks whose numbers are all alike
+        tensors["blk.0.attn_v.weight"].data[row, :4] = np.array([scale, minimum], "<f2").view("u1")
+    tensors["blk.0.attn_v.weight"].data.flush()
+    model = mha_core.load_model(path)
+    run = decoder_session(model, tmp_path)
+    for text in ("the item", "it is the other"):
+        check_decoder(run, text, model)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"kinds": BLOCKS | {"self_attn": "Q5_0"}}, "blk.0.attn_q in Q5_0"),
+        ({"kinds": {"q_proj": "Q8_0"} | BLOCKS}, "blk.0.attn_q and blk.0.attn_k and blk.0.attn_v"),
+        ({"kinds": BLOCKS | {"embed": "Q4_1"}}, "embeddings of 4 bits"),
+        ({"attention_bias": True}, "biases"),
+    ],
+)
+def test_another_llama_is_refused_in_a_sentence(options, problem, small_llama, tmp_path):
+    with pytest.raises(mha_core.ModelError, match=problem):
+        model_files("decoder", mha_core.load_model(small_llama(**options)))
+
+
+def test_a_decoder_that_is_not_its_file_is_refused(small_llama):
+    path = small_llama()
+    with pytest.raises(mha_core.ModelError, match="has others"):
+        model_files("decoder", mha_core.load_model(path, trained=False))
 
 
 @pytest.mark.slow
@@ -290,7 +432,7 @@ def test_a_damaged_part_is_refused_by_name_and_fetched_anew(small_site, open_pag
     part = folder / "models/toy/weights-0.bin"
     good = part.read_bytes()
     part.write_bytes(good[:1000] + bytes([good[1000] ^ 1]) + good[1001:])
-    page, asked = open_page(folder)
+    page, requests = open_page(folder)
     for message in ({"load": "toy"}, {"text": CLASSIC, "model": "toy"}):
         answer = ask(page, **message)
         assert "models/toy/weights-0.bin is damaged" in answer["error"]
@@ -300,10 +442,10 @@ def test_a_damaged_part_is_refused_by_name_and_fetched_anew(small_site, open_pag
 
     # Kept for the next visit, unless what is kept is damaged.
     def again():
-        del asked[:]
+        del requests[:]
         page.evaluate(ASK)
         assert ask(page, load="toy")["ready"] == "toy"
-        return ["weights" in path for path in asked if "models/" in path]
+        return ["weights" in path for path in requests if "models/" in path]
 
     assert again() == []
     page.evaluate("""async () => {
@@ -322,7 +464,7 @@ def test_a_page_whose_numbers_are_off_answers_nothing(small_site, open_page, tmp
     changed = json.loads(content)
     changed["known"]["rows"][5] += 2 * CLOSE
     about.write_text(json.dumps(changed), "utf-8")
-    old, new = once.hashlib.sha256(content).hexdigest(), once.hashlib.sha256(about.read_bytes()).hexdigest()
+    old, new = hashlib.sha256(content).hexdigest(), hashlib.sha256(about.read_bytes()).hexdigest()
     sizes = json.loads(listed.read_text("utf-8").replace(old, new))
     next(file for file in sizes["toy"]["files"] if file["sha256"] == new)["size"] = about.stat().st_size
     listed.write_text(json.dumps(sizes), "utf-8")

@@ -13,7 +13,7 @@ from mha_core.draw.text import spelled
 from mha_core.models.families.bert import FRAMED as ROBERTA
 from mha_core.models.families.bert import SPECIALS as BERT
 from mha_core.models.tokenizer_files import LIST, RUNS
-from mha_core.text.tokens import Tokenizer, spelt_tokens, tokens_of
+from mha_core.text.tokens import Tokenizer, tokens_of
 
 
 @pytest.fixture(scope="module")
@@ -54,77 +54,10 @@ def check(tokens):
         assert one.segment < other.segment or one.end <= other.start
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("café Ångström", ["café", "Ångström"]),
-        ("e\u0301cole a\u0308", ["e\u0301cole", "a\u0308"]),
-        ("👨‍👩‍👧‍👦 family 🏳️‍🌈!", ["👨‍👩‍👧‍👦", "family", "🏳️‍🌈", "!"]),
-        ("שלום עולם", ["שלום", "עולם"]),
-        ("مرحبا بك", ["مرحبا", "بك"]),
-        ("한국어 नमस्ते", ["한국어", "नमस्ते"]),
-        ("a\0b c", ["a\0b", "c"]),
-        ("\u202eabc\u202c def", ["abc\u202c", "def"]),
-        ("zero\u200bwidth \ufeffend", ["zero\u200bwidth", "end"]),
-        ("don't well-known 67.7 3,000.50", ["don't", "well-known", "67.7", "3,000.50"]),
-        ("it’s rock'n'roll.", ["it’s", "rock'n'roll", "."]),
-        ("'quoted' -5 a - b", ["'", "quoted", "'", "-", "5", "a", "-", "b"]),
-        ("the dogs'.", ["the", "dogs", "'", "."]),
-        ("dogs' tails", ["dogs", "'", "tails"]),
-        ("said 'stop now", ["said", "'", "stop", "now"]),
-        ("born in 1999.Then v.2 of", ["born", "in", "1999", ".", "Then", "v", ".", "2", "of"]),
-        ("at 12:30, at 1: go", ["at", "12:30", ",", "at", "1", ":", "go"]),
-        ("日本 x", ["日", "本", "x"]),
-        ("z" * 150, ["z" * 150]),
-        ("one\u2028two\r\nthree\tfour", ["one", "two", "three", "four"]),
-    ],
-)
-def test_words_are_in_the_readers_own_spelling(text, words, tokenizer):
-    tokens = tokenizer.encode(text)
-    assert [word.text for word in tokens.words] == words
-    assert tokens.text == text
-    check(tokens)
-
-
 # Specials
 
 
-@pytest.mark.parametrize("name", ["[SEP]", "[CLS]", "[PAD]", "[MASK]", "[UNK]"])
-@pytest.mark.parametrize("text", ["a {} b {} c", "it{}s {} x", "{} {} x", "x y {}{} z"])
-def test_a_special_token_typed_by_the_reader_never_falls_into_pieces(name, text, tokenizer):
-    tokens = tokenizer.encode(text.format(name, name))
-    assert not {"[", "]", "se", "cl", "##p"} & {piece.text for piece in tokens.pieces}
-    check(tokens)
-
-
-def test_one_separator_between_two_texts_makes_a_pair(tokenizer):
-    typed, given_apart = (
-        tokenizer.encode("It rained [SEP] all day."),
-        tokenizer.encode("It rained", "all day."),
-    )
-    assert typed == given_apart
-    assert typed.segments == (0, 0, 0, 0, 1, 1, 1, 1)
-    assert (typed.text, typed.pair) == ("It rained", "all day.")
-
-
-def test_the_frame_typed_by_the_reader_is_not_doubled(tokenizer):
-    framed = tokenizer.encode("[CLS] it rained [SEP]")
-    assert framed.ids == tokenizer.encode("it rained").ids
-    assert [piece.text for piece in framed.pieces].count("[SEP]") == 1
-    framed_pair = tokenizer.encode("[CLS] it rained [SEP] all day [SEP]")
-    assert framed_pair.ids == tokenizer.encode("it rained", "all day").ids
-
-
 # Pairs, limits, emptiness
-
-
-def test_a_pair_has_its_segments_and_spans_in_its_own_text(tokenizer):
-    tokens = tokenizer.encode("It was tired.", "Wasn't it?")
-    assert tokens.segments == (0,) * 6 + (1,) * 6
-    assert [(word.text, word.start, word.segment) for word in tokens.words][4:] == [
-        ("Wasn't", 0, 1), ("it", 7, 1), ("?", 9, 1)
-    ]  # fmt: skip
-    check(tokens)
 
 
 @pytest.mark.parametrize(
@@ -338,22 +271,6 @@ def test_tokens_without_spans_are_spelt_by_their_names_and_of_a_pair_refused():
         tokens_of(["the", "cat"], Spanless(fast.encode("the", "cat")))
 
 
-@pytest.mark.parametrize(
-    ("names", "words"),
-    [
-        (["▁The", "▁cat", "s"], ["The", "cats"]),
-        (["The", "Ġcat", "Ġ", "日本"], ["The", "cat", "日本"]),
-        (["the</w>", "cat", "s</w>", ".</w>"], ["the", "cats", "."]),
-        (["the", "##rapy"], ["therapy"]),
-    ],
-)
-def test_names_spell_their_words(names, words):
-    tokens = spelt_tokens(["<s>", *names], range(len(names) + 1), [True, *[False] * len(names)])
-    assert [word.text for word in tokens.words] == words
-    assert tokens.special_names == ("<s>",)
-    check(tokens)
-
-
 def test_any_encoding_of_a_pair_has_its_specials_and_words():
     fast = byte_tokenizer(("<s>", "</s>"))
     ends = [(name, fast.token_to_id(name)) for name in ("<s>", "</s>")]
@@ -384,27 +301,7 @@ def test_no_pair_is_read_where_the_model_takes_none(bytewise):
         Tokenizer(word_level_tokenizer(), 9, LIST).encode("a", "b")
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_what_the_model_does_not_take_is_counted(kind):
-    make, specials = KINDS[kind]
-    tokens = Tokenizer(make(), 512, specials).encode("a b " * 700)
-    assert len(tokens) == 512
-    assert len(tokens) + tokens.n_cut == len(Tokenizer(make(), 10**6, specials).encode("a b " * 700))
-    check(tokens)
-
-
 # Bytes
-
-
-def test_words_are_those_of_the_other_models(bytewise, model):
-    for text in (
-        "The animal didn't cross the well-known street, because 3,000.50 weren’t enough...",
-        "naïve café (e\u0301) 日本 it's x",
-        "a=\u0338b #\ufe0f\u20e3, cafe\u0301's",
-    ):
-        ours = [word.text for word in bytewise.encode(text).words]
-        theirs = [word.text for word in model.tokenizer.encode(text).words]
-        assert ours == theirs
 
 
 def test_pieces_that_split_a_character_share_its_span_and_continue_each_other(bytewise):
@@ -413,16 +310,6 @@ def test_pieces_that_split_a_character_share_its_span_and_continue_each_other(by
         (0, 1), (2, 2), (2, 3), (2, 3), (2, 3), (2, 3), (3, 4)
     ]  # fmt: skip
     assert [tokens.label(piece) for piece in tokens.pieces[2:]] == ["🙂", "…🙂", "…🙂", "…🙂", "…b"]
-
-
-def test_a_special_token_typed_by_the_reader_is_one_and_belongs_to_no_word(bytewise):
-    tokens = bytewise.encode("it<|endoftext|>the")
-    (special,) = [piece for piece in tokens.pieces if piece.special]
-    assert (special.text, special.start, special.end, special.role) == ("<|endoftext|>", 2, 15, "other")
-    assert [word.text for word in tokens.words] == ["it", "the"]
-    assert tokens.special_names == ("<|endoftext|>",)
-    assert bytewise.special_names == ()
-    check(tokens)
 
 
 def test_a_model_that_wants_a_token_in_front_gets_it_once():

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from mha_core import InputError, SizeError, layer_details, trace, trace_many, trace_tokens
+from mha_core import InputError, SizeError, layer_details, load_model, trace, trace_many, trace_tokens
 from mha_core.heads.survey import Options, TextItem, stream_corpus
 
 TIRED = "The animal didn't cross the street because it was too tired."
@@ -13,52 +13,42 @@ WIDE = "The animal didn't cross the street because it was too wide."
 TEXTS = (TIRED, "It rained.", WIDE, "a " * 40, "Dogs bark; cats, on the whole, don't.", "Yes")
 
 
-# Golden numbers
-
-
-@pytest.mark.parametrize(("text", "weight"), [(TIRED, 0.677), (WIDE, 0.281)])
-def test_head_4_2_looks_from_it_at_animal_when_tired_and_less_when_wide(text, weight, model):
-    grid = trace(text, model).grid()
-    (it,), (animal,) = grid.find("it"), grid.find("animal")
-    assert grid.weights[3, 1, it, animal] == pytest.approx(weight, abs=5e-4)
+@pytest.fixture(scope="module")
+def toy():
+    return load_model("classroom", device="cpu")
 
 
 # Laws
 
 
-def test_rows_sum_to_one_in_every_head(model):
-    for text in TEXTS:
-        np.testing.assert_allclose(trace(text, model).weights.sum(-1), 1, atol=1e-5)
-
-
 @pytest.mark.slow
-def test_many_texts_give_what_each_gives_alone_in_the_order_given(model):
-    tokens = [model.tokenizer.encode(text) for text in TEXTS]
+def test_many_texts_give_what_each_gives_alone_in_the_order_given(toy):
+    tokens = [toy.tokenizer.encode(text) for text in TEXTS]
     for size in (1, 2, 32):
-        together = list(trace_many(iter(tokens), model, batch_size=size))
+        together = list(trace_many(iter(tokens), toy, batch_size=size))
         assert len(together) == len(TEXTS)
         for one, other in zip(tokens, together, strict=True):
-            np.testing.assert_allclose(trace_tokens(one, model).weights, other, atol=1e-5)
+            np.testing.assert_allclose(trace_tokens(one, toy).weights, other, atol=1e-5)
             assert not other.flags.writeable
 
 
 @pytest.mark.parametrize("batch_size", [1, 3])
 @pytest.mark.parametrize(("limit", "stop_after"), [(None, None), (4, None), (None, 2)])
 def test_a_survey_feeds_each_text_its_own_weights_once_and_counts_those_that_were_cut(
-    batch_size, limit, stop_after, model
+    batch_size, limit, stop_after, toy
 ):
     texts = [*TEXTS[1:4], "so " * 600, TEXTS[4], "no " * 700]
-    items, fed = [TextItem(model.tokenizer.encode(text)) for text in texts], []
+    items, fed = [TextItem(toy.tokenizer.encode(text)) for text in texts], []
     log = SimpleNamespace(add=lambda weights, item: fed.append((weights, item)))
     options = Options(batch_size, limit, stop=lambda: len(fed) == stop_after)
-    done = stream_corpus(iter(items), model, [log], options)
+    done = stream_corpus(iter(items), toy, [log], options)
     assert done.n_texts == len(fed) == len({id(item) for _, item in fed}) == (stop_after or limit or 6)
     assert done.stopped == (stop_after is not None)
     assert done.n_cut == sum(item.tokens.n_cut > 0 for _, item in fed)
     assert {id(item) for _, item in fed} <= {id(item) for item in items[:limit]}
     for weights, item in fed:
         if not item.tokens.n_cut:
-            np.testing.assert_allclose(weights, trace_tokens(item.tokens, model).weights, atol=1e-5)
+            np.testing.assert_allclose(weights, trace_tokens(item.tokens, toy).weights, atol=1e-5)
 
 
 def test_a_switched_off_head_changes_no_weights_of_its_own_and_earlier_layers(model):
@@ -105,13 +95,3 @@ def test_the_details_of_a_layer_are_those_of_the_gated_run_and_add_up(layer, mod
     z = (summed - summed.mean(-1, keepdims=True)) / np.sqrt(summed.var(-1, keepdims=True) + norm.eps)
     np.testing.assert_allclose(d.residual, z * norm.weight.numpy() + norm.bias.numpy(), **close)
     assert not d.contributions.flags.writeable
-
-
-# Pairs and predictions
-
-
-def test_a_pair_is_traced_with_its_segments(model):
-    record = trace("It was tired.", model, pair="The animal.")
-    assert record.tokens.segments == (0,) * 6 + (1,) * 4
-    without = trace_tokens(model.tokenizer.encode("It was tired. The animal."), model)
-    assert record.weights.shape[-1] == len(without.tokens) + 1

@@ -6,9 +6,6 @@ import pytest
 from mha_core import Projections, SizeError
 from mha_core.layer import (
     CONFIGURATIONS,
-    CellEdit,
-    Edits,
-    ScoreEdit,
     convex_hull,
     distance_to_hull,
     equal_to_torch,
@@ -23,21 +20,7 @@ from mha_core.layer import (
     weights_bytes,
 )
 
-TIRED = "The animal didn't cross the street because it was too tired."
 NEAR = 2e-5
-EDITS = {
-    "nothing": Edits(),
-    "not divided": Edits(scaled=False),
-    "warmer": Edits(temperature=2.5),
-    "causal": Edits(causal=True),
-    "padding": Edits(hidden_keys=(1, 3)),
-    "nothing to see for the first": Edits(causal=True, hidden_keys=(0,)),
-    "a score": Edits(scores=(ScoreEdit(1, 4, 2, 3.5),)),
-    "a masked score": Edits(causal=True, scores=(ScoreEdit(1, 2, 4, 9.0),)),
-    "a weight of W_q": Edits(cells=(CellEdit("W_q", 1, 2, 3, 4.0),)),
-    "a weight of W_o": Edits(cells=(CellEdit("W_o", 0, 1, 2, -4.0),)),
-    "everything": Edits(False, 0.7, True, (2,), (CellEdit("W_v", 2, 0, 1, 2.0),), (ScoreEdit(0, 4, 1, 1.0),)),
-}
 
 
 def small(h=3, h_kv=3, d_model=6, d_k=4, d_v=5, seed=0) -> Projections:
@@ -50,44 +33,6 @@ def small(h=3, h_kv=3, d_model=6, d_k=4, d_v=5, seed=0) -> Projections:
         make(h, d_model, d_k), make(h, d_k), make(h_kv, d_model, d_k), make(h_kv, d_k),
         make(h_kv, d_model, d_v), make(h_kv, d_v), make(h, d_v, d_model), make(d_model),
     )  # fmt: skip
-
-
-def by_the_book(x, w: Projections, edits: Edits):
-    """Slow and obvious, in double precision: one head, one query, one key after the other."""
-    x = x.astype(np.float64)
-    output = np.tile(w.b_o.astype(np.float64), (len(x), 1))
-    all_weights = np.zeros((w.n_heads, len(x), len(x)))
-    W = {name: getattr(w, name).astype(np.float64) for name in ("W_q", "W_k", "W_v", "W_o")}
-    for cell in edits.cells:
-        W[cell.matrix][cell.head, cell.row, cell.column] = cell.value
-    for h in range(w.n_heads):
-        kv = w.kv_head(h)
-        for i in range(len(x)):
-            q = x[i] @ W["W_q"][h] + w.b_q[h]
-            powers = np.zeros(len(x))
-            for j in range(len(x)):
-                k = x[j] @ W["W_k"][kv] + w.b_k[kv]
-                score = q @ k / (np.sqrt(w.d_k) if edits.scaled else 1.0) / edits.temperature
-                for edit in edits.scores:
-                    if (edit.head, edit.query, edit.key) == (h, i, j):
-                        score = edit.value
-                hidden = j in edits.hidden_keys or (edits.causal and j > i)
-                powers[j] = 0.0 if hidden else np.exp(score)
-            weights = powers / powers.sum() if powers.sum() else powers
-            all_weights[h, i] = weights
-            output[i] += weights @ (x @ W["W_v"][kv] + w.b_v[kv]) @ W["W_o"][h]
-    return all_weights, output
-
-
-@pytest.mark.parametrize("name", EDITS)
-def test_every_change_reaches_the_output_as_by_the_book(name):
-    w, rng = small(), np.random.default_rng(3)
-    x = rng.normal(size=(5, 6)).astype(np.float32)
-    run = run_layer(x, w, EDITS[name])
-    weights, output = by_the_book(x, w, EDITS[name])
-    np.testing.assert_allclose(run.weights, weights, atol=NEAR)
-    np.testing.assert_allclose(run.output, output, atol=NEAR * 10)
-    assert (name == "nothing") == (not EDITS[name].any)
 
 
 def test_the_distance_to_a_square():

@@ -1,6 +1,5 @@
 """Why a head looks there: the parts of a link's score, taking parts away, logit attribution and copying."""
 
-import json
 from collections import defaultdict
 from functools import partial
 
@@ -29,7 +28,6 @@ from mha_core import (
 from mha_core.causal.activation_cache import mean_head_outputs
 from mha_core.causal.logit_attribution import mean_attribution
 from mha_core.causal.prompts import Prompt
-from mha_core.cli import main
 
 TIRED = "The animal didn't cross the street because it was too tired."
 SENTENCES = (
@@ -479,16 +477,3 @@ def test_what_gives_no_answer_is_refused_in_words(two_layers, model):
         mlp_sources("it was", two_layers["gpt2"], head="2-1", query=1, key=0, mlp=2, side="key")
     with pytest.raises(InputError, match="without the word itself"):
         logit_attribution("it was", two_layers["gpt2"], against="t")
-
-
-def test_the_command_names_tokens_three_ways_and_gives_every_part(capsys):
-    link = ["why", TIRED, "--model", "minilm", "--head", "4-2", "--to", "animal", "--format", "json"]
-    answers = []
-    for word in ("it", "it#1", "#11"):
-        assert main([*link, "--from", word]) == 0
-        answers.append(json.loads(capsys.readouterr().out))
-    assert answers[0]["rows"] == answers[1]["rows"] == answers[2]["rows"]
-    assert answers[0]["weight"] == pytest.approx(0.677, abs=0.001)
-    sums = pd.DataFrame(answers[0]["rows"]).groupby("side")[["score", "share"]].sum()
-    assert sums.score.to_dict() == pytest.approx({"key": 4.156, "query": 4.156}, abs=0.001)
-    assert sums.share.to_dict() == pytest.approx({"key": 1, "query": 1}, abs=1e-4)

@@ -38,6 +38,7 @@ def test_a_decoders_word_is_asked_of_what_its_tokens_can_see(smollm2):
         assert key <= query
 
 
+@pytest.mark.slow
 def test_the_picture_is_told_the_largest_parts_and_the_weight_without_a_head(model):
     page = open_page(why="4-2.10.2,mlp3.query", without="3-2")
     answer = shown(page)

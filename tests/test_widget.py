@@ -16,22 +16,6 @@ def record():
     return record_from_weights(weights, TOKENS)
 
 
-def arrives(widget, **state):
-    """A message of the notebook's front end, as Jupyter's protocol has it."""
-    data = {"method": "update", "state": state, "buffer_paths": []}
-    widget._handle_msg({"content": {"data": data}, "buffers": []})
-
-
-def test_what_the_picture_says_is_in_the_traits_and_heard_of(record):
-    widget, heard = record.widget(head="1-2", word="sat", to="cat#2"), []
-    assert (widget.head, widget.query, widget.key) == ("1-2", 3, 4)
-    widget.observe(lambda change: heard.append((change.name, change.new)), ["head", "query", "key"])
-    arrives(widget, head="2-3", query=1, key=None)
-    assert (widget.head, widget.query, widget.key) == ("2-3", 1, None)
-    assert heard == [("head", "2-3"), ("query", 1), ("key", None)]
-    assert widget.grid.labels[widget.query] == "The"
-
-
 def test_python_may_name_words_and_what_is_not_there_is_refused(record):
     widget = record.widget()
     widget.query, widget.key = "cat#2", "sat"

@@ -14,10 +14,11 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 import once
 import pyarrow as pa
+import pytest
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
-from mha_core.heads.build_role_table import find_roles
+from mha_core.heads import build_role_table
 from mha_core.heads.survey import Options
 from mha_core.heads.table import RoleTable
 from mha_core.models.model import Model
@@ -28,18 +29,22 @@ TIRED = "The animal didn't cross the street because it was too tired."
 WIDE = "The animal didn't cross the street because it was too wide."
 TWO = ("Maria gave the book to her sister.", "She had already read it twice.")
 STEP = 1 / 65535
+SENTENCES = build_role_table.read_builtin()
 
 # Every new AppTest would look through all installed packages for components again, half a second each time.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 
 def found(used: Model, *, options: Options) -> RoleTable:
-    """What the heads of a model do, as the pages ask for it: of a small model that is shipped found out once."""
-    if used.name == "minilm" or used.name.startswith("classroom"):
-        return once.once(
-            f"roles-{used.name}-{used.trained}", lambda: find_roles(used, options=options), keep=True
-        )
-    return find_roles(used, options=options)
+    """What a tenth of the built-in sentences tells of the heads of a model; of one that is shipped asked once."""
+
+    def few() -> RoleTable:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(build_role_table, "read_builtin", lambda: SENTENCES[::10])
+            return build_role_table.find_roles(used, options=options)
+
+    is_shipped = used.name == "minilm" or used.name.startswith("classroom")
+    return once.once(f"roles-{used.name}-{used.trained}", few) if is_shipped else few()
 
 
 served.find_roles = found
@@ -98,11 +103,6 @@ def offered_examples(at: AppTest) -> dict[str, dict[str, str]]:
         }
         for to, name in links
     }
-
-
-def press_example(at: AppTest, name: str, page: str = "app.py") -> AppTest:
-    """The page that an example or a minimal pair leads to."""
-    return open_page(page, **offered_examples(at)[name])
 
 
 def said(at: AppTest, kind: str) -> list[str]:

@@ -16,12 +16,13 @@ from mha_core.causal.outcomes import (
     Loss,
     Outcome,
     State,
+    answer_id,
     bind,
     default_outcome,
     spaced,
-    token_of,
 )
 from mha_core.causal.partial_results import PartialResult, final_result
+from mha_core.causal.path_patching import sweep_receivers
 from mha_core.causal.prompt_sweep import METHODS, Method, PromptEffects, sweep_prompts
 from mha_core.causal.prompts import Prompt, read_prompts, with_other_names
 from mha_core.causal.shipped_sweep import read_sweep
@@ -31,6 +32,7 @@ from mha_core.causal.single_run import (
     measure,
     next_words,
     patch,
+    predicted_labels,
     state_cosines,
     trace_with_interventions,
 )
@@ -60,6 +62,7 @@ __all__ = [
     "State",
     "SweepResult",
     "ablate",
+    "answer_id",
     "attention_shift",
     "bind",
     "default_outcome",
@@ -69,6 +72,7 @@ __all__ = [
     "measure",
     "next_words",
     "patch",
+    "predicted_labels",
     "read_prompts",
     "read_sweep",
     "spaced",
@@ -76,8 +80,8 @@ __all__ = [
     "sweep_head_patches",
     "sweep_heads",
     "sweep_prompts",
+    "sweep_receivers",
     "sweep_state_patches",
-    "token_of",
     "trace_with_interventions",
     "with_other_names",
 ]

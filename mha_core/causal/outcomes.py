@@ -15,20 +15,22 @@ from torch import Tensor
 from mha_core.causal.interventions import check_position
 from mha_core.errors import InputError
 from mha_core.models.model import Model
-from mha_core.models.prediction import likeliest, of_pieces
+from mha_core.models.prediction import labels_of, likeliest, of_pieces
 from mha_core.models.trace import run, to_numpy
 from mha_core.text.tokens import Tokens
 
 N_GUESSES = 50  # likeliest tokens searched for the two default words
 MAX_SCORES = 32_000_000  # logits held in memory together
+MAX_LISTED = 40  # labels in a sentence
 
 
 @dataclass(frozen=True)
 class LogitDifference:
-    """Logit of a word where the model predicts one, less that of another; and their probabilities.
+    """Logit of a word where the model predicts one, or of a classifier's label, less that of another; and their
+    probabilities, which a regression does not have.
 
     The words are one token each, with their leading space where one belongs (" Mary"). `position` defaults to the last
-    token of a decoder's text, the first [MASK] of an encoder's.
+    token of a decoder's text, the first [MASK] of an encoder's; a label has none.
     """
 
     target: str
@@ -98,27 +100,47 @@ def token_of(word: str, model: Model) -> int:
     raise InputError(f"'{word[:40]}' is {len(ids)} tokens of {model.title} ({pieces}); {advice}.")
 
 
+def answer_id(answer: str, model: Model) -> int:
+    """Return the number of a classifier's label, or the id of the one token that spells a word. Raises InputError for
+    neither."""
+    if model.label_head is None:
+        return token_of(answer, model)
+    names = model.label_head.names
+    if answer not in names:
+        more = f" and {len(names) - MAX_LISTED:,} more" if len(names) > MAX_LISTED else ""
+        raise InputError(
+            f"{model.title} has no label '{answer[:40]}'. Choose one of: {', '.join(names[:MAX_LISTED])}{more}."
+        )
+    return names.index(answer)
+
+
 def spaced(word: str, model: Model) -> str:
-    """Return the word with a leading space, " Mary", where that is a token; else as typed."""
+    """Return the word with a leading space, " Mary", where that is a token; else as typed, as a label is."""
     with_space = f" {word}"
-    return word if word.startswith(" ") or len(model.tokenizer.ids_of(with_space)) != 1 else with_space
+    is_whole = model.label_head is not None or word.startswith(" ")
+    return word if is_whole or len(model.tokenizer.ids_of(with_space)) != 1 else with_space
 
 
 def default_outcome(
     tokens: Tokens, model: Model, target: str | None = None, against: str | None = None
 ) -> Outcome:
-    """Return the outcome of this target, or by default: the likeliest word against the second; the cosine of the
-    embedding where the model predicts no word.
+    """Return the outcome of this target, or by default: the likeliest word or label against the second; the likeliest
+    label alone where labels do not share one softmax; the cosine of the embedding where the model predicts neither.
     """
     if target is not None:
         return LogitDifference(target, against)
     if against is not None:
         raise InputError("`against` needs a target. Give the target word too.")
     mask = model.tokenizer.mask_id
-    if model.next_head is None and (model.masked_head is None or mask not in tokens.ids):
+    heads = model.next_head, model.label_head
+    if not any(heads) and (model.masked_head is None or mask not in tokens.ids):
         return EmbeddingCosine()
     hidden = run([tokens], model, need_weights=False).hidden[0, place_of(None, tokens, model)]
     with torch.inference_mode():
+        if model.label_head is not None:
+            first, *others = labels_of(hidden, model)
+            share = others and model.label_head.scale == "softmax"
+            return LogitDifference(first.text, others[0].text if share else None)
         guesses = likeliest(
             to_numpy(scores_of(hidden, model)), model, min(N_GUESSES, model.tokenizer.vocab_size)
         )
@@ -130,7 +152,11 @@ def default_outcome(
 
 
 def place_of(position: int | None, tokens: Tokens, model: Model) -> int:
-    """Return the position where the model predicts a word. Raises InputError where it predicts none."""
+    """Return the position where the model predicts a word, or a label. Raises InputError where it predicts none."""
+    if model.label_head is not None:
+        if position is not None:
+            raise InputError("A label belongs to the whole text. Leave out the position.")
+        return 0
     if position is not None:
         check_position(position, len(tokens))
         return position
@@ -146,27 +172,35 @@ def place_of(position: int | None, tokens: Tokens, model: Model) -> int:
 
 
 def scores_of(hidden: Tensor, model: Model) -> Tensor:
-    """Return the score of every token of the vocabulary at final states (..., d_model), float32 at least."""
+    """Return the logit of every token of the vocabulary, or of every label, at final states (..., d_model), float32 at
+    least."""
     head = model.next_head or model.masked_head
-    if head is None:
+    if model.label_head is not None:
+        scores: Tensor = model.label_head(hidden)
+    elif head is not None:
+        scores = of_pieces(head(hidden), model)
+    else:
         raise InputError(f"{model.title} predicts no word; its outcome is the embedding.")
-    scores = of_pieces(head(hidden), model)
     return scores if scores.dtype == torch.float64 else scores.float()
 
 
 def _word(outcome: LogitDifference, tokens: Tokens, model: Model) -> BoundOutcome:
     place = place_of(outcome.position, tokens, model)
     words = [outcome.target, *([] if outcome.against is None else [outcome.against])]
-    ids = [token_of(word, model) for word in words]
+    ids = [answer_id(word, model) for word in words]
     name = "logit" if outcome.against is None else "logit difference"
+    head = model.label_head
 
     def measure(hidden: Tensor) -> Tensor:
         scores = scores_of(hidden[:, place], model)
         logits = scores[:, ids]
         first = logits[:, 0] - logits[:, 1] if len(ids) == 2 else logits[:, 0]
-        return torch.cat([first[:, None], (logits - scores.logsumexp(-1, keepdim=True)).exp()], 1)
+        probabilities = scores.softmax(-1) if head is None else head.probabilities(scores)
+        shares = [] if probabilities is None else [probabilities[:, ids]]
+        return torch.cat([first[:, None], *shares], 1)
 
-    return BoundOutcome((name, *(f"probability of '{word}'" for word in words)), measure)
+    named = words if head is None or head.scale != "none" else []
+    return BoundOutcome((name, *(f"probability of '{word}'" for word in named)), measure)
 
 
 def _loss(outcome: Loss, tokens: Tokens, model: Model) -> BoundOutcome:

@@ -19,7 +19,7 @@ from torch import Tensor
 from mha_core.arrays import FloatArray
 from mha_core.causal.activation_cache import run_with_cache, with_means
 from mha_core.causal.interventions import same_length
-from mha_core.causal.outcomes import place_of, scores_of, token_of
+from mha_core.causal.outcomes import answer_id, place_of, scores_of
 from mha_core.causal.partial_results import PartialResult
 from mha_core.causal.prompts import Prompt
 from mha_core.causal.sweep import before_change, mean_ablated, try_heads
@@ -132,7 +132,7 @@ def sweep_prompts(
     """Ablate one head at a time in all prompts; the last layer first, several parts a layer.
 
     `seed` draws which prompt another one's head outputs come from. Raises InputError at the first part for fewer
-    than two prompts, prompts of unequally many tokens, and answers that are not one token.
+    than two prompts, prompts of unequally many tokens, and answers that are neither one token nor a label.
     """
     if len(prompts) < 2:
         raise InputError(f"Give two or more prompts, not {len(prompts)}.")
@@ -143,7 +143,7 @@ def sweep_prompts(
         raise InputError("All prompts must have two answers, or all one.")
     places = torch.tensor([place_of(None, each, model) for each in tokens], device=model.device)
     answers = torch.tensor(
-        [[token_of(word, model) for word in prompt.answers] for prompt in prompts], device=model.device
+        [[answer_id(answer, model) for answer in prompt.answers] for prompt in prompts], device=model.device
     )
 
     def logits(hidden: Tensor, prompt_of_run: Sequence[int]) -> Tensor:

@@ -22,7 +22,8 @@ MIN_PROMPTS = 4  # with fewer, no other prompt has two other names
 
 @dataclass(frozen=True)
 class Prompt:
-    """Beginning of a sentence, the word that should come next, and one that should not, or None."""
+    """Beginning of a sentence, the word that should come next, and one that should not, or None; for a classifier a
+    text, its label and another one."""
 
     text: str
     target: str
@@ -105,7 +106,10 @@ def with_other_names(prompt: Prompt, model: Model, n: int = N_PROMPTS) -> tuple[
     for i in range(n):
         other = dict(zip(own, (ring[i], ring[(i + 1) % n]), strict=True))
         text = swapped if can_swap and i // 2 % 2 else prompt.text
-        renamed.append(Prompt(_renamed(text, other), *(_renamed(word, other) for word in prompt.answers)))
+        answers = prompt.answers  # a label is no part of the sentence
+        if model.label_head is None:
+            answers = tuple(_renamed(word, other) for word in answers)
+        renamed.append(Prompt(_renamed(text, other), *answers))
     lengths = {len(model.tokenizer.encode(each.text)) for each in renamed}
     return tuple(renamed) if len(lengths) == 1 else ()
 

@@ -18,9 +18,9 @@ from mha_core.causal.interventions import (
     same_length,
 )
 from mha_core.causal.outcomes import Outcome, bind, place_of, scores_of
-from mha_core.errors import SizeError
+from mha_core.errors import InputError, SizeError
 from mha_core.models.model import Model
-from mha_core.models.prediction import NextToken, likeliest
+from mha_core.models.prediction import Label, NextToken, labels_of, likeliest
 from mha_core.models.trace import run, to_numpy, versions
 from mha_core.record.record import AttentionRecord
 from mha_core.text.tokens import Tokens
@@ -79,11 +79,25 @@ def next_words(
     k: int = 10,
     position: int | None = None,
 ) -> tuple[NextToken, ...]:
-    """Return the k likeliest words at `position`; by default a decoder's next, an encoder's at its first [MASK]."""
+    """Return the k likeliest words at `position`; by default a decoder's next, an encoder's at its first [MASK].
+
+    Raises InputError for a model that predicts none.
+    """
+    if model.label_head is not None:
+        raise InputError(f"{model.title} predicts labels, no word; predicted_labels returns them.")
     place = place_of(position, tokens, model)
     hidden = _final_states(tokens, model, interventions)
     with torch.inference_mode():
         return likeliest(to_numpy(scores_of(hidden[0, place], model)), model, k)
+
+
+def predicted_labels(
+    tokens: Tokens, model: Model, interventions: Sequence[Intervention] = ()
+) -> tuple[Label, ...]:
+    """Return all labels of a sequence classifier, the highest logit first. Raises InputError for another model."""
+    hidden = _final_states(tokens, model, interventions)
+    with torch.inference_mode():
+        return labels_of(hidden[0, 0], model)
 
 
 def _final_states(tokens: Tokens, model: Model, interventions: Sequence[Intervention]) -> Tensor:

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 RUN_TOKENS = 4096  # in one batch
 PART_TOKENS = 512  # in one partial result of a sweep over many prompts
-Place = tuple[int, int]
+INPUTS = ("query", "key", "value")  # of a head
+Place = tuple[int, ...]
 # Final states (run, n, d_model) and the prompt of each run to numbers (run, measure).
 Measure = Callable[[Tensor, Sequence[int]], Tensor]
 
@@ -39,7 +40,8 @@ Measure = Callable[[Tensor, Sequence[int]], Tensor]
 @dataclass(frozen=True, eq=False)
 class SweepResult:
     """Numbers of an outcome after one change at a time: `numbers` (row, column, measure), NaN where not tried yet.
-    Rows and columns are layers and heads, or states and positions, as `axes` names them; measures are `names`.
+    Rows and columns are layers and heads, or states and positions, as `axes` names them; measures are `names`. Path
+    patching has the inputs of heads as an axis before these, and its rows begin at `first_layer`.
 
     `before`: without a change. `source`: of patching, in the source text.
     """
@@ -48,22 +50,23 @@ class SweepResult:
     before: tuple[float, ...]
     numbers: FloatArray
     source: tuple[float, ...] | None = None
-    axes: tuple[str, str] = ("layer", "head")
+    axes: tuple[str, ...] = ("layer", "head")
+    first_layer: int = 0
 
     @property
     def after(self) -> FloatArray:
-        """Outcome after each change, (row, column)."""
+        """Outcome after each change, by `axes`."""
         return self.numbers[..., 0]
 
     @property
     def effect(self) -> FloatArray:
-        """Outcome after each change less that before, (row, column)."""
+        """Outcome after each change less that before, by `axes`."""
         effect: FloatArray = self.after - self.before[0]
         return effect
 
     @property
     def recovered(self) -> FloatArray:
-        """Share of the effect that patching recovers, (row, column); 1 is the source's outcome."""
+        """Share of the effect that patching recovers, by `axes`; 1 is the source's outcome."""
         whole = float("nan") if self.source is None else self.source[0] - self.before[0]
         share: FloatArray = self.effect / (whole or float("nan"))
         return share
@@ -75,8 +78,12 @@ class SweepResult:
         """
         import pandas as pd
 
-        places = np.indices(self.after.shape).reshape(2, -1) + (self.axes[1] == "head")
+        places = np.indices(self.after.shape).reshape(len(self.axes), -1)
         columns: dict[str, Any] = dict(zip(self.axes, places, strict=True))
+        if "input" in columns:
+            columns["input"] = np.array(INPUTS)[columns["input"]]
+        if "head" in columns:
+            columns |= {"layer": columns["layer"] + self.first_layer + 1, "head": columns["head"] + 1}
         columns |= {"before": self.before[0], "after": self.after.ravel(), "effect": self.effect.ravel()}
         if self.source is not None:
             columns["recovered"] = self.recovered.ravel()
@@ -88,9 +95,8 @@ class SweepResult:
         """Return the k places tried with the largest effect in either direction, and that effect."""
         flat = np.abs(self.effect).ravel()
         order = np.argsort(-np.nan_to_num(flat, nan=-1.0), kind="stable")[:k]
-        columns = self.after.shape[1]
         return tuple(
-            ((int(i) // columns, int(i) % columns), float(self.effect.flat[i]))
+            (tuple(map(int, np.unravel_index(i, self.after.shape))), float(self.effect.flat[i]))
             for i in order
             if not np.isnan(flat[i])
         )
@@ -120,7 +126,7 @@ def sweep_heads(
     empty = np.full((model.n_layers, model.n_heads, len(bound.names)), np.nan)
     yield from with_means(
         model,
-        SweepResult(bound.names, _outcome_of(cache, model, bound), empty),
+        SweepResult(bound.names, outcome_of(cache, model, bound), empty),
         lambda means: _sweep_of_text(
             cache, lambda layer: mean_ablated(cache.contexts[layer], means[layer], model), model, bound, hooks
         ),
@@ -155,7 +161,7 @@ def sweep_head_patches(
         contexts[:, :, places] = source_cache.contexts[layer][:, :, places]
         return contexts
 
-    yield from _sweep_of_text(cache, patched, model, bound, None, _outcome_of(source_cache, model, bound))
+    yield from _sweep_of_text(cache, patched, model, bound, None, outcome_of(source_cache, model, bound))
 
 
 def sweep_state_patches(
@@ -167,10 +173,10 @@ def sweep_state_patches(
     same_length(source, into)
     bound = bind(outcome, into, model)
     cache, source_cache = run_with_cache([into], model), run_with_cache([source], model)
-    before = _outcome_of(cache, model, bound)
+    before = outcome_of(cache, model, bound)
     numbers = np.full((model.n_layers + 1, len(into), len(bound.names)), np.nan)
     result = SweepResult(
-        bound.names, before, numbers, _outcome_of(source_cache, model, bound), ("state", "token")
+        bound.names, before, numbers, outcome_of(source_cache, model, bound), ("state", "token")
     )
     for index in range(model.n_layers, -1, -1):
         own, other = cache.states[index][0], source_cache.states[index][0]
@@ -179,9 +185,9 @@ def sweep_state_patches(
         if differ:
             x = own.repeat(len(differ), 1, 1)
             x[range(len(differ)), differ] = other[differ]
-            numbers[index, differ] = _run_on(x, index, model, _measure(bound), differ, None)
+            numbers[index, differ] = run_from(x, index, model, measure_of(bound), differ, None)
         n_tried = model.n_layers + 1 - index
-        yield PartialResult(_share(n_tried, model.n_layers + 1), n_tried * len(into), result)
+        yield PartialResult(work_share(n_tried, model.n_layers + 1), n_tried * len(into), result)
 
 
 def try_heads(
@@ -211,9 +217,9 @@ def try_heads(
                 x = block.feed_forward(before, attended.flatten(0, 1))
                 x = x if hooks is None else hooks.state(layer + 1, x)
             prompt_of_run = [prompt for prompt in prompts for _ in range(model.n_heads)]
-            per_run = _run_on(x, layer + 1, model, measure, prompt_of_run, hooks)
+            per_run = run_from(x, layer + 1, model, measure, prompt_of_run, hooks)
             numbers[rows, layer] = per_run.reshape(len(prompts), model.n_heads, -1)
-            below, done = _share(n_tried - 1, model.n_layers), _share(n_tried, model.n_layers)
+            below, done = work_share(n_tried - 1, model.n_layers), work_share(n_tried, model.n_layers)
             fraction = below + (done - below) * prompts.stop / n_prompts
             yield PartialResult(fraction, n_tried * model.n_heads, numbers)
 
@@ -235,12 +241,12 @@ def _sweep_of_text(
     source: tuple[float, ...] | None = None,
 ) -> Iterator[PartialResult[SweepResult]]:
     """Run `try_heads` on a cached run of one text."""
-    before = _outcome_of(cache, model, bound)
-    for part in try_heads(cache, replacement, model, _measure(bound), hooks):
+    before = outcome_of(cache, model, bound)
+    for part in try_heads(cache, replacement, model, measure_of(bound), hooks):
         yield PartialResult(part.fraction, part.n, SweepResult(bound.names, before, part.result[0], source))
 
 
-def _run_on(
+def run_from(
     x: Tensor,
     layer: int,
     model: Model,
@@ -262,14 +268,14 @@ def _run_on(
     return numbers
 
 
-def _measure(bound: BoundOutcome) -> Measure:
+def measure_of(bound: BoundOutcome) -> Measure:
     return lambda hidden, _: bound.measure(hidden)
 
 
-def _outcome_of(cache: ActivationCache, model: Model, bound: BoundOutcome) -> tuple[float, ...]:
-    return tuple(before_change(cache, model, _measure(bound))[0].tolist())
+def outcome_of(cache: ActivationCache, model: Model, bound: BoundOutcome) -> tuple[float, ...]:
+    return tuple(before_change(cache, model, measure_of(bound))[0].tolist())
 
 
-def _share(n_tried: int, n: int) -> float:
+def work_share(n_tried: int, n: int) -> float:
     """Return the share of the work done: a layer costs a run of the layers above it."""
     return n_tried * (n_tried + 1) / (n * (n + 1))

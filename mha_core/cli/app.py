@@ -16,9 +16,11 @@ import webbrowser
 from importlib.util import find_spec
 from ipaddress import ip_address
 from pathlib import Path
+from urllib.parse import quote_plus
 
 from mha_core.cli.arguments import Commands, add_command
 from mha_core.errors import Unavailable
+from mha_core.models.checkpoint_series import read_series
 from mha_core.models.model_list import DECODER_PACKAGE, WHEEL
 from mha_core.resources import home
 
@@ -26,7 +28,7 @@ FIRST_PORT, LAST_PORT = 8501, 65535
 MAX_MESSAGE = 2_000_000  # bytes that a browser may send; server.maxMessageSize limits what it is sent
 PING_SECONDS = 30  # as Streamlit has it
 ANYWHERE = ("", "0.0.0.0", "::")  # noqa: S104 - compared
-ROLES, HUB = "HEADSCOPE_ROLES", "HEADSCOPE_ALLOW_HUB"
+ROLES, CHECKPOINTS, HUB = "HEADSCOPE_ROLES", "HEADSCOPE_CHECKPOINTS", "HEADSCOPE_ALLOW_HUB"
 HOSTS, ORIGINS = "STREAMLIT_SERVER_ALLOWED_HOSTS", "STREAMLIT_SERVER_CORS_ALLOWED_ORIGINS"
 VARIABLES = (
     HOSTS, ORIGINS, "STREAMLIT_SERVER_ADDRESS", "STREAMLIT_SERVER_PORT", "STREAMLIT_SERVER_COOKIE_SECRET",
@@ -44,6 +46,8 @@ def add_app_parser(commands: Commands) -> None:
     add("--no-browser", action="store_true", help="do not open a browser")
     text = "tables of roles that headscope merge --table wrote"
     add("--roles", type=Path, nargs="+", metavar="FILE", help=text)
+    text = "model folders of one training, in the order of the numbers in their names; they get a slider"
+    add("--checkpoints", type=Path, metavar="DIR", help=text)
 
 
 def add_decoder_parser(commands: Commands) -> None:
@@ -84,8 +88,8 @@ def listen(address: str, port: int | None) -> socket.socket:
     raise Unavailable(f"Ports {FIRST_PORT} to {candidate} are in use; name another with --port.")
 
 
-def serve(listener: socket.socket, address: str, *, browser: bool) -> bool:
-    """Serve app.py of the current folder until a signal ends it; return whether it started.
+def serve(listener: socket.socket, address: str, *, browser: bool, model: str = "") -> bool:
+    """Serve app.py of the current folder until a signal ends it; return whether it started. The link opens `model`.
 
     Streamlit's own start limits both directions alike: what a browser sends could be as large as a picture.
     """
@@ -107,6 +111,7 @@ def serve(listener: socket.socket, address: str, *, browser: bool) -> bool:
     host = "localhost" if address in ANYWHERE else f"[{address}]" if ":" in address else address
     url = f"http{'s' if config.is_ssl else ''}://{host}:{listener.getsockname()[1]}"
     url += f"/{st.get_option('server.baseUrlPath').strip('/')}".rstrip("/")
+    url += f"/?model={quote_plus(model)}" if model else ""
     sys.stdout.write(f"HeadScope: {url}\n")
     sys.stdout.flush()
     if browser:  # in its own thread: some browsers return only when they are closed
@@ -138,12 +143,20 @@ def _run_app(options: argparse.Namespace) -> int:
         sys.stderr.write(f"{name} is not read. Set it in ~/.streamlit/config.toml.\n")
     if options.roles:
         os.environ[ROLES] = os.pathsep.join(str(path.resolve()) for path in options.roles)
+    model = ""
+    if options.checkpoints:
+        model = list(read_series(options.checkpoints))[-1]
+        os.environ[CHECKPOINTS] = str(options.checkpoints.resolve())
     if not os.environ.get(HUB, "").strip():  # who serves others says which models they may fetch
         os.environ[HUB] = "1" if is_loopback_only(options.address) else "0"
     with listen(options.address, options.port) as listener:
         os.chdir(home())
         sys.path.insert(0, str(home()))
-        return 0 if serve(listener, options.address, browser=_has_screen() and not options.no_browser) else 1
+        return (
+            0
+            if serve(listener, options.address, browser=_has_screen() and not options.no_browser, model=model)
+            else 1
+        )
 
 
 def _run_decoder(_: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 from mha_core.cli.arguments import Commands, add_command, load_chosen_model, model_options, output_options
 from mha_core.cli.output import CommandOutput, warn, write_output
 from mha_core.cli.process import STOPPED, Stop, interruptible
-from mha_core.cli.shards import compute_parts, shard_options
+from mha_core.cli.shards import compute_parts, refuse_empty, shard_options
 from mha_core.display_names import Head, count_noun, head_name
 from mha_core.heads.atlas.collect import Collection
 from mha_core.heads.atlas.describe import sentences
@@ -43,6 +43,7 @@ def _run(options: argparse.Namespace, stop: Stop) -> int | None:
     survey = Options(stop=stop, progress=_show_progress if options.progress else None)
     if options.part or options.engine:
         return compute_parts("atlas", options, survey)
+    refuse_empty(AtlasStatistics.empty_files(options.shards))
     model = load_chosen_model(options)
     head = None if options.head is None else head_from_name(options.head, model.n_layers, model.n_heads)
     result = _atlas(options, model, survey)

@@ -9,21 +9,21 @@ from mha_core.causal.prompt_sweep import LEVEL, PromptEffects
 from mha_core.causal.sweep import SweepResult
 from mha_core.cli.output import CommandOutput
 from mha_core.display_names import Head, head_name
-from mha_core.models.prediction import NextToken
+from mha_core.models.prediction import Label, NextToken
 from mha_core.record.export import model_of
 from mha_core.record.record import ModelInfo
 from mha_core.text.tokens import Tokens
 
 Measurement = tuple[
-    tuple[float, ...], Sequence[NextToken]
-]  # the outcome's numbers, and the likeliest next tokens
+    tuple[float, ...], Sequence[Label | NextToken]
+]  # the outcome's numbers, and the likeliest next tokens or labels
 
 
 @dataclass(frozen=True)
 class Experiment:
     """A text, a model, the outcome, the edited heads, the method and the text that is patched from.
 
-    `method`: the factor of the heads' output, "mean" or "patch".
+    `method`: the factor of the heads' output, "mean", "patch", or "path" from the one head that is edited.
     """
 
     tokens: Tokens
@@ -63,6 +63,10 @@ class Experiment:
     def edit_text(self, each: str = "") -> str:
         """Describe the edit of the heads, or of `each` of them in turn."""
         heads = each or self.heads
+        if self.source is not None and self.method == "path":
+            is_grouped = self.model.n_kv_heads not in (None, self.model.n_heads)
+            shared = "; heads that share keys and values have one effect" * is_grouped
+            return f"path patching from {self.heads} to {each}, source '{self.source.text}'{shared}"
         if self.source is not None:
             return f"activation patching of {heads} from '{self.source.text}'"
         method = "mean ablation" if self.method == "mean" else "zero ablation" if self.method == 0 else None
@@ -73,23 +77,27 @@ class Experiment:
 def run_output(
     experiment: Experiment, names: Sequence[str], before: Measurement, after: Measurement
 ) -> CommandOutput:
-    """Return a run without and with the intervention: a row for each number and each likely next token."""
+    """Return a run without and with the intervention: a row for each number and each likely next token or label."""
     import pandas as pd
 
+    is_label = any(isinstance(answer, Label) for answer in before[1])
+    listed, noun = ("labels", "label") if is_label else ("next", "token")
     frame = pd.DataFrame(
         {"run": run, "what": what, "value": value}
         for run, (numbers, words) in (("before", before), ("after", after))
         for what, value in {
             **dict(zip(names, numbers, strict=True)),
-            **{f"probability of {word.text!r}": word.probability for word in words},
+            **{
+                f"probability of {word.text!r}": word.probability
+                for word in words
+                if word.probability is not None
+            },
         }.items()
     )
     about = {
         "effect": after[0][0] - before[0][0],
-        "next": {
-            run: [
-                {"token": word.text, "probability": word.probability, "logit": word.logit} for word in words
-            ]
+        listed: {
+            run: [{noun: word.text, "probability": word.probability, "logit": word.logit} for word in words]
             for run, (_, words) in (("before", before), ("after", after))
         },
     }
@@ -100,18 +108,22 @@ def run_output(
 
 
 def sweep_output(experiment: Experiment, effects: SweepResult, top: int) -> CommandOutput:
-    """Return each head, or each state and token, of one prompt in turn; the table has the `top` largest effects."""
+    """Return each head, input of a head, or state and token of one prompt in turn.
+
+    The table has the `top` largest effects.
+    """
     frame, names = effects.to_frame(), effects.names
-    if effects.axes[1] == "token":
+    if effects.axes[-1] == "token":
         labels = [experiment.tokens.label(piece) for piece in experiment.tokens.pieces]
         frame.insert(2, "token_text", frame["token"].map(dict(enumerate(labels))))
     about = {"before": dict(zip(names, effects.before, strict=True))}
     if effects.source is not None:
         about["source_outcome"] = dict(zip(names, effects.source, strict=True))
     unit = "prompt" if isinstance(experiment.outcome, LogitDifference) else "sentence"
+    each = f"each {'later ' * ('input' in effects.axes)}{effects.axes[-1]}"
     heading = (
         f"{experiment.model.title}, a single {unit}'s map: {experiment.outcome_name(names[0])} "
-        f"{effects.before[0]:.4f}; {experiment.edit_text(f'each {effects.axes[1]}')}.\n"
+        f"{effects.before[0]:.4f}; {experiment.edit_text(each)}.\n"
     )
     table = frame.sort_values("effect", key=abs, ascending=False).head(top)
     return CommandOutput(frame, experiment.about | about, heading, table)

@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from mha_core.causal.interventions import (
@@ -14,9 +15,10 @@ from mha_core.causal.interventions import (
 )
 from mha_core.causal.outcomes import LogitDifference, Outcome, bind, default_outcome
 from mha_core.causal.partial_results import PartialResult
+from mha_core.causal.path_patching import sweep_receivers
 from mha_core.causal.prompt_sweep import METHODS, sweep_prompts
 from mha_core.causal.prompts import N_PROMPTS, Prompt, read_prompts, with_other_names
-from mha_core.causal.single_run import measure, next_words
+from mha_core.causal.single_run import measure, next_words, predicted_labels
 from mha_core.causal.sweep import sweep_head_patches, sweep_heads, sweep_state_patches
 from mha_core.cli.arguments import (
     NOTE,
@@ -38,11 +40,16 @@ from mha_core.display_names import Head
 from mha_core.errors import InputError
 from mha_core.models.model import Model
 from mha_core.models.model_list import DECODER
+from mha_core.models.prediction import Label, NextToken
+from mha_core.record.grid import head_from_name
 from mha_core.text.tokens import Tokens
 
 T = TypeVar("T")
 NO_HEADS = "Name the heads with --heads 19-7,18-4, or sweep all of them with --every."
-NO_PATCH = "Name the heads to patch with --heads 19-7,18-4, or choose --every heads or --every layers."
+NO_PATCH = (
+    "Name the heads to patch with --heads 19-7,18-4, choose --every heads or --every layers, or name the sender of "
+    "paths with --from 19-7; one of the three."
+)
 EVERY = (
     "--every sweeps the heads over 12 prompts of the same kind: a file's (a prompt and its two answers a line, between "
     "tabs), or those that other first names make of the sentence. Without two names in it, or with --heads, --factor "
@@ -71,15 +78,21 @@ def add_experiment_parsers(commands: Commands) -> None:
     add("--heads", metavar="HEADS", help="heads to patch together, such as 19-7,18-4")
     text = "patch each head, or the state of each layer and token"
     add("--every", choices=("heads", "layers"), help=text)
+    text = (
+        "patch the path from this head to each query, key and value input of the later heads (path patching)"
+    )
+    add("--from", dest="sender", metavar="HEAD", help=text)
 
 
 def _outcome_options() -> argparse.ArgumentParser:
     """Return a parent with the options that say what is measured and listed."""
     parent = argparse.ArgumentParser(add_help=False)
     add = parent.add_argument
-    add("--target", metavar="WORD", help="word whose logit to measure, with its space: ' Mary'")
-    add("--against", metavar="WORD", help="word whose logit to subtract")
-    add("--top", type=number_from(1), default=5, help="number of words and heads to list (%(default)s)")
+    text = "word whose logit to measure, with its space: ' Mary'; a classifier's label"
+    add("--target", metavar="WORD", help=text)
+    add("--against", metavar="WORD", help="word or label whose logit to subtract")
+    text = "number of words or labels and heads to list (%(default)s)"
+    add("--top", type=number_from(1), default=5, help=text)
     return parent
 
 
@@ -126,7 +139,7 @@ def _ablated(text: str, model: Model, heads: tuple[Head, ...], options: argparse
 
 
 def _run_patch(options: argparse.Namespace) -> None:
-    if bool(options.heads) == bool(options.every):
+    if sum(map(bool, (options.heads, options.every, options.sender))) != 1:
         raise InputError(NO_PATCH)
     if options.source == options.text == STDIN:
         raise InputError("Standard input can be read once: one of the two texts can be -.")
@@ -136,7 +149,11 @@ def _run_patch(options: argparse.Namespace) -> None:
     same_length(source, tokens)
     heads = heads_from(options.heads or "", model.n_layers, model.n_heads)
     experiment = Experiment(tokens, model.info, outcome, heads, "patch", source)
-    if options.every:
+    if options.sender:
+        sender = head_from_name(options.sender, model.n_layers, model.n_heads)
+        effects = _result(sweep_receivers(source, tokens, model, outcome, sender=sender))
+        output = sweep_output(replace(experiment, edited=(sender,), method="path"), effects, options.top)
+    elif options.every:
         sweep = sweep_head_patches if options.every == "heads" else sweep_state_patches
         output = sweep_output(experiment, _result(sweep(source, tokens, model, outcome)), options.top)
     elif heads:
@@ -159,13 +176,14 @@ def _compared(
 ) -> CommandOutput:
     """Return the run with all interventions beside the plain one."""
     tokens, outcome = experiment.tokens, experiment.outcome
-    before, after = (
-        (
-            measure(tokens, model, outcome, edits),
-            next_words(tokens, model, edits, options.top) if isinstance(outcome, LogitDifference) else (),
-        )
-        for edits in ((), interventions)
-    )
+
+    def listed(edits: Sequence[Intervention]) -> Sequence[Label | NextToken]:
+        if model.label_head is not None:
+            return predicted_labels(tokens, model, edits)[: options.top]
+        is_word = isinstance(outcome, LogitDifference)
+        return next_words(tokens, model, edits, options.top) if is_word else ()
+
+    before, after = ((measure(tokens, model, outcome, edits), listed(edits)) for edits in ((), interventions))
     return run_output(experiment, bind(outcome, tokens, model).names, before, after)
 
 

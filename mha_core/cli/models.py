@@ -8,7 +8,8 @@ from mha_core.models.model_list import listed_models
 
 OTHERS = (
     "Also: any BERT, DistilBERT, ELECTRA, RoBERTa, XLM-R, GPT-2 or Llama checkpoint in safetensors, by folder or "
-    "Hugging Face id, and Llama GGUF files; transformers runs other architectures. Add --untrained for random weights."
+    "Hugging Face id, and Llama GGUF files; transformers runs other architectures. Of the first five also the head for "
+    "sequence classification, with its labels. Add --untrained for random weights."
 )
 
 

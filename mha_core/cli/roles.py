@@ -4,6 +4,7 @@ Where nothing has to be computed, the shipped table is written.
 """
 
 import argparse
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,13 +20,13 @@ from mha_core.cli.arguments import (
 from mha_core.cli.atlas import merged_atlas_output
 from mha_core.cli.output import CommandOutput, is_terminal, show_progress, warn, write_output
 from mha_core.cli.process import STOPPED, Stop, interruptible
-from mha_core.cli.shards import compute_parts, shard_options
+from mha_core.cli.shards import compute_parts, refuse_empty, shard_options
 from mha_core.display_names import count_noun
 from mha_core.errors import InputError
 from mha_core.heads.build_role_table import RoleStatistics, find_roles
 from mha_core.heads.builtin import read_builtin
 from mha_core.heads.corpora import Lines, Reading
-from mha_core.heads.corpus_formats import format_of
+from mha_core.heads.corpus_formats import empty_files, format_of
 from mha_core.heads.part_files import merge_parts
 from mha_core.heads.similarity import SimilarityCollector
 from mha_core.heads.survey import HasTokens, Options, Progress, TextItem, stream_corpus
@@ -68,6 +69,7 @@ def add_merge_parser(commands: Commands) -> None:
     text = "add up the parts of roles or of an atlas"
     add = add_command(commands, "merge", text, _run_merge, _row_options(), output_options()).add_argument
     add("folder", type=Path, metavar="DIR", help="folder of the part files")
+    add("--workers", type=number_from(1), metavar="N", help="processes at once (all cores)")
 
 
 def _row_options() -> argparse.ArgumentParser:
@@ -137,6 +139,7 @@ def _shipped(options: argparse.Namespace) -> RoleTable | None:
 def _computed(options: argparse.Namespace, reading: Reading, stop: Stop) -> RoleTable:
     if options.seed and not options.untrained:
         raise InputError("--seed needs --untrained: it seeds the random weights.")
+    refuse_empty(empty_files(options.shards, options.on_error))
     model = load_chosen_model(options, options.seed)
     table = find_roles(
         model,
@@ -148,7 +151,7 @@ def _computed(options: argparse.Namespace, reading: Reading, stop: Stop) -> Role
     )
     empty = next((corpus for corpus in table.corpora.values() if not corpus.n_texts), None)
     if empty is not None and not stop():
-        raise InputError(f"There is nothing in {', '.join(empty.files)} to measure.")
+        refuse_empty(empty.files)
     return table
 
 
@@ -188,7 +191,12 @@ def _chosen(options: argparse.Namespace, table: RoleTable) -> "pd.DataFrame":
 
 
 def _run_merge(options: argparse.Namespace) -> None:
-    statistics = merge_parts(options.folder, warn)
+    def done(n: int, total: int) -> None:
+        if is_terminal():
+            show_progress(f"{n:,} of {count_noun(total, 'part')} counted", is_last=n == total)
+
+    workers = options.workers or os.cpu_count() or 1
+    statistics = merge_parts(options.folder, warn, workers=workers, done=done)
     if isinstance(statistics, RoleStatistics):
         reading = statistics.reading
         for note in reading.said():
@@ -201,6 +209,7 @@ def _run_merge(options: argparse.Namespace) -> None:
 
 
 def _run_similarity(options: argparse.Namespace, stop: Stop) -> int:
+    refuse_empty(empty_files([] if options.file is None else [options.file]))
     model = load_chosen_model(options)
     if model.n_layers * model.n_heads == 1:
         raise InputError(f"{model.title} has only one head; comparing takes two.")

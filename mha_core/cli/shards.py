@@ -2,6 +2,7 @@
 
 import argparse
 import re
+from collections.abc import Sequence
 
 from mha_core.cli.arguments import number_from
 from mha_core.cli.output import warn
@@ -27,6 +28,12 @@ def shard_options(shards: str) -> argparse.ArgumentParser:
     add("--workers", type=number_from(1), metavar="N", help=text)
     add("--resume", action="store_true", help="keep parts that are there and valid")
     return parent
+
+
+def refuse_empty(names: Sequence[str]) -> None:
+    """Raise InputError for files without a text, by their names."""
+    if names:
+        raise InputError(f"There is nothing in {', '.join(names)} to measure.")
 
 
 def _part(text: str) -> tuple[int, int]:

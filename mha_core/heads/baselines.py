@@ -2,14 +2,14 @@
 
 In: cases, that is units of a text (words, names), the one that is given, and the candidates. Out: for every rule the
 candidates that it chooses in every case. What has to be fitted is fitted on one half of the texts and scored on the
-other. A new baseline is a `fit_...` that takes cases and returns a `FittedBaseline`; a question names those it is asked
-beside in its `fits`.
+other. A new baseline is a `fit_...` that takes cases and returns a `FittedBaseline`, with an entry for what it chooses
+beside the others' at the end of this file; a question names those it is asked beside in its `fits`.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from typing import Any, cast
 
 import numpy as np
@@ -23,7 +23,8 @@ from mha_core.heads.word_weights import BoolArray
 
 MAX_DISTANCE = 10
 MAX_TAGS = 3
-MAX_CACHED = 1 << 17  # sentences whose places by tag are kept
+MAX_CACHED = 1 << 16  # sentences whose places by tag are kept
+MAX_PRONOUNS = 1 << 13  # whose likelier names are kept
 NONE = -2  # in the place of an answer, where a rule has none
 NOUNS = ("NOUN", "PROPN")
 TAG_NAMES = {
@@ -34,25 +35,42 @@ TAG_NAMES = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FittedBaseline:
     """A rule: its name, and what a head that follows it looks at (`does`: "the next noun").
 
-    `guess` returns the units that it chooses in a case: one, none, or several where it prefers them alike. `by_place`:
-    it does not know the parts of speech. `side`: 1 where it looks ahead, -1 where it looks back, 0 where both.
+    `rule` is a key of SCORES, GUESSES or MODELS, and `learned` what was fitted, so that a rule is data. `by_place`: it
+    does not know the parts of speech. `side`: 1 where it looks ahead, -1 where it looks back, 0 where both.
     `has_answer`: what it chooses is an answer that a head can follow, not chance alone.
     """
 
     name: str
     does: str
-    guess: Callable[[Case], Sequence[int]]
+    rule: str
+    learned: Mapping[str, Any] = field(default_factory=dict)
     by_place: bool = True
     side: int = 0
     has_answer: bool = True
 
+    def guess(self, case: Case) -> Sequence[int]:
+        """Return the units that it chooses in a case: one, none, or several where it prefers them alike."""
+        if self.rule in MODELS:
+            return _likelier(self, cast("PronounCase", case.units.source))
+        if self.rule in GUESSES:
+            return GUESSES[self.rule](case, self)
+        score = SCORES[self.rule]
+        scores = [score(case, unit, self.learned) for unit in case.candidates]
+        largest = max(scores)
+        return [unit for unit, each in zip(case.candidates, scores, strict=True) if each == largest]
+
     def score(self, cases: Sequence[Case]) -> float:
         """Return the share of cases that it gets right."""
         return float(np.mean([_hit(self.guess(case), case.answer) for case in cases]))
+
+    @cached_property
+    def models(self) -> dict[int, Any]:
+        """Models of two candidates' surface features, each fitted on all folds but its own."""
+        return fit_folds(MODELS[self.rule], **self.learned)
 
 
 Fit = Callable[[Sequence[Case]], FittedBaseline | None]
@@ -69,9 +87,7 @@ def fit_on_halves(
     ]
     if not all(halves):
         return ()
-    every = (
-        (fit(cases), *map(fit, halves)) if fit not in CROSS_FITTED else (fit(cases),) * 3 for fit in fits
-    )
+    every = ((fit(cases),) * 3 if fit in CROSS_FITTED else (fit(cases), *map(fit, halves)) for fit in fits)
     return tuple((a, b, c) for a, b, c in every if a is not None and b is not None and c is not None)
 
 
@@ -87,10 +103,8 @@ def answers_of(
     for whole, first_half, second_half in rules:
         halves = first_half.name == second_half.name == whole.name
         name = whole.name if halves else f"a rule like “{whole.name}”"
-        guesses = [
-            (first_half if late else second_half).guess(case)
-            for case, late in zip(cases, second, strict=True)
-        ]
+        by_half = (whole, whole) if whole.rule in MODELS else (second_half, first_half)
+        guesses = [by_half[late].guess(case) for case, late in zip(cases, second.tolist(), strict=True)]
         hits = np.array(
             [_hit(guess, answer) for guess, answer in zip(guesses, answers.tolist(), strict=True)]
         )
@@ -116,9 +130,7 @@ def constant(name: str, hits: FloatArray | float, n: int = 0) -> Baseline:
 def fit_offset(cases: Sequence[Case]) -> FittedBaseline:
     """Return the distance that most cases have."""
     best = _commonest(_offsets(cases))
-    return FittedBaseline(
-        always(best), _at(best), lambda case: (case.query + best,), side=1 if best > 0 else -1
-    )
+    return FittedBaseline(always(best), _at(best), "offset", {"offset": best}, side=1 if best > 0 else -1)
 
 
 def fit_form(cases: Sequence[Case]) -> FittedBaseline:
@@ -126,47 +138,45 @@ def fit_form(cases: Sequence[Case]) -> FittedBaseline:
     by_form: dict[str, Counter[int]] = defaultdict(Counter)
     for case in cases:
         by_form[_form(case, case.query)][case.answer - case.query] += 1
-    usual = {form: _top(counts) for form, counts in by_form.items()}
-    rest = _commonest(_offsets(cases))
+    learned = {
+        "usual": {form: _top(counts) for form, counts in by_form.items()},
+        "rest": _commonest(_offsets(cases)),
+    }
     name = "the distance that this word has most often"
-    return FittedBaseline(
-        name, "its usual distance", lambda case: (case.query + usual.get(_form(case, case.query), rest),)
-    )
+    return FittedBaseline(name, "its usual distance", "form", learned)
 
 
 def fit_usual_place(cases: Sequence[Case]) -> FittedBaseline:
     """Return the candidate at the distance that most cases have."""
-    counts = Counter(_offsets(cases))
+    counts = {str(offset): n for offset, n in Counter(_offsets(cases)).items()}
     name = "the place where such a word stands most often"
-    return _preference(name, lambda case, unit: counts[unit - case.query])
+    return FittedBaseline(name, name, "usual place", counts)
 
 
 def fit_nearest(cases: Sequence[Case]) -> FittedBaseline:
     """Return the candidate nearest to the unit that is given."""
-    return _preference(
-        f"the nearest {_noun(cases)}", lambda case, unit: -case.units.distance(case.query, unit)
-    )
+    return _preference("nearest", f"the nearest {_noun(cases)}")
 
 
 def fit_first(cases: Sequence[Case]) -> FittedBaseline:
     """Return the first candidate of the text."""
-    return _preference(f"the first {_noun(cases)}", lambda case, unit: -case.units.start[unit])
+    return _preference("first", f"the first {_noun(cases)}")
 
 
 def fit_last(cases: Sequence[Case]) -> FittedBaseline:
     """Return the last candidate of the text."""
-    return _preference(f"the last {_noun(cases)}", lambda case, unit: case.units.start[unit])
+    return _preference("last", f"the last {_noun(cases)}")
 
 
 def fit_blind(cases: Sequence[Case]) -> FittedBaseline:
     """Return all candidates alike, as chance."""
     del cases
-    return FittedBaseline("a blind choice", "", lambda case: case.candidates, has_answer=False)
+    return FittedBaseline("a blind choice", "", "blind", has_answer=False)
 
 
 def fit_longest(cases: Sequence[Case]) -> FittedBaseline:
     """Return the candidate with the most letters."""
-    return _preference(f"the longest {_noun(cases)}", lambda case, unit: len(case.units.words[unit]))
+    return _preference("longest", f"the longest {_noun(cases)}")
 
 
 # By how often a word occurs
@@ -174,44 +184,29 @@ def fit_longest(cases: Sequence[Case]) -> FittedBaseline:
 
 def fit_frequent(cases: Sequence[Case]) -> FittedBaseline:
     """Return the candidate that is most frequent in texts with cases."""
-    counts = _word_counts(cases)
-    return _preference(f"the most frequent {_noun(cases)}", lambda case, unit: counts[_form(case, unit)])
+    return _preference("frequent", f"the most frequent {_noun(cases)}", _word_counts(cases))
 
 
 def fit_rarest(cases: Sequence[Case]) -> FittedBaseline:
     """Return the candidate that is rarest in texts with cases."""
-    counts = _word_counts(cases)
-    return _preference(f"the rarest {_noun(cases)}", lambda case, unit: -counts[_form(case, unit)])
+    return _preference("rarest", f"the rarest {_noun(cases)}", _word_counts(cases))
 
 
 def fit_most_mentioned(cases: Sequence[Case]) -> FittedBaseline:
     """Return the candidate that its own text mentions most often, of equals the nearest."""
-
-    def score(case: Case, unit: int) -> tuple[int, int]:
-        return mentions(case.units.source.text, case.units.words[unit]), -case.units.distance(
-            case.query, unit
-        )
-
-    return _preference(f"the most frequent {_noun(cases)}", score)
+    return _preference("most mentioned", f"the most frequent {_noun(cases)}")
 
 
 def fit_same_word(cases: Sequence[Case]) -> FittedBaseline:
     """Return the nearest other candidate of the same form; the nearest one where none is."""
     del cases
-    return _same_word("the nearest same word", lambda case, unit: -case.units.distance(case.query, unit))
+    return _preference("same word", "the nearest same word")
 
 
 def fit_first_same_word(cases: Sequence[Case]) -> FittedBaseline:
     """Return the first other candidate of the same form; the first one where none is."""
     del cases
-    return _same_word("the first same word", lambda case, unit: -case.units.start[unit])
-
-
-def _same_word(name: str, score: Callable[[Case, int], int]) -> FittedBaseline:
-    def rank(case: Case, unit: int) -> tuple[bool, bool, int]:
-        return unit != case.query, _form(case, unit) == _form(case, case.query), score(case, unit)
-
-    return _preference(name, rank)
+    return _preference("first same word", "the first same word")
 
 
 # By part of speech
@@ -220,31 +215,18 @@ def _same_word(name: str, score: Callable[[Case, int], int]) -> FittedBaseline:
 def fit_first_noun(cases: Sequence[Case]) -> FittedBaseline:
     """Return the first noun or name among the candidates."""
     del cases
-    return _preference(
-        "the first noun or name",
-        lambda case, unit: (case.units.tags[unit] in NOUNS, -case.units.start[unit]),
-        by_place=False,
-    )
+    return _preference("first noun", "the first noun or name", by_place=False)
 
 
 def fit_longest_noun(cases: Sequence[Case]) -> FittedBaseline:
     """Return the noun or name with the most letters."""
     del cases
-    return _preference(
-        "the longest noun or name",
-        lambda case, unit: (case.units.tags[unit] in NOUNS, len(case.units.words[unit])),
-        by_place=False,
-    )
+    return _preference("longest noun", "the longest noun or name", by_place=False)
 
 
 def fit_own_tag(cases: Sequence[Case]) -> FittedBaseline:
     """Return the nearest candidate of the same part of speech; the nearest where none is."""
-
-    def score(case: Case, unit: int) -> tuple[bool, int]:
-        tags = case.units.tags
-        return tags[unit] == tags[case.query], -case.units.distance(case.query, unit)
-
-    return _preference(f"the nearest {_noun(cases)} of its own part of speech", score, by_place=False)
+    return _preference("own tag", f"the nearest {_noun(cases)} of its own part of speech", by_place=False)
 
 
 def fit_own_tag_before(cases: Sequence[Case]) -> FittedBaseline | None:
@@ -258,15 +240,11 @@ def fit_own_tag_after(cases: Sequence[Case]) -> FittedBaseline | None:
 
 
 def _own_tag(cases: Sequence[Case], name: str, side: int) -> FittedBaseline | None:
-    if not _common_tags(cases):
-        return None
-
-    def guess(case: Case) -> tuple[int, ...]:
-        return _place(case, frozenset((case.units.tags[case.query],)), side, run=False) or (
-            case.query + side,
-        )
-
-    return FittedBaseline(name, name, guess, by_place=False, side=side)
+    return (
+        FittedBaseline(name, name, "own tag beside", by_place=False, side=side)
+        if _common_tags(cases)
+        else None
+    )
 
 
 def fit_tags(cases: Sequence[Case]) -> FittedBaseline | None:
@@ -294,24 +272,18 @@ def _tag_rule(tags: tuple[str, ...], side: int, run: bool) -> FittedBaseline:
     name, plural = _or(names), _or([_plural(each) for each in names])
     does = {1: f"the next {name}", -1: f"the last {name} before it", 0: f"the nearest {name}"}[side]
     end = {1: f"the end of the next run of {plural}", -1: f"the start of the run of {plural} before it"}
-    wanted = frozenset(tags)
-    return FittedBaseline(
-        end[side] if run else does,
-        does,
-        lambda case: _place(case, wanted, side, run),
-        by_place=False,
-        side=side,
-    )
+    learned = {"tags": tags, "run": run}
+    return FittedBaseline(end[side] if run else does, does, "tags", learned, by_place=False, side=side)
 
 
-def _place(case: Case, wanted: frozenset[str], side: int, run: bool) -> tuple[int, ...]:
+def _place(case: Case, wanted: tuple[str, ...], side: int, run: bool) -> tuple[int, ...]:
     """Return the place that a rule by part of speech names in a case, or none."""
     place = _places(tuple(case.units.tags), wanted, side, run)[case.query]
     return (place,) if place >= 0 else ()
 
 
 @lru_cache(MAX_CACHED)
-def _places(tags: tuple[str, ...], wanted: frozenset[str], side: int, run: bool) -> tuple[int, ...]:
+def _places(tags: tuple[str, ...], wanted: tuple[str, ...], side: int, run: bool) -> tuple[int, ...]:
     """Return for every unit the place that the rule names, -1 where there is none."""
     n = len(tags)
     fitting = [i for i in range(n) if tags[i] in wanted]
@@ -336,44 +308,85 @@ def _places(tags: tuple[str, ...], wanted: frozenset[str], side: int, run: bool)
 
 def fit_logistic(cases: Sequence[Case]) -> FittedBaseline:
     """Return a logistic model of surface features."""
-    return _surface_rule(cases, "a logistic model of surface features", logistic_model)
+    return _surface_rule(cases, "logistic", "a logistic model of surface features")
 
 
 def fit_trees(cases: Sequence[Case]) -> FittedBaseline:
     """Return boosted trees on surface features, which also find what only some of them together tell."""
-    return _surface_rule(cases, "boosted trees on surface features", boosted_trees)
+    return _surface_rule(cases, "trees", "boosted trees on surface features")
 
 
-def _surface_rule(cases: Sequence[Case], name: str, make: Callable[[], Any]) -> FittedBaseline:
-    """Return a model of two candidates' surface features, in each fold fitted on all others."""
+def _surface_rule(cases: Sequence[Case], rule: str, name: str) -> FittedBaseline:
+    """Return a model of two candidates' surface features: the views that it is fitted on, fold by fold."""
     sources = [cast("PronounCase", case.units.source) for case in cases]
-    first_is_right = np.array([case.answer == 0 for case in cases])
-    views = np.array([surface(source) for source in sources])
-    models = fit_folds(make, views, first_is_right, [fold_of(source) for source in sources])
+    learned = {
+        "views": np.array([surface(source) for source in sources]),
+        "first_is_right": np.array([case.answer == 0 for case in cases]),
+        "folds": np.array([fold_of(source) for source in sources]),
+    }
+    return FittedBaseline(name, f"the likelier {_noun(cases)}", rule, learned)
 
-    @lru_cache(MAX_CACHED)
-    def prefers(source: PronounCase) -> tuple[int, ...]:
-        model = models.get(fold_of(source))
-        first, second = (0.0, 0.0) if model is None else model.decision_function(surface(source)).tolist()
-        return (0, 1) if first == second else (0,) if first > second else (1,)
 
-    return FittedBaseline(
-        name, f"the likelier {_noun(cases)}", lambda case: prefers(cast("PronounCase", case.units.source))
-    )
+@lru_cache(MAX_PRONOUNS)
+def _likelier(rule: FittedBaseline, source: PronounCase) -> tuple[int, ...]:
+    """Return the candidate that the model prefers that was fitted without the pronoun's document."""
+    model = rule.models.get(fold_of(source))
+    first, second = (0.0, 0.0) if model is None else model.decision_function(surface(source)).tolist()
+    return (0, 1) if first == second else (0,) if first > second else (1,)
 
 
 CROSS_FITTED: tuple[Fit, ...] = (fit_logistic, fit_trees)
 
 
-def _preference(name: str, score: Callable[[Case, int], object], by_place: bool = True) -> FittedBaseline:
+# What rules choose: a model's candidate, a unit of its own, or the candidates with the largest score
+
+MODELS: Mapping[str, Callable[[], Any]] = {"logistic": logistic_model, "trees": boosted_trees}
+GUESSES: Mapping[str, Callable[[Case, FittedBaseline], Sequence[int]]] = {
+    "offset": lambda case, rule: (case.query + rule.learned["offset"],),
+    "form": lambda case, rule: (
+        case.query + rule.learned["usual"].get(_form(case, case.query), rule.learned["rest"]),
+    ),
+    "blind": lambda case, _: case.candidates,
+    "own tag beside": lambda case, rule: (
+        _place(case, (case.units.tags[case.query],), rule.side, run=False) or (case.query + rule.side,)
+    ),
+    "tags": lambda case, rule: _place(case, rule.learned["tags"], rule.side, rule.learned["run"]),
+}
+SCORES: Mapping[str, Callable[[Case, int, Mapping[str, Any]], Any]] = {
+    "usual place": lambda case, unit, counts: counts.get(str(unit - case.query), 0),
+    "nearest": lambda case, unit, _: -case.units.distance(case.query, unit),
+    "first": lambda case, unit, _: -case.units.start[unit],
+    "last": lambda case, unit, _: case.units.start[unit],
+    "longest": lambda case, unit, _: len(case.units.words[unit]),
+    "frequent": lambda case, unit, counts: counts.get(_form(case, unit), 0),
+    "rarest": lambda case, unit, counts: -counts.get(_form(case, unit), 0),
+    "most mentioned": lambda case, unit, _: (
+        mentions(case.units.source.text, case.units.words[unit]),
+        -case.units.distance(case.query, unit),
+    ),
+    "same word": lambda case, unit, _: (
+        *_is_same_word(case, unit),
+        -case.units.distance(case.query, unit),
+    ),
+    "first same word": lambda case, unit, _: (*_is_same_word(case, unit), -case.units.start[unit]),
+    "first noun": lambda case, unit, _: (case.units.tags[unit] in NOUNS, -case.units.start[unit]),
+    "longest noun": lambda case, unit, _: (case.units.tags[unit] in NOUNS, len(case.units.words[unit])),
+    "own tag": lambda case, unit, _: (
+        case.units.tags[unit] == case.units.tags[case.query],
+        -case.units.distance(case.query, unit),
+    ),
+}
+
+
+def _is_same_word(case: Case, unit: int) -> tuple[bool, bool]:
+    return unit != case.query, _form(case, unit) == _form(case, case.query)
+
+
+def _preference(
+    rule: str, name: str, learned: Mapping[str, Any] | None = None, by_place: bool = True
+) -> FittedBaseline:
     """Return the rule that chooses the candidates with the largest score."""
-
-    def guess(case: Case) -> list[int]:
-        scores = [score(case, unit) for unit in case.candidates]
-        largest = max(scores)  # type: ignore[type-var]
-        return [unit for unit, each in zip(case.candidates, scores, strict=True) if each == largest]
-
-    return FittedBaseline(name, name, guess, by_place)
+    return FittedBaseline(name, name, rule, learned or {}, by_place)
 
 
 def _noun(cases: Sequence[Case]) -> str:

@@ -7,9 +7,9 @@ one kind are one corpus. The built-in sentences are asked what no file can answe
 import datetime
 import hashlib
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -24,16 +24,25 @@ from mha_core.heads.corpus_counts import (
     CorpusCollectors,
     CorpusCounts,
     ShardCollector,
-    add_up,
     question_sets,
 )
-from mha_core.heads.corpus_formats import format_of
-from mha_core.heads.part_files import PartFile, ShardStatistics, visibility_of
-from mha_core.heads.question_counts import QuestionCounts, count_cases
+from mha_core.heads.corpus_formats import empty_files, format_of
+from mha_core.heads.part_files import CASES, RULES, PartFile, Run, ShardStatistics, read_file, visibility_of
+from mha_core.heads.question_counts import (
+    Bucket,
+    Key,
+    QuestionCounts,
+    SpooledCounts,
+    added_up,
+    count_cases,
+    in_buckets,
+)
 from mha_core.heads.questions.agreement import agreement_cases
+from mha_core.heads.questions.base import Question
 from mha_core.heads.questions.choices import choice_of
 from mha_core.heads.questions.copying import copying_cases
 from mha_core.heads.questions.dormant import dormant_cases
+from mha_core.heads.questions.question_set import DrawnCases, FittedBaselines
 from mha_core.heads.questions.repeated import (
     AFTER,
     RareCollector,
@@ -51,6 +60,7 @@ from mha_core.resources import asset
 
 COMMAND = "headscope roles --model {model}{weights}{corpora}"
 BUILT_IN, NAMES, NEEDLES, SERIES = "builtin", "names", "needles", "series"
+COUNTED, BLOCK, ORDER = "counted", "block", "order"  # members of a part file
 # Texts of the project's own for one kind of question: title and file.
 PROMPTS = {
     NAMES: ("the built-in names", "experiments.json"),
@@ -94,7 +104,8 @@ class RoleStatistics(ShardStatistics):
     for an ending that is none of these.
     """
 
-    command = "roles"
+    command, has_rules = "roles", True
+    empty_files = staticmethod(empty_files)
 
     def __init__(self, about: Row) -> None:
         super().__init__(about)
@@ -157,28 +168,59 @@ class RoleStatistics(ShardStatistics):
     def members(self) -> Iterator[tuple[str, Any]]:
         """Yield what a part file holds, by name."""
         counts = self.counts
-        for name, several in (("counted", counts.counted.values()), ("builtin", counts.builtin)):
-            yield from ((f"{name}-{i:04}", each) for i, each in enumerate(several))
-        yield from (
-            ("block-" + "-".join(map(str, key)), read()) for key, read in sorted(counts.blocks.items())
-        )
+        for number, several in in_buckets(counts.counted.values()).items():
+            yield f"{COUNTED}-{number:02}", several
+        yield BUILT_IN, Bucket(counts.builtin)
+        yield from ((_name(ORDER, *key), Order(order)) for key, order in counts.orders.items())
+        yield from ((_name(BLOCK, *key), read()) for key, read in sorted(counts.blocks.items()))
+
+    def cases(self) -> Iterator[tuple[str, Any]]:
+        """Yield the cases that baselines are fitted on."""
+        yield from ((_name(CASES, *key), drawn) for key, drawn in self.counts.draw())
+
+    def fit(self, files: Sequence[PartFile]) -> Iterator[tuple[str, Any]]:
+        """Yield the baselines that are fitted on the cases of all parts."""
+        for key, questions in self.counts.fitted_sets().items():
+            name = _name(CASES, *key)
+            every = (file.member(name, DrawnCases) for file in files if name in file.names)
+            if drawn := questions.draw_all(every):
+                yield _name(RULES, *key), questions.fit(drawn)
+
+    def score(self, rules: PartFile) -> None:
+        """Count all blocks by baselines that are fitted on all parts."""
+        self.counts.score(_baselines(rules.path, rules.digest))
 
     def load(self, part: PartFile) -> None:
         """Add those of a part file, whose blocks stay there until they are read."""
         super().load(part)
         counts = self.counts
-        loaded = {
-            name: part.member(name, QuestionCounts) for name in part.names if name[:5] in ("count", "built")
-        }
-        add_up(counts.counted, (loaded[name] for name in loaded if name.startswith("counted")))
-        counts.builtin = counts.builtin or tuple(
-            loaded[name] for name in loaded if name.startswith("builtin")
-        )
         for name in part.names:
-            if name.startswith("block"):
-                _, corpus, questions, shard, number = name.split("-")
-                key = BlockKey(corpus, questions, int(shard), int(number))
-                counts.blocks[key] = partial(part.member, name, Frame)
+            kind, *key = name.split("-")
+            if kind == COUNTED:
+                counts.counted = added_up(counts.counted, part.member(name, Bucket).counts)
+            elif kind == BLOCK:
+                corpus, questions, shard, number = key
+                counts.blocks[BlockKey(corpus, questions, int(shard), int(number))] = partial(
+                    part.member, name, Frame
+                )
+        self._load_rest(part)
+
+    def load_all(self, parts: Sequence[PartFile], run: Run = map) -> None:
+        """Add those of part files without blocks, a bucket of questions at a time."""
+        for part in parts:
+            super().load(part)
+            self._load_rest(part)
+        self.counts.counted = SpooledCounts([part.path for part in parts], COUNTED, run)
+
+    def _load_rest(self, part: PartFile) -> None:
+        """Take what is no sum from a part file: the built-in sentences, and the orders of questions."""
+        counts = self.counts
+        counts.builtin = counts.builtin or part.member(BUILT_IN, Bucket).counts
+        for name in part.names:
+            if name.startswith(f"{ORDER}-"):
+                _, corpus, questions = name.split("-")
+                if (corpus, questions) not in counts.orders:
+                    counts.orders[corpus, questions] = part.member(name, Order).keys
 
     def result(
         self, options: Options | None = None, say: Say = _quiet, only_decidable: bool = False
@@ -187,36 +229,45 @@ class RoleStatistics(ShardStatistics):
 
         `only_decidable`: leave out questions of which a baseline gets so much right that no head could be told from it.
         """
-
-        def askable(every: Iterable[QuestionCounts], n_comparisons: int) -> list[QuestionCounts]:
-            return [
-                counts
-                for counts in every
-                if counts.is_answerable and (counts.is_decidable(n_comparisons) or not only_decidable)
-            ]
-
         about, shape = self.about, (int(self.about["shape"][0]), int(self.about["shape"][1]))
-        kinds = dict.fromkeys(about["kinds"])
-        n_heads = shape[0] * shape[1]
-        answerable = askable(self.counts.by_question(kinds), n_heads)
-        known = {counts.question.kind for counts in answerable}
+        kinds, n_heads = dict.fromkeys(about["kinds"]), shape[0] * shape[1]
+        if self.counts.blocks:
+            self.counts.score(self.counts.fit())
+        builtin = dict[Key, QuestionCounts]()
+
+        def counts_of(key: Key) -> QuestionCounts:
+            return builtin[key] if key in builtin else self.counts.counted[key]
+
+        def askable(keys: Iterable[Key], n_comparisons: int) -> dict[Key, Question]:
+            """Return the questions that can be asked; their counts, large in number, are read one at a time."""
+            return {
+                key: counts.question
+                for key, counts in ((key, counts_of(key)) for key in keys)
+                if counts.is_answerable and (counts.is_decidable(n_comparisons) or not only_decidable)
+            }
+
+        answerable = askable(self.counts.keys(kinds), n_heads)
+        known = {question.kind for question in answerable.values()}
         if not self.counts.builtin:
             self.finish(options, known, say)
-        answerable += [
-            counts
-            for counts in self.counts.builtin
-            if counts.question.kind not in known or counts.question.key in AFTER
+        builtin |= {each.key: each for each in self.counts.builtin}
+        more = [
+            each for each in self.counts.builtin if each.question.kind not in known or each.key[1] in AFTER
         ]
-        answerable = askable(answerable, n_heads * len(answerable))
+        keys = [*answerable, *(each.key for each in more)]
+        answerable = askable(keys, n_heads * len(keys))
         n_comparisons = n_heads * max(len(answerable), 1)
-        results = (score_question(counts, shape, n_comparisons) for counts in answerable)
+        n_cases = {
+            corpus: round(float(counts_of((corpus, key)).documents["n"].sum())) for corpus, key in answerable
+        }
+        results = [score_question(counts_of(key), shape, n_comparisons) for key in answerable]
         return RoleTable(
             **{name: about[name] for name in ("model", "digest", "trained", "seed")},
             command=_command(about),
             date=_today(),
             shape=shape,
             n_comparisons=n_comparisons,
-            corpora={kind: self._corpus(kind) for kind in kinds} | _builtin_corpora(answerable),
+            corpora={kind: self._corpus(kind) for kind in kinds} | _builtin_corpora(n_cases),
             answers=tuple(result for result in results if result is not None),
         )
 
@@ -232,6 +283,28 @@ class RoleStatistics(ShardStatistics):
         licences = ", ".join(dict.fromkeys(licence for _, licence in known if licence))
         n_texts, left_out = (sum(shard[name] for shard in read) for name in ("n_texts", "left_out"))
         return Corpus(kind, " and ".join(titles), names, digests, n_texts, licences, left_out)
+
+
+def _name(kind: str, *key: object) -> str:
+    """Return the name of a member of a part file."""
+    return "-".join(map(str, (kind, *key)))
+
+
+@lru_cache(1)
+def _baselines(path: Path, digest: str) -> dict[Key, FittedBaselines]:
+    """Return the baselines in a file of rules with this digest, by corpus and set."""
+    rules = read_file(path)
+    if rules.digest != digest:
+        raise InputError(f"{path} has changed; run the command again.")
+    keys = {name: name.split("-") for name in rules.names if name.startswith(f"{RULES}-")}
+    return {(key[1], key[2]): rules.member(name, FittedBaselines) for name, key in keys.items()}
+
+
+@dataclass(frozen=True)
+class Order:
+    """Keys of questions in the order of the table."""
+
+    keys: tuple[str, ...]
 
 
 def find_roles(
@@ -306,9 +379,8 @@ def _of_builtin(model: Model, known: set[str], options: Options) -> Iterator[Sco
     yield from repeated.scored(BUILT_IN)
 
 
-def _builtin_corpora(every_counts: Sequence[QuestionCounts]) -> dict[str, Corpus]:
-    """Return what comes with the program: its sentences, and the prompts that were asked."""
-    n_cases = {counts.question.corpus: round(float(counts.documents["n"].sum())) for counts in every_counts}
+def _builtin_corpora(n_cases: Mapping[str, int]) -> dict[str, Corpus]:
+    """Return what comes with the program: its sentences, and the prompts that were asked, with so many cases."""
     read = [(BUILT_IN, "the built-in sentences", [builtin_path()], len(read_builtin()))]
     read += [
         (key, title, [asset(file)] if file else [], n_cases[key])

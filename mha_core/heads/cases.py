@@ -108,6 +108,18 @@ def joined(frames: Sequence[Frame]) -> Frame:
     )
 
 
+def without_heads(frame: Frame, chosen: BoolArray) -> Frame:
+    """Return the chosen texts (text,) of a frame, with the columns (row,) alone: all that cases follow from."""
+    rows = chosen[frame.text]
+    return Frame(
+        tuple(text for text, is_chosen in zip(frame.texts, chosen.tolist(), strict=True) if is_chosen),
+        frame.documents[chosen],
+        frame.halves[chosen],
+        (np.cumsum(chosen) - 1)[frame.text[rows]],
+        {name: column[rows] for name, column in frame.columns.items() if column.ndim == 1},
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Baseline:
     """One simple rule on every case, fitted on other cases than it is scored on.

@@ -1,8 +1,8 @@
 """Counts of texts that answer every question about them; parts of them add up to the very same answers.
 
 What any text answers by itself is counted at once. What waits for baselines that are fitted on all texts (a relation's
-usual distance, GAP's logistic model) stays as what every head looked at, block by block. Answering reads the blocks
-twice, one at a time: to fit, and to count.
+usual distance, GAP's logistic model) stays as what every head looked at, block by block. Both rounds add up: cases to
+fit on are drawn from every block, and with the fitted baselines every block is counted by itself.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 from mha_core.arrays import FloatArray
 from mha_core.engine.visibility import Visibility
 from mha_core.heads.cases import Frame, ScoredCases, joined
-from mha_core.heads.question_counts import QuestionCounts, count_cases
+from mha_core.heads.question_counts import Key, QuestionCounts, added_up, count_cases
 from mha_core.heads.questions.links import LinkQuestions
 from mha_core.heads.questions.meaning import RelatedWordQuestions
 from mha_core.heads.questions.places import PlaceQuestions
 from mha_core.heads.questions.pronouns import ChoiceQuestions
-from mha_core.heads.questions.question_set import CorpusBaselines, FrameCollector, QuestionSet
+from mha_core.heads.questions.question_set import DrawnCases, FittedBaselines, FrameCollector, QuestionSet
 from mha_core.heads.questions.syntax import RelationQuestions
 
 BLOCK = 2048  # texts
@@ -27,7 +27,6 @@ QUESTION_SETS: Mapping[str, tuple[type[QuestionSet], ...]] = {
     "links": (LinkQuestions,),
     "texts": (PlaceQuestions,),
 }
-Key = tuple[str, str]  # a corpus and a question
 
 
 def question_sets(visibility: Visibility) -> dict[str, list[QuestionSet]]:
@@ -92,12 +91,13 @@ class ShardCollector:
 
 
 class CorpusCounts:
-    """Counts of texts: those `counted` at once by corpus and question, `blocks` by their key, each read when called,
-    and what the built-in sentences answer."""
+    """Counts of texts: those `counted` by corpus and question, `blocks` that are not, by their key, each read when
+    called, and what the built-in sentences answer. `orders`: by corpus and set, the questions in the table's order."""
 
     def __init__(self, visibility: Visibility) -> None:
         self.sets = question_sets(visibility)
-        self.counted: dict[Key, QuestionCounts] = {}
+        self.counted: Mapping[Key, QuestionCounts] = {}
+        self.orders: dict[Key, tuple[str, ...]] = {}
         self.builtin: tuple[QuestionCounts, ...] = ()
         self.blocks: dict[BlockKey, Callable[[], Frame]] = {}
 
@@ -106,34 +106,52 @@ class CorpusCounts:
         if questions.fits:
             self.blocks[key] = lambda: frame
         else:
-            add_up(self.counted, map(count_cases, questions.scored(frame, key.corpus)))
+            self._count(questions.scored(frame, key.corpus))
 
     def merge(self, other: "CorpusCounts") -> None:
         """Add those of other texts."""
-        add_up(self.counted, other.counted.values())
+        self.counted = added_up(self.counted, other.counted.values())
         self.blocks |= other.blocks
         self.builtin = self.builtin or other.builtin
 
-    def by_question(self, corpora: Iterable[str]) -> Iterator[QuestionCounts]:
-        """Yield every question of the corpora with all its cases, in the order of the table."""
+    def fitted_sets(self) -> dict[Key, QuestionSet]:
+        """Return the questions whose baselines are fitted, by the corpus and their name."""
+        return {(corpus, each.name): each for corpus, sets in self.sets.items() for each in sets if each.fits}
+
+    def draw(self) -> Iterator[tuple[Key, DrawnCases]]:
+        """Yield the cases of all blocks to fit baselines on, by corpus and set."""
+        for key, questions in self.fitted_sets().items():
+            if drawn := questions.draw_all(map(questions.draw, self._joined(*key))):
+                yield key, drawn
+
+    def fit(self) -> dict[Key, FittedBaselines]:
+        """Return the baselines of these texts alone, by corpus and set."""
+        sets = self.fitted_sets()
+        return {key: sets[key].fit(drawn) for key, drawn in self.draw()}
+
+    def score(self, baselines: Mapping[Key, FittedBaselines]) -> None:
+        """Count all blocks, with baselines that are fitted on all texts, and let go of them."""
+        sets = self.fitted_sets()
+        for key, fitted in baselines.items():
+            self.orders[key] = fitted.order
+            for frame in self._joined(*key):
+                self._count(sets[key].scored_by(fitted, frame, key[0]))
+        self.blocks.clear()
+
+    def keys(self, corpora: Iterable[str]) -> Iterator[Key]:
+        """Yield what was counted of the corpora, in the order of the table."""
         for corpus in corpora:
+            n = {key: 1 for name, key in self.counted if name == corpus}
             for questions in self.sets[corpus]:
-                if questions.fits:
-                    yield from self._fitted(questions, corpus)
-                else:
-                    n = {key: 1 for name, key in self.counted if name == corpus}
-                    yield from (self.counted[corpus, key] for key in questions.order(n))
+                order = (
+                    self.orders.get((corpus, questions.name), ()) if questions.fits else questions.order(n)
+                )
+                yield from ((corpus, key) for key in order)
 
-    def _fitted(self, questions: QuestionSet, corpus: str) -> Iterator[QuestionCounts]:
-        """Yield the counts of questions whose baselines are fitted on all blocks."""
-        baselines, counted = CorpusBaselines(questions), dict[Key, QuestionCounts]()
-        for frame in self._joined(questions.name, corpus):
-            baselines.read(frame)
-        for frame in self._joined(questions.name, corpus):
-            add_up(counted, map(count_cases, baselines.scored(frame, corpus)))
-        yield from (counted[corpus, key] for key in baselines.fitted)
+    def _count(self, every: Iterable[ScoredCases]) -> None:
+        self.counted = added_up(self.counted, map(count_cases, every))
 
-    def _joined(self, questions: str, corpus: str) -> Iterator[Frame]:
+    def _joined(self, corpus: str, questions: str) -> Iterator[Frame]:
         """Yield every block, small ones as one: each costs milliseconds a question, whatever its size."""
         frames: list[Frame] = []
         for key in sorted(self.blocks):
@@ -144,10 +162,3 @@ class CorpusCounts:
                     frames = []
         if frames:
             yield joined(frames)
-
-
-def add_up(counted: dict[Key, QuestionCounts], more: Iterable[QuestionCounts]) -> None:
-    """Add counts to those of the same corpus and question."""
-    for counts in more:
-        key = counts.question.corpus, counts.question.key
-        counted[key] = counted[key] + counts if key in counted else counts

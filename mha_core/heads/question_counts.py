@@ -5,12 +5,23 @@ known by a digest of what tells them apart. Where they are more than `most` they
 bits of their digests, as few bits less as that takes: groups drawn at random stand for documents in intervals.
 """
 
-from collections.abc import Mapping
+import shutil
+import weakref
+import zipfile
+import zlib
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from math import prod
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from mha_core import npz
 from mha_core.arrays import FloatArray, IntArray
 from mha_core.heads.cases import ScoredCases
 from mha_core.heads.questions.base import POSITIONAL_KINDS, Question
@@ -20,15 +31,20 @@ STEP = 1 << 24
 # A relation has eighty questions beside it, each with sums of every head for every document; pronouns have four.
 MAX_DOCUMENTS = {"coreference": 4096}
 MAX_DOCUMENTS_ELSE = 1024
+N_BUCKETS = 16  # of questions in a file
+Key = tuple[str, str]  # a corpus, and a question or a set of them
 
 
 @dataclass(frozen=True, eq=False)
 class ClusterSums:
-    """Sums by key: `columns` by name (key, ...), in steps. `shift`: so many last bits the keys have lost, that there
-    are no more than `most`."""
+    """Sums by key, in steps: `table` (key, column) has columns of these `shapes` by name, side by side.
+
+    `shift`: so many last bits the keys have lost, that there are no more than `most`.
+    """
 
     keys: npt.NDArray[np.uint64]
-    columns: Mapping[str, IntArray]
+    table: IntArray
+    shapes: Mapping[str, tuple[int, ...]]
     shift: int = 0
     most: int = MAX_DOCUMENTS_ELSE
 
@@ -37,18 +53,35 @@ class ClusterSums:
         cls, keys: npt.ArrayLike, columns: Mapping[str, FloatArray], most: int = MAX_DOCUMENTS_ELSE
     ) -> "ClusterSums":
         """Sum columns (row, ...) by the key of each row."""
-        steps = {name: np.rint(values * float(STEP)).astype(np.int64) for name, values in columns.items()}
-        return cls(np.asarray(keys).astype(np.uint64), steps, 0, most)._gathered(0)
+        shapes = {name: values.shape[1:] for name, values in columns.items()}
+        flat = [values.reshape(len(values), prod(shapes[name])) for name, values in columns.items()]
+        table = _in_steps(np.concatenate(flat, axis=1)).astype(np.int64)
+        return cls(np.asarray(keys).astype(np.uint64), table, shapes, 0, most)._gathered(0)
 
     def __add__(self, other: "ClusterSums") -> "ClusterSums":
         shift = max(self.shift, other.shift)
         keys = [sums.keys >> np.uint64(shift - sums.shift) for sums in (self, other)]
-        columns = {name: np.concatenate([self.columns[name], other.columns[name]]) for name in self.columns}
-        return ClusterSums(np.concatenate(keys), columns, shift, self.most)._gathered(0)
+        table = np.concatenate([self.table, other.table])
+        return replace(self, keys=np.concatenate(keys), table=table, shift=shift)._gathered(0)
+
+    def __iadd__(self, other: "ClusterSums") -> "ClusterSums":
+        """Add in place where all keys are known: what it costs then goes by the size of the other."""
+        if self.shift >= other.shift:
+            other = other._gathered(self.shift - other.shift)
+            places = np.searchsorted(self.keys, other.keys)
+            if other.shift == self.shift and np.isin(other.keys, self.keys).all():
+                self.table[places] += other.table
+                return self
+        return self + other
 
     def __getitem__(self, name: str) -> FloatArray:
-        values: FloatArray = self.columns[name] / float(STEP)
-        return values
+        start = 0
+        for column, shape in self.shapes.items():
+            if column == name:
+                values = self.table[:, start : start + prod(shape)].reshape(len(self), *shape)
+                return values / float(STEP)
+            start += prod(shape)
+        raise KeyError(name)
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -60,11 +93,14 @@ class ClusterSums:
         first = np.flatnonzero(np.diff(keys[order], prepend=~keys[order][:1]))
         if len(first) > self.most:
             return self._gathered(more + 1)
-        columns = {
-            name: np.add.reduceat(values[order], first) if len(first) else values
-            for name, values in self.columns.items()
-        }
-        return ClusterSums(keys[order][first], columns, self.shift + more, self.most)
+        table = np.add.reduceat(self.table[order], first) if len(first) else self.table
+        return replace(self, keys=keys[order][first], table=table, shift=self.shift + more)
+
+
+def _in_steps(values: FloatArray) -> FloatArray:
+    """Return values as whole numbers of steps, whose sums are exact in any order."""
+    steps: FloatArray = np.rint(values * float(STEP))
+    return steps
 
 
 @dataclass(frozen=True)
@@ -99,6 +135,20 @@ class QuestionCounts:
     def __add__(self, other: "QuestionCounts") -> "QuestionCounts":
         sums = {name: getattr(self, name) + getattr(other, name) for name in ("documents", "steps", "whole")}
         return replace(self, **sums)
+
+    def __iadd__(self, other: "QuestionCounts") -> "QuestionCounts":
+        """Add in place where that can be: the object that it is called on is used up."""
+        return replace(
+            self,
+            documents=self.documents.__iadd__(other.documents),
+            steps=self.steps.__iadd__(other.steps),
+            whole=self.whole.__iadd__(other.whole),
+        )
+
+    @property
+    def key(self) -> Key:
+        """The corpus and the question."""
+        return self.question.corpus, self.question.key
 
     @property
     def is_answerable(self) -> bool:
@@ -152,10 +202,10 @@ def count_cases(cases: ScoredCases) -> QuestionCounts:
         **_sum_and_number("control", control if cases.control is None else cases.control),
         **_sum_and_number("same", same),
         **_sum_and_number("wrong_same", np.where(wrong[..., None], same, np.nan)),
-        "wrong_right": (right[:, None] * wrong[..., None]).sum(0),
+        "wrong_right": _in_steps(right[:, None] * wrong[..., None]).sum(0) / STEP,
         "wrong": wrong.sum(0).astype(float),
         "mass": np.zeros(n_heads) if cases.mass is None else cases.mass * cases.n,
-        "chance": np.array(0.0 if cases.chance is None else float(cases.chance[hard].sum())),
+        "chance": np.array(0.0 if cases.chance is None else _in_steps(cases.chance[hard]).sum() / STEP),
     }
     for name, values in cases.others.items():
         whole |= _sum_and_number(name, values)
@@ -179,7 +229,7 @@ def count_cases(cases: ScoredCases) -> QuestionCounts:
 def _sum_and_number(name: str, values: FloatArray) -> dict[str, FloatArray]:
     """Return the sum of the cases that have a value, (case, ...) → (...), and how many they are."""
     known = np.isfinite(values)
-    total = np.where(known, values, 0).sum(0, dtype=np.float64)
+    total = _in_steps(np.where(known, values, 0).astype(np.float64)).sum(0) / STEP
     return {name: total, f"{name}_n": known.sum(0).astype(float)}
 
 
@@ -193,3 +243,66 @@ def _step_counts(cases: ScoredCases, hard: npt.NDArray[np.bool_]) -> ClusterSums
     counts = np.stack([(looks == key).sum(0) for key in keys]) if len(keys) else np.zeros((0, n_heads))
     answer_counts = np.array([(answers == key).sum() for key in keys], dtype=float)
     return ClusterSums.of(keys.astype(np.uint64), {"answers": answer_counts, "looks": counts.astype(float)})
+
+
+def added_up(
+    counted: Mapping[Key, QuestionCounts], more: Iterable[QuestionCounts]
+) -> dict[Key, QuestionCounts]:
+    """Return counts with more added to those of the same corpus and question."""
+    total = dict(counted)
+    for counts in more:
+        total[counts.key] = total[counts.key] + counts if counts.key in total else counts
+    return total
+
+
+@dataclass(frozen=True, eq=False)
+class Bucket:
+    """Counts of some questions, as a file holds them."""
+
+    counts: tuple[QuestionCounts, ...]
+
+
+def in_buckets(every: Iterable[QuestionCounts]) -> dict[int, Bucket]:
+    """Return counts by the number of their bucket, the same for a question in every file."""
+    buckets = defaultdict[int, list[QuestionCounts]](list)
+    for counts in every:
+        buckets[zlib.crc32("-".join(counts.key).encode()) % N_BUCKETS].append(counts)
+    return {number: Bucket(tuple(buckets[number])) for number in sorted(buckets)}
+
+
+class SpooledCounts(Mapping[Key, QuestionCounts]):
+    """Counts of files, added up a bucket at a time and read from a temporary folder one question at a time, so that
+    memory goes by the largest bucket of questions, whatever the number of files.
+
+    `files`: zip archives with a member `name`-00, ... for each bucket. `run`: map, or that of several processes.
+    """
+
+    def __init__(self, files: Sequence[Path], name: str, run: Callable[..., Iterable[Any]] = map) -> None:
+        folder = mkdtemp(prefix="headscope-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        names, add = [f"{name}-{i:02}" for i in range(N_BUCKETS)], partial(_spool, files, folder)
+        self.paths = {key: path for paths in run(add, names) for key, path in paths.items()}
+
+    def __getitem__(self, key: Key) -> QuestionCounts:
+        return npz.from_bytes(QuestionCounts, self.paths[key].read_bytes())
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self.paths)
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+
+def _spool(files: Sequence[Path], folder: str, name: str) -> dict[Key, Path]:
+    """Add up one bucket of all files, and write each question's counts into a folder."""
+    counted = dict[Key, QuestionCounts]()
+    for file in files:
+        with zipfile.ZipFile(file) as archive:
+            if name in archive.NameToInfo:
+                for counts in npz.from_bytes(Bucket, archive.read(name)).counts:
+                    key = counts.key
+                    counted[key] = counted[key].__iadd__(counts) if key in counted else counts
+    paths = {key: Path(folder) / f"{name}-{i}" for i, key in enumerate(counted)}
+    for key, path in paths.items():
+        path.write_bytes(npz.to_bytes(counted[key]))
+    return paths

@@ -1,7 +1,8 @@
 """Ray drives the parts of a command, on this machine's cores or on a cluster: `--engine ray`.
 
-In: what `compute_part` takes. Out: one part file a shard, for `merge_parts`. A task is one part, a worker keeps its
-model, and a worker that dies costs the part it had: Ray gives that to another.
+In: what `compute_part` takes. Out: one part file a shard, for `merge_parts`, with its second round where there is one.
+A task is one part in one round, a worker keeps its model, and a worker or a node that dies costs the parts it had: Ray
+gives them to others.
 """
 
 import re
@@ -13,7 +14,7 @@ from typing import Any
 
 from mha_core.errors import InputError
 from mha_core.heads.corpora import addresses
-from mha_core.heads.part_files import compute_part
+from mha_core.heads.part_files import compute_part, fit_rules, read_file, score_part, statistics_of
 
 TRIES = 4  # of a part whose worker dies
 WAIT_S = 0.5  # until a stop is seen
@@ -36,7 +37,8 @@ def compute_on_ray(
 
     `command`, `options`, `shards`, `resume`: as in `compute_part`. `out`: a folder that all workers share. `address`:
     a cluster's ("auto", "ray://host:10001"); without it Ray is started here and ended again. `workers`: how many parts
-    at once (all cores, or all GPUs where there are any). `done` gets the number of parts that are ready, and of all.
+    at once (all cores, or all GPUs where there are any). `done` gets the number of parts that are ready, and of all, in
+    each round.
 
     Raises InputError where Ray is not installed or not reached, for shards and folders that cannot be used, and for a
     part that lost its worker four times.
@@ -74,39 +76,49 @@ def _drive(
 ) -> list[Path] | None:
     """Keep as many parts running as there are workers."""
     resources = ray.cluster_resources()
-    gpus = int(resources.get("GPU", 0))
+    gpus, parts = int(resources.get("GPU", 0)), len(addresses(request[2]))
     at_once = workers or gpus or int(resources.get("CPU", 1))
-    task = ray.remote(num_cpus=1, num_gpus=min(gpus, 1), max_retries=TRIES - 1)(_compute)
-    parts = len(addresses(request[2]))
-    running, files, following = dict[Any, int](), list[Path](), 1
-    while running or following <= parts:
-        while following <= parts and len(running) < at_once:
-            running[task.remote(*request, following, parts, str(out), resume)] = following
-            following += 1
-        if stop():
-            for reference in running:
-                ray.cancel(reference, force=True)
-            return None
-        for reference in ray.wait(list(running), timeout=WAIT_S)[0]:
-            files.append(_file_of(ray, reference, running.pop(reference)))
-            done(len(files), parts)
+
+    def run(
+        function: Callable[..., Path | None], num_gpus: int, arguments: Callable[[int], tuple[Any, ...]]
+    ) -> list[Path] | None:
+        task = ray.remote(num_cpus=1, num_gpus=num_gpus, max_retries=TRIES - 1)(function)
+        running, files, following = dict[Any, int](), dict[int, Path](), 1
+        while running or following <= parts:
+            while following <= parts and len(running) < at_once:
+                running[task.remote(*arguments(following))] = following
+                following += 1
+            if stop():
+                for reference in running:
+                    ray.cancel(reference, force=True)
+                return None
+            for reference in ray.wait(list(running), timeout=WAIT_S)[0]:
+                part = running.pop(reference)
+                files[part] = _file_of(ray, reference, part)
+                done(len(files), parts)
+        return [files[part] for part in sorted(files)]
+
+    files = run(_compute, min(gpus, 1), lambda part: (*request, part, parts, str(out), resume))
+    if files and statistics_of(request[0]).has_rules:
+        paths, rules = files, fit_rules(read_file(files[0]))
+        return files if run(score_part, 0, lambda part: (paths[part - 1], rules)) else None
     return files
 
 
 def _compute(
     command: str, options: dict[str, Any], shards: list[str], part: int, parts: int, out: str, resume: bool
-) -> str:
+) -> Path | None:
     """One part, in a worker."""
-    return str(compute_part(command, options, shards, part, parts, out, resume=resume))
+    return compute_part(command, options, shards, part, parts, out, resume=resume)
 
 
 def _file_of(ray: Any, reference: Any, part: int) -> Path:
     """Return the file of a part that is ready."""
     try:
-        path = Path(ray.get(reference))
+        path: Path = ray.get(reference)
     except ray.exceptions.RayTaskError as problem:
         raise (problem.cause if isinstance(problem.cause, InputError) else problem) from None
-    except ray.exceptions.WorkerCrashedError:
+    except (ray.exceptions.WorkerCrashedError, ray.exceptions.NodeDiedError):
         raise InputError(
             f"Part {part} lost its worker {TRIES} times; see its memory, then use --resume."
         ) from None

@@ -7,11 +7,13 @@ Sources: the specification in ggml's docs/gguf.md; llama.cpp's llama-vocab.cpp f
 import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from tokenizers import AddedToken, Regex, decoders, models, pre_tokenizers
 from tokenizers import Tokenizer as FastTokenizer
 from torch import Tensor
@@ -52,6 +54,17 @@ SPLITS = {
 }
 CONTROL, USER_DEFINED = 3, 4
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """A matrix as the file has it, 32 numbers of a row together: codes * scale + minimum. `codes` (rows, blocks, 32) of
+    so many bits, uint8; `scales`, `minima` (rows, blocks), float16. Without minima the codes count from 128."""
+
+    bits: int
+    codes: NDArray[np.uint8]
+    scales: NDArray[np.float16]
+    minima: NDArray[np.float16] | None
 
 
 class GgufFile:
@@ -109,11 +122,34 @@ class GgufFile:
             layer = "" if match["layer"] is None else f"model.layers.{match['layer']}."
             with self._reading():
                 numbers = np.require(dequantize(tensor.data, tensor.tensor_type), np.float32, ["C", "W"])
-                if match["part"] in ("attn_q", "attn_k"):
-                    # llama.cpp turns neighbours, transformers halves: it has put the two rows of each pair together.
-                    pairs = numbers.reshape(-1, self._d_k // 2, 2, *numbers.shape[1:])
-                    numbers = pairs.swapaxes(1, 2).reshape(numbers.shape)
+                numbers = self._in_halves(match["part"], numbers)
             yield f"{layer}{NAMES[match['part']]}.{match['kind']}", torch.from_numpy(numbers)
+
+    def blocks(self, name: str) -> Blocks:
+        """Return a matrix (out, in) by llama.cpp's name, as ggml-common.h packs it, its rows as `tensors` has them.
+
+        Raises ModelError for other blocks than Q4_1 and Q8_0.
+        """
+        tensor = self._tensors[f"{name}.weight"]
+        kind = tensor.tensor_type.name
+        if kind not in ("Q4_1", "Q8_0"):
+            raise ModelError(f"{self._what} holds {name} in {kind}; Q4_1 and Q8_0 can be taken as they are.")
+        with self._reading():
+            rows = np.array(tensor.data, np.uint8).reshape(len(tensor.data), -1, 20 if kind == "Q4_1" else 34)
+            rows = self._in_halves(name.rpartition(".")[2], rows)
+            scales = rows[..., :2].copy().view("<f2")[..., 0]
+            if kind == "Q8_0":
+                return Blocks(8, rows[..., 2:] ^ np.uint8(0x80), scales, None)
+            pairs = rows[..., 4:]  # of numbers i and i + 16
+            codes = np.concatenate([pairs & 15, pairs >> 4], axis=-1)
+            return Blocks(4, codes, scales, rows[..., 2:4].copy().view("<f2")[..., 0])
+
+    def _in_halves(self, part: str, rows: NDArray[Any]) -> NDArray[Any]:
+        """Sort the rows of queries and keys: llama.cpp turns neighbours, transformers halves, so it has put the two
+        rows of each pair together."""
+        if part not in ("attn_q", "attn_k"):
+            return rows
+        return rows.reshape(-1, self._d_k // 2, 2, *rows.shape[1:]).swapaxes(1, 2).reshape(rows.shape)
 
     def tokenizer(self, max_tokens: int) -> Tokenizer:
         """Build the tokenizer. Raises ModelError for a kind that is not read, or lists that do not fit each other."""

@@ -23,6 +23,7 @@ from mha_core.engine.torch_modes import plain_numbers
 from mha_core.errors import InputError, ModelError
 from mha_core.models.checkpoint import SUMS, Folder
 from mha_core.models.families import FAMILIES
+from mha_core.models.families.bert import LabelHead
 from mha_core.models.families.family import AnotherVariantError
 from mha_core.models.gguf import GgufFile
 from mha_core.models.hf import load_with_transformers
@@ -71,6 +72,7 @@ def load_model(
     local: bool = True,
     sha256: str | None = None,
     shared: bool = True,
+    folder: Path | None = None,
 ) -> Model:
     """Load a model once, then share it with all callers.
 
@@ -85,6 +87,7 @@ def load_model(
         progress: called with (model, bytes so far, bytes in all) of a download, which ends if it raises.
         local: False refuses folders and files, for servers whose users name models.
         sha256: pins all files at once, by `Model.files_digest`.
+        folder: where its files lie, for a name that is no place.
         shared: False loads a model that nobody else has, its weights in plain layers that can be changed.
 
     Raises ModelError if the files are damaged or of another architecture, Unavailable if they are not here and cannot
@@ -95,12 +98,13 @@ def load_model(
         raise InputError(f"`name` must be a model's name or folder, not {type(name).__name__}.")
     where = choose_device(device)
     precision = choose_precision(dtype, where)
-    stamp = _stamp(name) if local and name not in SHIPPED and is_local(name) else None
+    is_folder = folder is not None or (local and name not in SHIPPED and is_local(name))
+    stamp = _stamp(str(folder or name)) if is_folder else None
     key = (name, stamp, trained, None if trained else seed, str(where), precision)
 
     def load() -> Model:
         with plain_numbers(loading=True):  # the same numbers in any mode and default type of the caller
-            return _load(name, trained, seed, where, precision, progress, local)
+            return _load(name, trained, seed, where, precision, progress, local, folder)
 
     model = _cached(key) if shared else load()
     if model is None:
@@ -188,10 +192,12 @@ def _load(
     dtype: torch.dtype,
     progress: Progress | None,
     local: bool,
+    folder: Path | None,
 ) -> Model:
     """Make a new model; arguments as in `load_model`."""
     step = step_of(name)
-    place, known = _place(CLASSROOM if step is not None else name, progress, local)
+    named = CLASSROOM if step is not None else name
+    place, known = find_files(named, progress, local) if folder is None else (folder, {})
     source = GgufFile(place) if place.is_file() else Folder(place)
     raw = source.settings()
     config = _known(raw, source.title)
@@ -240,8 +246,9 @@ def _load(
     for module in (encoder, head):
         if module is not None:
             freeze_for_inference(module.to(device=device, dtype=dtype))
-    heads = {"mask": "masked_head", "next": "next_head"}
-    facts |= dict.fromkeys(heads.values()) | {heads[family.predicts]: head}
+    heads = {"mask": "masked_head", "next": "next_head", "label": "label_head"}
+    predicts = "label" if isinstance(head, LabelHead) else family.predicts
+    facts |= dict.fromkeys(heads.values()) | {heads[predicts]: head}
     return Model(tokenizer=tokenizer, encoder=encoder, config=config, device=device, dtype=dtype, **facts)
 
 
@@ -255,7 +262,9 @@ def _known(raw: Mapping[str, Any], title: str) -> StackConfig | None:
         return None
 
 
-def _place(name: str, progress: Progress | None, local: bool) -> tuple[Path, Mapping[str, str]]:
+def find_files(
+    name: str, progress: Progress | None = None, local: bool = True
+) -> tuple[Path, Mapping[str, str]]:
     """Find a model's folder or GGUF file, and the digests of the files already compared."""
     if name == EMBEDDED:
         return embedded_folder(), EMBEDDED_DIGESTS

@@ -12,6 +12,7 @@ from mha_core.engine.device import choose_device, choose_precision
 from mha_core.engine.kv_cache import DecoderState
 from mha_core.engine.stack import Stack, StackConfig
 from mha_core.models.checkpoint import joint_digest
+from mha_core.models.families.bert import LabelHead
 from mha_core.record.record import ModelInfo
 from mha_core.text.tokens import Tokenizer, Tokens
 
@@ -34,6 +35,7 @@ class Model:
     digest: str
     config: StackConfig = field(repr=False)
     next_head: nn.Module | None = None
+    label_head: LabelHead | None = None
     files: tuple[tuple[str, str], ...] = ()
     pinned: bool = False
 
@@ -107,13 +109,14 @@ class Model:
         if where == self.device and precision == self.dtype:
             return self
         # Together: what is tied stays so.
-        modules = copy.deepcopy((self.encoder, self.masked_head, self.next_head))
+        modules = copy.deepcopy((self.encoder, self.masked_head, self.next_head, self.label_head))
         moved = [None if each is None else each.to(device=where, dtype=precision) for each in modules]
         return replace(
             self,
             encoder=cast(Stack, moved[0]),
             masked_head=moved[1],
             next_head=moved[2],
+            label_head=cast(LabelHead | None, moved[3]),
             device=where,
             dtype=precision,
         )
@@ -132,7 +135,8 @@ class Model:
     @cached_property
     def n_bytes(self) -> int:
         """Memory of its weights."""
-        modules = nn.ModuleList(filter(None, (self.encoder, self.masked_head, self.next_head)))
+        heads = self.masked_head, self.next_head, self.label_head
+        modules = nn.ModuleList(filter(None, (self.encoder, *heads)))
         return sum(parameter.nbytes for parameter in modules.parameters())  # each once
 
     def start(self, tokens: Tokens) -> DecoderState:

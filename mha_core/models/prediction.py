@@ -1,6 +1,7 @@
-"""Predictions of a model: the likeliest pieces for a masked place (an encoder), or for the next token (a decoder).
+"""Predictions of a model: the likeliest pieces for a masked place (an encoder) or the next token (a decoder), and the
+labels of a sequence classifier.
 
-In: a text or its tokens. Out: token ids with their probabilities, best first.
+In: a text or its tokens. Out: tokens or labels with their probabilities, best first.
 """
 
 from dataclasses import dataclass
@@ -26,6 +27,16 @@ class NextToken:
     id: int
     text: str
     probability: float
+    logit: float
+
+
+@dataclass(frozen=True)
+class Label:
+    """One label of a sequence classifier, `id` its number in the config; a regression has no probability."""
+
+    id: int
+    text: str
+    probability: float | None
     logit: float
 
 
@@ -114,6 +125,19 @@ def predict_masked(
         [(model.tokenizer.piece_name(i), p) for i, p in zip(ids, probabilities, strict=True)]
         for ids, probabilities in zip(best.indices.tolist(), best.values.tolist(), strict=True)
     ]
+
+
+def labels_of(state: Tensor, model: Model) -> tuple[Label, ...]:
+    """Return all labels by the first token's final state (d_model,), the highest logit first. Raises InputError for no
+    sequence classifier."""
+    if model.label_head is None:
+        raise InputError(f"{model.title} has no labels; a BERT with a head for sequence classification does.")
+    logits = model.label_head(state).double()
+    probabilities = model.label_head.probabilities(logits)
+    shares = [None] * len(logits) if probabilities is None else probabilities.tolist()
+    rows = zip(model.label_head.names, shares, logits.tolist(), strict=True)
+    labels = [Label(i, *row) for i, row in enumerate(rows)]
+    return tuple(sorted(labels, key=lambda label: -label.logit))
 
 
 def check_k(k: int, model: Model) -> None:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from mha_core.heads.build_role_table import KNOWN, RoleStatistics, find_roles
-from mha_core.heads.part_files import compute_part, merge_parts
+from mha_core.heads.part_files import compute_part, find_parts
 from mha_core.heads.table import RoleTable, roles_file, write_roles
 from mha_core.models.load import load_model
 from mha_core.models.model import Model
@@ -48,7 +48,10 @@ def _table(name: str, files: list[Path], is_trained: bool, keep: Path) -> RoleTa
     folder, shards = keep / f"{name}-{'trained' if is_trained else 'random'}", [str(file) for file in files]
     for number in range(1, len(files) + 1):
         compute_part("roles", options, shards, number, len(files), folder, resume=True, say=_say)
-    statistics: RoleStatistics = merge_parts(folder, _say)
+    parts = find_parts(folder, _say)
+    statistics = RoleStatistics(parts[0].about)
+    for part in parts:  # what heads did, not what was concluded by the baselines of then
+        statistics.load(part.checked())
     for number, read in statistics.read.items() if is_trained and name == EMBEDDED else ():
         if KNOWN.get(read["digest"], ("",))[0] == FEW:
             _write_few(model, files[number])

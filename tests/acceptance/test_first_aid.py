@@ -21,22 +21,22 @@ def press(person, name):
     person.page.get_by_role("link", name=name, exact=True).first.click()
 
 
-def test_it_then_animal_gives_their_link(reader):
-    person = reader()
-    says(person, "looks from it to animal")
-    person.word("it").click()
-    person.word("animal").click()
-    says(person, "Head 4-2: it → animal 68%, the strongest of 72 heads")
-    person.word("it").click()
-    expect(person.word("it"), "a second click takes back").to_have_attribute("aria-pressed", "false")
-
-
-def test_pointing_at_a_word_shows_where_it_looks_also_beside_a_pinned_one(reader):
+def test_pointing_shows_where_a_word_looks_and_it_then_animal_gives_their_link(reader):
     person = reader()
     person.word("street").hover()
     says(person, "street looks at")
     person.page.get_by_role("heading", level=1).hover()
     says(person, "looks from it to animal")
+    person.word("it").click()
+    person.word("animal").click()
+    says(person, "Head 4-2: it → animal 68%, the strongest of 72 heads")
+    ranking = person.page.get_by_role("region", name="Heads ranked").get_by_role("list")
+    box = ranking.bounding_box()
+    row = ranking.get_by_role("button", name=re.compile("^4-2")).bounding_box()
+    for start, length in (("x", "width"), ("y", "height")):
+        assert box[start] <= row[start] <= box[start] + box[length] - row[length], "in sight"
+    person.word("it").click()
+    expect(person.word("it"), "a second click takes back").to_have_attribute("aria-pressed", "false")
 
 
 def test_a_new_sentence_opens_on_a_word(reader):
@@ -62,16 +62,6 @@ def test_an_example_does_not_leave_its_model_to_the_next(reader):
     expect(model).to_contain_text("MiniLM", timeout=SOON)
     person.settled()  # until then the picture before may still stand beside it
     says(person, "looks from are to keys")
-
-
-def test_the_chosen_head_is_in_sight_in_the_ranking(reader):
-    person = reader()
-    person.word("animal").click()
-    ranking = person.page.get_by_role("region", name="Heads ranked").get_by_role("list")
-    box = ranking.bounding_box()
-    row = ranking.get_by_role("button", name=re.compile("^4-2")).bounding_box()
-    for start, length in (("x", "width"), ("y", "height")):
-        assert box[start] <= row[start] <= box[start] + box[length] - row[length]
 
 
 def test_a_page_prints_whole_on_the_sheets_that_it_fills(reader):
@@ -105,10 +95,3 @@ def test_a_new_line_leaves_the_sentence_its_width(reader):
     one, lines = boxes
     assert (lines["x"], lines["width"]) == (one["x"], one["width"])
     assert lines["height"] <= 5 * one["height"]
-
-
-def test_the_menu_leads_to_roles(reader):
-    person = reader("/compare")
-    person.page.get_by_role("link", name="Roles", exact=True).click()
-    expect(person.page.get_by_role("link", name="Atlas", exact=True).first).to_be_visible(timeout=SOON)
-    assert person.page.url.split("?")[0] == f"{person.base}/roles"

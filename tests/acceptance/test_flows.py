@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from axe import complaints
+from bert_folders import random_bert, write
 from PIL import Image
 from playwright.sync_api import expect
 from running import start_app
@@ -325,6 +326,7 @@ def test_back_leads_from_every_kind_of_step_to_the_one_before(reader):
     step(page.get_by_role("link", name="Leave presenter mode").click)
     step(page.get_by_role("link", name="Inside", exact=True).click)
     step(page.get_by_role("link", name="Variants", exact=True).click)
+    step(page.get_by_role("link", name="Roles", exact=True).click)
     step(page.get_by_role("link", name="Compare", exact=True).click)
     step(lambda: person.type(CAT, "Sentence B"))
     step(button(person, "weights").or_(page.get_by_role("radio", name="weights")).first.click)
@@ -597,6 +599,8 @@ def test_while_the_server_is_away_the_picture_goes_on_and_the_page_comes_back(re
     page = person.page
     person.type(CAT)
     stands(person, CAT, "4-2", "it")
+    for name in ("Table", "Save"):
+        opened(person, name)
     app.stop()
     # Streamlit says in a dialog over the page that the connection is lost.
     page.add_locator_handler(page.get_by_role("dialog"), lambda _: page.keyboard.press("Escape"))
@@ -611,10 +615,27 @@ def test_while_the_server_is_away_the_picture_goes_on_and_the_page_comes_back(re
         stands(person, CAT, "4-2", "it")
     finally:  # the others need it
         with page.expect_websocket(timeout=180_000):  # it asks ever more rarely
-            app.process = start_app(tmp_path / "again.log", port=app.port).process
+            again = start_app(tmp_path / "again.log", port=app.port, HEADSCOPE_ALLOW_FOLDERS="1")
+            app.process = again.process
     expect(page.get_by_role("dialog")).to_have_count(0, timeout=30_000)
     person.settled()
     stands(person, CAT, "4-2", "it")
     person.type(DOG)
     stands(person, DOG, "4-2", "it")
+    for name in ("Table", "Save"):
+        expect(page.locator("details[open] summary").filter(has_text=name)).to_be_visible()
     person.errors[:] = [problem for problem in person.errors if not problem.startswith("said")]
+    a_word_put_into_the_second_sentence_stays(reader, tmp_path / "model")
+
+
+def a_word_put_into_the_second_sentence_stays(reader, folder):
+    """In its box in the menu, when the first sentence changes; of a folder, which the server that came back opens."""
+    write(folder, random_bert("BertForMaskedLM", seed=3))
+    query = urlencode({"model": str(folder), "text": "The cat sat.", "pair": "It was [MASK]."})
+    person = reader(f"/?{query}").type("The dog sat.")
+    press(person, person.page.locator("[class*=st-key-next]").get_by_text(re.compile(r"%$")).first)
+    press(person, person.page.locator(".st-key-options button").first)
+    for text in ("The dog sat.", "The bird sat."):
+        assert box(person) == text
+        assert re.fullmatch(r"It was (?!\[MASK\]).*\.", box(person, "Second sentence"))
+        person.type("The bird sat.")

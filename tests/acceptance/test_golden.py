@@ -50,10 +50,6 @@ def corpus(variable, name):
     return str(path) if path.is_file() else pytest.skip(f"no {name}: name the file in {variable}")
 
 
-def by_head(rows):
-    return {f"{row['layer']}-{row['head']}": row for row in rows}
-
-
 def cell(question, weights, queries, keys):
     """Of weights [layer, head, query, key], or [layer, query, key], the one asked for; with the labels of both axes."""
 

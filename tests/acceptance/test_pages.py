@@ -1,4 +1,5 @@
-"""Every page and every tab of it by its address: it opens, fits the screen, and reads well in light and dark."""
+"""Every page and every tab of it by its address: it opens, fits the screen, reads well, and says no more than a reader
+takes in."""
 
 import re
 from collections.abc import Callable
@@ -49,9 +50,7 @@ PAGES = {
     ],
 }
 # The first thing that a fresh server is asked for.
-COLD = {
-    "a screen": to("/inside", part="By hand", at="weights"),
-}
+COLD = {"a screen": to("/inside", part="By hand", at="weights")}
 
 
 def kind(address: str) -> tuple[str, ...]:
@@ -91,6 +90,53 @@ SAID = """() => {
 }"""
 
 
+# Words and numbers on the first screen of a page at 1280 x 800, and words on all of it, at most. Counted is what a
+# person sees of the page's own words, not the sentence that was typed, what is drawn of it, tables and charts.
+BUDGETS = {
+    "/": (80, 15, 180),
+    "/compare": (60, 20, 180),
+    ROLES: (70, 40, 350),
+    to(ROLES, part="atlas"): (70, 30, 250),
+    "/experiment": (70, 20, 120),
+    to("/inside", part="Step by step"): (90, 30, 120),
+    "/learn": (130, 30, 150),
+    to("/training", train="One head or four?"): (80, 15, 200),
+}
+COUNT = r"""() => {
+  const drawn = [
+    "svg, canvas, table, input, textarea, select, [role=grid], [role=table], [data-uncounted]",
+    "[data-testid=stDataFrame], [data-testid=stIconMaterial], .js-plotly-plot",
+    ".matrix, .katex, .tokens, .labels, .top, .picture",
+  ].join();
+  const own = "nav, header a, footer";
+  const found = [];
+  const walk = (node) => {
+    if (node.nodeType === 3) {
+      const range = document.createRange();
+      range.selectNodeContents(node);
+      const box = range.getBoundingClientRect();
+      const seen = node.textContent.trim() && box.width > 2 && box.height > 2;
+      if (seen) found.push([node.textContent, box.top < innerHeight && box.bottom > 0]);
+      return;
+    }
+    if (node.nodeType === 1) {
+      const style = getComputedStyle(node);
+      if (style.display === "none" || style.visibility === "hidden" || style.opacity === "0") return;
+      if (node.matches("style, script, noscript") || node.matches(drawn) || node.matches(own)) return;
+      const box = node.getBoundingClientRect();
+      if (style.position === "absolute" && box.bottom < 0) return;
+    }
+    if (node.shadowRoot) walk(node.shadowRoot);
+    node.childNodes.forEach(walk);
+  };
+  walk(document.body);
+  const words = (texts) => texts.join(" ").match(/\p{L}[\p{L}'’-]*/gu)?.length ?? 0;
+  const numbers = (texts) => texts.join(" ").match(/\d[\d.,]*/g)?.length ?? 0;
+  const first = found.filter(([, seen]) => seen).map(([text]) => text);
+  return { first: words(first), numbers: numbers(first), all: words(found.map(([text]) => text)), texts: first };
+}"""
+
+
 def opened(page: Any, address: str) -> list[str]:
     """What is wrong with the page that an address opened, as a stranger sees it."""
     wrong = [
@@ -112,6 +158,15 @@ def opened(page: Any, address: str) -> list[str]:
         except TimeoutError:
             wrong.append(f"not the tab {tab!r}")
     return wrong
+
+
+def too_much(page: Any, address: str) -> list[str]:
+    """What a page with a budget says beyond it."""
+    if address not in BUDGETS:
+        return []
+    counts = page.evaluate(COUNT)
+    found = zip((counts[name] for name in ("first", "numbers", "all")), BUDGETS[address], strict=True)
+    return [f"{n} words or numbers, {most} at most: {counts['texts']}" for n, most in found if n > most]
 
 
 def seen(person: Any, ask_axe: bool) -> list[str]:
@@ -147,7 +202,8 @@ def test_every_page_and_tab_opens_fits_and_reads_well(reader, group):
     for address in PAGES[group]:
         person.open(address)
         said.add(person.page.evaluate(SAID))
-        wrong[address] = opened(person.page, address) + seen(person, ask_axe=address in SAMPLES.values())
+        wrong[address] = opened(person.page, address) + too_much(person.page, address)
+        wrong[address] += seen(person, ask_axe=address in SAMPLES.values())
     found = [f"{address}: {problem}" for address, problems in wrong.items() for problem in problems]
     assert not found, "\n".join(found)
     assert len(said) == len(wrong), "no two addresses show the same"

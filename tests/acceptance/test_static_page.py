@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from axe import complaints
-from make_odd_texts import lines, typed
 
+from benchmarks.odd_texts import lines, typed
 from mha_core import HeadScopeError, load_model, static_site, trace
 from mha_core.draw.about import about
 from mha_core.draw.bundle import SCRIPTS
@@ -58,15 +58,16 @@ def models(model):
     return {"minilm": model, "toy": load_model("classroom", device="cpu")}
 
 
-@pytest.mark.parametrize("key", ["minilm", "toy"])
-def test_the_page_makes_the_payload_that_python_makes(key, models):
-    model, runs = models[key], []
-    for number, text in enumerate(map(typed, lines()[::2])):
+@pytest.mark.slow
+@pytest.mark.parametrize(("key", "step", "most"), [("minilm", 2, 60), ("toy", 2, 60), ("smollm2", 20, 24)])
+def test_the_page_makes_the_payload_that_python_makes(key, step, most, models, request):
+    model, runs = models.get(key) or request.getfixturevalue(key), []
+    for number, text in enumerate(map(typed, lines()[::step])):
         try:
             record = trace(text, model)
         except HeadScopeError:
             continue
-        if len(record.tokens) > 60:
+        if len(record.tokens) > most:
             continue
         run = run_of(record, key, text) | portable({"weights": record.weights.ravel()})
         unit, specials = UNITS[number % 2], SPECIALS[number % 3]
@@ -76,7 +77,7 @@ def test_the_page_makes_the_payload_that_python_makes(key, models):
         payload = record_payload(grid, record.tokens, record.model.title, about=about(record, grid))
         payload.pop("id")
         runs.append({"run": run, "expected": portable(payload), "unit": unit, "specials": specials})
-    assert len(runs) > 100
+    assert len(runs) > 200 / step
     results = in_node(
         {"models": {key: model_facts(key, model, 0) | {"roles": []}}, "runs": runs, "pairs": []}
     )["made"]

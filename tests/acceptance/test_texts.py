@@ -1,6 +1,6 @@
 """300 odd texts: their tokens, words and spans stay, and what holds of every text holds of them.
 
-make_odd_texts.py says how they are written and which other programs were asked.
+benchmarks/odd_texts.py says how they are written and which other programs were asked.
 """
 
 import unicodedata
@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from make_odd_texts import MODELS, lines, typed, written
 
 import mha_core
+from benchmarks.odd_texts import MODELS, lines, typed, written
 
 LINES = lines()
 KINDS = list(dict.fromkeys(line["kind"] for line in LINES))

@@ -8,9 +8,6 @@ from causal_runs import causal_record
 from drawn import SHADE, Picture, centres, page_of, shares
 
 from mha_core import AttentionRecord
-from mha_core.draw.payload import compare_payload
-from mha_core.draw.standalone import standalone_html
-from pages.parts.frame.selection import Selection
 
 pytestmark = pytest.mark.browser
 HEAD = (1, 4)
@@ -93,37 +90,3 @@ def test_a_zero_of_an_encoder_is_a_cell_of_paper(draw, record):
     picture.point(IT, LATE, len(grid))
     assert picture.tip() == "it looks at late: 0%"
     assert not picture.root.locator(".bracket").count()
-
-
-# ---- Compare
-
-A = ["Zoe", "unlocked", "it", "and", "then", "slept", "late"]
-B = ["Zoe", "unlocked", "it", "and", "then", "woke", "late"]
-SAME = 6  # pieces before "slept"
-
-
-@pytest.fixture(scope="module")
-def runs():
-    return causal_record(A, seed=1, same_up_to=SAME), causal_record(B, seed=2, same_up_to=SAME)
-
-
-def compared(runs, **chosen) -> str:
-    a, b = (run.grid() for run in runs)
-    made = compare_payload(
-        a, runs[0].tokens, b, runs[1].tokens, titles=("d", "d"), selection=Selection(HEAD, **chosen),
-    )  # fmt: skip
-    return standalone_html(made, title="two")
-
-
-def test_the_matrix_of_differences_has_no_cells_ahead(draw, runs):
-    picture = draw(compared(runs, pins=(6,)))
-    image = picture.image(picture.part("A minus B"))
-    left, top, side = picture.frame(image)
-    edge = [round(i * side / 8) for i in range(9)]
-    for q, k in ((1, 6), (3, 4), (6, 7), (0, 7)):
-        there, ahead = (
-            image[top + edge[y] + 4 : top + edge[y + 1] - 4, left + edge[x] + 4 : left + edge[x + 1] - 4, 3]
-            for y, x in ((k, q), (q, k))
-        )
-        assert (there == 255).all()
-        assert (ahead == 0).mean() > 0.4

@@ -215,7 +215,7 @@ def test_a_cell_says_its_own_words_and_number_to_the_pointer_and_aloud(picture):
     canvas.scroll_into_view_if_needed()
     box, shown = canvas.bounding_box(), pixels.of_canvas(canvas)
     n = len(truth)
-    framed = np.abs(shown.astype(int) - np.array(line_colour(picture))).max(axis=-1) <= 3
+    framed = np.abs(shown[..., :3].astype(int) - np.array(line_colour(picture))).max(axis=-1) <= 3
     rows = np.flatnonzero(framed.sum(axis=1) > 0.4 * framed.sum(axis=1).max())
     right = np.flatnonzero(framed.sum(axis=0) > 0.4 * framed.sum(axis=0).max())[-1]
     size = rows[-1] - rows[0] - 1

@@ -34,10 +34,7 @@ def arcs_between(picture):
     for stroke in strokes(picture.root.locator("svg.arcs path").evaluate_all(ATTRIBUTES)):
         ends = [
             min(range(start, stop), key=lambda i: abs(words[i]["x"] - x))
-            for start, stop, x in (
-                (N_KEYS, N_KEYS + N_QUERIES, stroke.x1),
-                (0, N_KEYS, stroke.x2),
-            )
+            for start, stop, x in ((N_KEYS, N_KEYS + N_QUERIES, stroke.x1), (0, N_KEYS, stroke.x2))
         ]
         assert abs(words[ends[0]]["x"] - stroke.x1) < 1
         assert abs(words[ends[1]]["x"] - stroke.x2) < 1

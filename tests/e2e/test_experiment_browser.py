@@ -31,8 +31,8 @@ def wait_for_link(tab, heads):
     return tab
 
 
-def test_heads_are_switched_by_pointer_and_key_undone_and_kept_in_the_link(visit):
-    tab = visit(MINILM).drawn()
+def test_heads_are_switched_by_pointer_and_key_undone_and_kept_in_the_link(reader):
+    tab = reader(MINILM)
     head(tab, "6-6").click()
     wait_for_link(tab, "6-6")
     assert finding(tab).startswith("Without 6-6, the embedding keeps cosine similarity 0.99")
@@ -79,7 +79,7 @@ def cell(tab, key, name, shape=(6, 12)):
 def press(tab, key, name, shape=(6, 12), label=None):
     """Click a head's cell once its label is shown, and again where the map was just being redrawn: Plotly takes a click
     for what it last knew under the pointer, and none while it draws."""
-    labels, asked = [], tab.page.evaluate("talk.asked")
+    labels, n_runs = [], tab.n_runs
     for _ in range(20):
         x, y = cell(tab, key, name, shape)
         tab.page.mouse.move(x - 2, y)
@@ -89,13 +89,13 @@ def press(tab, key, name, shape=(6, 12), label=None):
         if any(re.search(rf"\b{label or name}\b", text) for text in labels):
             tab.page.mouse.click(x, y)
             tab.page.wait_for_timeout(1000)
-            if tab.page.evaluate("talk.asked") > asked:
+            if tab.n_runs > n_runs:
                 return tab.settled()
     return pytest.fail(f"the map {key} says {labels}, and nothing of {label or name} was asked for")
 
 
-def test_heads_that_are_selected_on_the_map_of_a_sweep_can_be_ablated(visit):
-    tab = visit(f"{MINILM}&try=Ablation+sweep")
+def test_heads_that_are_selected_on_the_map_of_a_sweep_can_be_ablated(reader):
+    tab = reader(f"{MINILM}&try=Ablation+sweep")
     tab.page.get_by_text("Click a head on the map").wait_for(timeout=120_000)
     tab.settled()
     press(tab, "effects", "4-2")
@@ -113,10 +113,10 @@ def test_heads_that_are_selected_on_the_map_of_a_sweep_can_be_ablated(visit):
 
 
 @pytest.mark.slow
-def test_a_head_that_is_selected_on_the_map_of_attribution_can_be_ablated_and_an_mlp_cannot(visit):
+def test_a_head_that_is_selected_on_the_map_of_attribution_can_be_ablated_and_an_mlp_cannot(reader):
     text = quote("When Mary and John went to the store, John gave a drink to")
     address = f"/experiment?try=Ablation+sweep&model=smollm2&text={text}&word=Mary&rival=John"
-    tab = visit(address, viewport={"width": 1280, "height": 1500})  # all of the map is on the screen
+    tab = reader(address, viewport={"width": 1280, "height": 1500})  # all of the map is on the screen
     tab.page.get_by_text("Click a head on the map").wait_for(timeout=120_000)
     tab.page.locator(".st-key-attribution .nsewdrag").first.wait_for(state="attached", timeout=60_000)
     tab.settled()
@@ -128,8 +128,8 @@ def test_a_head_that_is_selected_on_the_map_of_attribution_can_be_ablated_and_an
     wait_for_link(tab, "24-4")
 
 
-def test_a_head_of_roles_is_chosen_on_the_map_or_by_key_and_a_box_filters_the_rows(visit):
-    tab = visit("/roles?role=agreement")
+def test_a_head_of_roles_is_chosen_on_the_map_or_by_key_and_a_box_filters_the_rows(reader):
+    tab = reader("/roles?role=agreement")
     tab.page.locator(".st-key-role-map .nsewdrag").first.wait_for(state="attached", timeout=60_000)
     tab.settled()
     press(tab, "role-map", "4-9")

@@ -1,20 +1,13 @@
 // What a decoder's word cannot see: no cell, no number, no rank, and words that say so.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cannotSee, cellInWords, gaps, groupColumns, keysOf, maskNote, noneSeesInWords, sharers, sharingInWords, stairs, withoutGaps } from "../../assets/js/visibility_text.js";
-import { betweenWords, hasChoice, mask, noneSees, seenBy, isMasked } from "../../assets/js/visibility.js";
+import { cannotSee, cellInWords, groupColumns, keysOf, noneSeesInWords, sharers, sharingInWords, stairs, withoutGaps } from "../../assets/js/visibility_text.js";
+import { betweenWords, hasChoice, noneSees, seenBy } from "../../assets/js/visibility.js";
 import { headInWords } from "../../assets/js/words.js";
 
 const names = ["Zoe", "saw", "it", "late"];
 const decoder = { causal: true, names, n: 4, heads: 6, sharing: 3 };
 const encoder = { causal: false, names, n: 4, heads: 6, sharing: 1 };
-
-test("a word cannot see what comes later, and sees itself; an encoder sees all", () => {
-  assert.deepEqual([[2, 3], [2, 2], [3, 2]].map(([q, k]) => isMasked(decoder, q, k)), [true, false, false]);
-  assert.equal(isMasked(encoder, 0, 3), false);
-  assert.equal(mask(encoder), null);
-  assert.deepEqual([0, 1, 2, 3].map((k) => mask(decoder)(1, k)), [false, false, true, true]);
-});
 
 test("a cell says its weight, or why it has none", () => {
   assert.equal(cellInWords(decoder, 2, 3, "0%"), "“it” cannot see “late”: it comes later.");
@@ -30,10 +23,6 @@ test("a later word is ranked for no head only if none of the pinned words can se
   assert.equal(noneSees(decoder, [1], null), false);
   assert.match(noneSeesInWords(names, [1, 2], 3), /^No head: “saw” and “it” cannot see “late”, which comes later\. In a decoder/);
   for (const per of ["layer", "model"]) assert.match(noneSeesInWords(names, [1], 3, per), /^No layer: “saw” cannot see “late”/);
-});
-
-test("the gaps of a matrix are the runs to the right of the diagonal", () => {
-  assert.deepEqual(gaps(mask(decoder), 4, 4), [{ q: 0, from: 1, to: 4 }, { q: 1, from: 2, to: 4 }, { q: 2, from: 3, to: 4 }]);
 });
 
 test("a link is between two words, and a decoder's first is none of them", () => {
@@ -61,17 +50,6 @@ test("two texts: a word is seen by one of several units, and differences without
   assert.equal(seenBy(encoder, [0], 2), true);
   assert.deepEqual([...withoutGaps({ causal: true }, Float64Array.from([1, 2, 3, 4]), 2)], [1, 0, 3, 4]);
   assert.deepEqual([...withoutGaps({ causal: false }, Float64Array.from([1, 2, 3, 4]), 2)], [1, 2, 3, 4]);
-});
-
-test("the line around a small picture keeps outside of its cells", () => {
-  const points = [];
-  const note = (x, y) => points.push([x, y]);
-  stairs({ beginPath() {}, moveTo: note, lineTo: note, stroke() {} }, 100, 200, [0, 10, 20, 30], [0, 0, 0], 2);
-  const inside = (x, y) => x > 100 && y > 200 && y < 230 && x - 100 < 10 * (Math.floor((y - 200) / 10) + 1);
-  assert.ok(points.every(([x, y]) => !inside(x, y)));
-  assert.deepEqual(points[2], [131, 231]);
-  assert.deepEqual(points[points.length - 1], points[0]);
-  assert.equal(maskNote(encoder), "");
 });
 
 test("the line around a small picture goes half its width outside of its cells, step by step", () => {

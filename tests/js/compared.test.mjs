@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { Compare } from "../../assets/js/compare.js";
 import { drawHero, drawMatrix, specOf } from "../../assets/js/compare/drawn.js";
-import { describe, diffOf, rowsFor, spanOf } from "../../assets/js/compare/rows.js";
+import { describe, diffOf, spanOf } from "../../assets/js/compare/rows.js";
 import { drawWords } from "../../assets/js/compare/sentences.js";
 import { SentencePair } from "../../assets/js/sentence_pair.js";
 import { Headscope } from "../../assets/js/view.js";
@@ -43,16 +43,6 @@ test("what is aligned: columns of either side, those that both have, and which d
   assert.equal(viewOf({ b: run("b", ["[CLS]", "IT"], B) }).nameOf(2), "it", "the same word in capitals is the same");
   const twice = { a: run("a", ["[CLS]", "it", "it"], A, { indexed: ["[CLS]", "it₁", "it₂"] }), b: run("b", ["She", "She"], B, { indexed: ["She₁", "She₂"] }) };
   assert.equal(viewOf(twice).nameOf(2), "it₂ / She₂", "of a word that stands there twice it is said which");
-});
-
-test("A minus B over the words that both have, and the span is the largest change of any head, rounded up", () => {
-  const view = viewOf();
-  assert.deepEqual([...diffOf(view, [0, 0])].map(tidy), [-0.4, 0.1, -0.35, -0.55]);
-  assert.deepEqual([...diffOf(view, [0, 1])].map(tidy), [-0.05, -0.15, 0.02, -0.04]);
-  assert.equal(view.span, 0.6);
-  assert.equal(describe(view, [0, 0]), "Head 1-1: largest change “it / She” to “it / She”, −55 points");
-  assert.equal(describe(view, [0, 1]), "Head 1-2: largest change “[CLS]” to “it / She”, −15 points");
-  assert.match(describe(viewOf({ pairs: [[0, null], [1, null], [2, null], [null, 0], [null, 1]] }), [0, 0]), /no word of A has a counterpart in B$/);
 });
 
 test("both sentences are written in the direction of their letters", () => {
@@ -113,25 +103,6 @@ test("another pair of texts has its own differences, pictures and legend, which 
     view.open([run("a", ["[CLS]", "cat", "it"], A), other], { pairs: PAIRS, titles: ["one", "two"] });
     assert.deepEqual(drawn(), [["more in B, 70 points", "70 points, more in A"], ["Head 1-1: largest change “it / She” to “it / She”, −70 points"]]);
   });
-});
-
-test("the rows of a word in A and in B stand over the same columns", () => {
-  const rows = (columns) => rowsFor(viewOf(), columns).map((row) => [...row].map(tidy));
-  assert.deepEqual(rows([2]), [[0.05, 0.9, 0.05], [0.4, 0, 0.6]]);
-  assert.deepEqual(rows([0, 2]), [[0.275, 0.6, 0.125], [0.65, 0, 0.35]]);
-  assert.deepEqual(rows([1]), [[0.1, 0.15, 0.75], [0, 0, 0]]);
-});
-
-test("both rows of the pinned word are drawn as arcs, with both percentages where either is seen", () => {
-  const view = viewOf({ state: { pins: [2] } });
-  drawHero(view);
-  const [shown] = view.drawn;
-  assert.deepEqual(shown.links.map((side) => side.map(({ from, to, weight }) => [from, to, tidy(weight)])), [[[2, 1, 0.9], [2, 0, 0.05], [2, 2, 0.05]], [[2, 2, 0.6], [2, 0, 0.4]]]);
-  assert.deepEqual([...shown.masses].map(([at, pair]) => [at, ...pair.map(tidy)]), [[0, 0.05, 0.4], [1, 0.9, null], [2, 0.05, 0.6]], "B has no such word");
-  assert.deepEqual([shown.from, shown.to, shown.pointed], [[2], null, null]);
-  const seen = viewOf({ state: { pins: [2] }, a: run("a", ["[CLS]", "cat", "it"], [[A[0][0], A[0][1], [0.015, 0.97, 0.015]], A[1]]), b: run("b", ["[CLS]", "She"], [[B[0][0], [0.985, 0.015]], B[1]]) });
-  drawHero(seen);
-  assert.deepEqual([...seen.drawn[0].masses].map(([at, pair]) => [at, ...pair.map(tidy)]), [[0, 0.015, 0.985], [1, 0.97, null]], "two percent of either are enough, of none are too few");
 });
 
 test("beside a word that both have, one of A alone has arcs but no part in the numbers that are compared", () => {
@@ -302,17 +273,6 @@ test("with the last word its target goes too, and the page hears of both", () =>
   const view = Object.assign(viewOf({ state: { pins: [2], to: 0 } }), { update() {} });
   view.choose(2, true);
   assert.deepEqual(view.emitted.map(({ pins, to }) => [pins, to]), [[[], null]]);
-});
-
-test("Escape takes back what is chosen, and nothing else is told", () => {
-  const press = (state, key) => {
-    const view = viewOf({ state });
-    const chosen = [];
-    view.select = (change) => chosen.push(change);
-    view.root.onkeydown({ key });
-    return chosen;
-  };
-  assert.deepEqual([press({ pins: [2] }, "Escape"), press({ pins: [], to: 1 }, "Escape"), press({}, "Escape"), press({ pins: [2] }, "a")], [[{ pins: [], to: null }], [{ pins: [], to: null }], [], []]);
 });
 
 test("what a link asks for is taken where both texts have it", () => {

@@ -31,15 +31,6 @@ test("what a filter hides is blank by query and key", () => {
   near(shareOf(at(2, 0)), 0.05);
 });
 
-test("a signed matrix has less at one end, more at the other, and nothing in the middle", () => {
-  const values = [-1, 0.5, -0.02, 1];
-  const at = cells({ rows: [0, 1], columns: [0, 1], values, signed: true, least: 0.05 }, levels(true));
-  near(signedOf(at(0, 0)), -1);
-  near(signedOf(at(0, 1)), 0.5);
-  assert.ok([511, 512].includes(at(1, 0)), "the middle of 1024 shades");
-  near(signedOf(at(1, 1)), 1);
-});
-
 test("differences are stretched to the largest one shown, and kept inside the ramp", () => {
   near(heatmap.level(0.1, { signed: true, span: 0.2 }), 0.75, 1e-12);
   near(heatmap.level(-0.1, { signed: true, span: 0.2 }), 0.25, 1e-12);
@@ -86,11 +77,6 @@ function small(cells, n, side, top, paint = levels()) {
   return (q, k) => out[Math.floor(((q + 0.5) * side) / Math.min(n, side)) * side + Math.floor(((k + 0.5) * side) / Math.min(n, side))];
 }
 
-test("a small picture has queries on rows and keys on columns, in steps of its own top", () => {
-  const at = small(ASYMMETRIC.map((w) => w * 255), 3, 10, 255);
-  for (let q = 0; q < 3; q++) for (let k = 0; k < 3; k++) near(shareOf(at(q, k)), ASYMMETRIC[q * 3 + k]);
-});
-
 test("a small picture of a decoder has every word's own cell and those before it, and nothing of what comes later", () => {
   const out = new Uint32Array(9).fill(7777);
   sheet.HeadThumbnails.prototype.paintOne.call({ record: { causal: true } }, out, 3, { cells: [1, 0, 0, 0.6, 0.4, 0, 0.2, 0.3, 0.5], side: 3, top: 1 }, levels());
@@ -123,30 +109,6 @@ test("a small picture with fewer pixels than cells keeps the strongest link at i
   assert.equal(at(1, 3), 0);
 });
 
-test("an arc starts at the middle of its query's word and ends at its key's", () => {
-  const [it, animal] = [{ x: 300, top: 50, bottom: 80, line: 0 }, { x: 100, top: 50, bottom: 80, line: 0 }];
-  const ends = (path) => path.match(/-?[\d.]+/g).map(Number);
-  const there = ends(geometry.arcPath(it, animal));
-  assert.deepEqual([there.slice(0, 2), there.slice(-2)], [[300, 50], [100, 50]]);
-  assert.ok(there[3] < 50, "it rises above the words");
-  const back = ends(geometry.arcPath(animal, it, -1));
-  assert.deepEqual([back.slice(0, 2), back.slice(-2)], [[100, 80], [300, 80]]);
-  assert.ok(back[3] > 80, "of the lower sentence it hangs below them");
-  const lower = { x: 90, top: 150, bottom: 180, line: 1 };
-  const down = ends(geometry.arcPath(it, lower, 1, 170, 25));
-  assert.deepEqual([down.slice(0, 2), down.slice(-2)], [[300, 80], [90, 150]]);
-  const up = ends(geometry.arcPath(lower, it, 1, 170, 25));
-  assert.deepEqual([up.slice(0, 2), up.slice(-2)], [[90, 150], [300, 105]]);
-});
-
-test("a stroke grows with its weight by the same amount, at any size", () => {
-  near(geometry.strokeOf(0.6) - geometry.strokeOf(0.4), 0.2 * 21, 1e-9);
-  near(geometry.strokeOf(1, 0.5), 11, 1e-9);
-  const boxes = [{ x: 0, line: 0 }, { x: 1000, line: 0 }, { x: 20, line: 0 }];
-  near(geometry.strokeWithin({ from: 0, to: 1, weight: 0.5 }, boxes, 1), 11.5, 1e-9);
-  near(geometry.strokeWithin({ from: 0, to: 2, weight: 0.5 }, boxes, 1), 5.6, 1e-9);
-});
-
 test("the heaviest percentage keeps its place where two words are close", () => {
   const label = (unit, x, weight) => ({ unit, x, weight, width: 50, line: 0 });
   const placed = geometry.placeLabels([label(0, 100, 0.1), label(1, 120, 0.6), label(2, 140, 0.3)], 400);
@@ -155,13 +117,6 @@ test("the heaviest percentage keeps its place where two words are close", () => 
   assert.deepEqual(geometry.placeLabels([label(0, 100, 0.1), { ...label(1, 110, 0.6), line: 1 }], 400, 1).map((p) => p.row), [0, 0]);
   assert.deepEqual(geometry.placeLabels([label(0, 100, 0.6), { ...label(1, 110, 0.001), asked: true }], 400, 1).map((p) => p.unit), [1], "what was asked for is never left out");
   assert.equal(geometry.placeLabels([label(0, 3, 0.5)], 400)[0].x, 25, "never outside the picture");
-});
-
-test("ticks leave room for a label and begin with the first", () => {
-  assert.deepEqual(geometry.ticks(7, 5, 10), [0, 2, 4, 6]);
-  assert.deepEqual(geometry.ticks(7, 4, 10), [0, 3, 6]);
-  assert.deepEqual(geometry.ticks(3, 10, 10), [0, 1, 2]);
-  assert.deepEqual([...geometry.edges(3, 10)], [0, 3, 7, 10]);
 });
 
 // The labels under three words; `make` needs elements, of which nothing is read here.

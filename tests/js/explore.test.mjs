@@ -28,19 +28,6 @@ test("who looks: what is under the pointer, also beside pinned words, else the p
   assert.deepEqual([from({}, {}), from({}, { unit: 2 }), from({ pins: [1, 2] }, { unit: 0 }), from({ pins: [1] }, { q: 0 })], [[], [2], [0], [0]]);
 });
 
-test("of a pinned word every link is drawn, the strongest first, and each has its exact share", () => {
-  const shown = shownLinks(viewOf({ state: { pins: [2] } }));
-  assert.deepEqual(told(shown.links), [[2, 1, 0.9], [2, 0, 0.05], [2, 2, 0.05]]);
-  assert.deepEqual([...shown.exact].map(([unit, share]) => [unit, tidy(share)]), [[1, 0.9], [0, 0.05], [2, 0.05]]);
-  assert.deepEqual([shown.from, shown.to, shown.asked, shown.pointed], [[2], null, null, null]);
-});
-
-test("of several pinned words the links are their own and the shares their mean", () => {
-  const shown = shownLinks(viewOf({ state: { pins: [1, 2] } }));
-  assert.deepEqual(told(shown.links).slice(0, 3), [[2, 1, 0.9], [1, 2, 0.75], [1, 1, 0.15]]);
-  assert.deepEqual([0, 1, 2].map((unit) => tidy(shown.exact.get(unit))), [0.075, 0.525, 0.4]);
-});
-
 test("what was asked for comes first, also below the threshold, and the others step back", () => {
   const shown = shownLinks(viewOf({ state: { pins: [1, 2], to: 0, least: 0.5 } }));
   assert.deepEqual(told(shown.links), [[1, 0, 0.1], [2, 0, 0.05], [2, 1, 0.9], [1, 2, 0.75]]);
@@ -116,12 +103,7 @@ function ranking(state, more) {
   return drawn[0];
 }
 
-test("the ranking names who looks, at what, and each head's own target where none is chosen", () => {
-  const to = ranking({ pins: [2], to: 1 });
-  assert.deepEqual([to.title, to.entries.map((e) => [words.headName([e.layer, e.head]), tidy(e.weight), e.note])], ["“it” to “cat”", [["1-1", 0.9, null], ["2-1", 0.25, null], ["2-2", 0.19, null], ["1-2", 0.02, null]]]);
-  const open = ranking({ pins: [2], ranked: true });
-  assert.deepEqual([open.title, open.entries.map((e) => [words.headName([e.layer, e.head]), tidy(e.weight), e.note])], ["Where “it” looks most", [["1-1", 0.9, "cat"], ["2-2", 0.8, "it"], ["2-1", 0.35, "it"], ["1-2", 0.28, "it"]]], "special tokens left out");
-  assert.equal(ranking({ pins: [1, 2], ranked: true }).title, "Where “cat” and “it” look most");
+test("where nothing is ranked it is said what to click", () => {
   assert.deepEqual([ranking({}), ranking({ pins: [2] }, { mine: { pins: [2] } })].map(({ entries, hint }) => [entries, hint]), [[null, "Click two words to rank the heads."], [null, "Click a second word to rank the heads."]]);
 });
 
@@ -162,22 +144,13 @@ test("the ranking of a pair counts what its filter lets the pinned words look at
   assert.deepEqual([said([1, 2], "all"), said([1, 2], "AB", 0)], [4, 4]);
 });
 
-function sheet(state, record = opened()) {
-  return onPage(() => {
-    const filled = [];
-    const view = viewOf({ state, record, allTitle: document.createElement("h2"), overview: document.createElement("section"), sort: document.createElement("select"), kinds: document.createElement("div"), sheet: { fill: (...given) => filled.push(given), frame() {} } });
+test("heads of a layer, of the model and of their own are called what they are", () => {
+  const named = (per) => onPage(() => {
+    const view = viewOf({ record: opened({ per }), allTitle: document.createElement("h2"), overview: document.createElement("section"), sort: document.createElement("select"), kinds: document.createElement("div"), sheet: { fill() {}, frame() {} } });
     fillSheet(view);
-    const [, order, said] = filled[0];
-    return { order: order.map(words.headName), said: said([0, 0]), view };
+    return [view.allTitle.textContent, view.overview.getAttribute("aria-label")];
   });
-}
-
-test("the sheet of all heads has them by layer, or by weight once a word is pinned", () => {
-  assert.deepEqual(sheet({}).order, ["1-1", "1-2", "2-1", "2-2"]);
-  assert.deepEqual(sheet({ sort: "weight" }).order, ["1-1", "1-2", "2-1", "2-2"]);
-  assert.deepEqual(sheet({ sort: "weight", pins: [2], to: 0 }).order, ["1-2", "2-1", "1-1", "2-2"]);
-  const named = ["head", "layer", "model"].map((per) => sheet({}, opened({ per })).view);
-  assert.deepEqual(named.map((view) => [view.allTitle.textContent, view.overview.getAttribute("aria-label")]), [["4 heads, 2 layers", "All heads"], ["All layers", "All layers"], ["All layers together", "All layers together"]]);
+  assert.deepEqual(["head", "layer", "model"].map(named), [["4 heads, 2 layers", "All heads"], ["All layers", "All layers"], ["All layers together", "All layers together"]]);
 });
 
 function said(state, more = {}) {
@@ -267,26 +240,6 @@ test("what a head usually does is said while the choice that it is about stands"
   });
 });
 
-test("a role that is pressed marks its heads and no other, and pressed again none", () => {
-  const roles = [["syntactic head (det)", "syntactic", "green", "1-1"], ["syntactic head (case)", "syntactic", "green", "2-2"], ["attention sink", "attention sink", "grey", "1-2", "2-2"]];
-  open(opened({ after: [""], roles }), (view) => {
-    const framed = () => view.sheet.cells.filter((cell) => cell.classList.contains("framed")).map((cell) => cell.getAttribute("aria-label").split(/[,:]/)[0]);
-    view.select({ pins: [] });
-    const [syntactic, sink] = view.kinds.children;
-    const pressed = () => view.kinds.children.map((word) => word.getAttribute("aria-pressed"));
-    const after = (word) => {
-      word.onclick();
-      return [framed(), pressed()];
-    };
-    assert.deepEqual([texts(view.kinds.children), framed(), pressed()], [["syntactic", "attention sink"], [], ["false", "false"]]);
-    assert.deepEqual(after(syntactic), [["Head 1-1", "Head 2-2"], ["true", "false"]]);
-    view.select({ pins: [1] });
-    assert.deepEqual(framed(), ["Head 1-1", "Head 2-2"], "another word changes nothing of it");
-    assert.deepEqual(after(sink), [["Head 1-2", "Head 2-2"], ["false", "true"]], "and a head that is called by another role");
-    assert.deepEqual(after(sink), [[], ["false", "false"]]);
-  });
-});
-
 // ---- what a click does
 function clicks(state = {}, hovered = {}) {
   const view = viewOf({ state, hovered });
@@ -296,21 +249,6 @@ function clicks(state = {}, hovered = {}) {
   return view;
 }
 const chosen = (view) => [view.state.pins, view.state.to];
-
-test("a click pins a word, a second one asks for its link, and each is taken back by itself", () => {
-  const view = clicks();
-  const after = (...given) => {
-    view.choose(...given);
-    return chosen(view);
-  };
-  assert.deepEqual(after(2), [[2], null]);
-  assert.deepEqual(after(1), [[2], 1]);
-  assert.deepEqual(after(1), [[2], null]);
-  assert.deepEqual(after(1), [[2], 1]);
-  assert.deepEqual(after(0), [[0], null], "with a target chosen another word begins anew");
-  assert.deepEqual(after(0), [[], null]);
-  assert.equal(view.emitted.length, 6);
-});
 
 test("the first click on what the page chose by itself keeps it, a second one takes it back", () => {
   const view = clicks({ pins: [2] });

@@ -64,10 +64,6 @@ class Element {
     return this.children.length;
   }
 
-  get lastElementChild() {
-    return this.children.at(-1) ?? null;
-  }
-
   get options() {
     return this.children;
   }
@@ -78,10 +74,6 @@ class Element {
 
   get firstChild() {
     return this.childNodes[0] ?? null;
-  }
-
-  remove() {
-    this.parent.childNodes = this.parent.childNodes.filter((child) => child !== this);
   }
 
   insertRow() {
@@ -112,10 +104,6 @@ class Element {
     delete this.heard?.[kind];
   }
 
-  appendChild(node) {
-    this.append(node);
-  }
-
   closest(selector) {
     let node = this;
     while (node && !node.matches(selector)) node = node.parent;
@@ -125,10 +113,6 @@ class Element {
   click() {}
 
   focus() {}
-
-  getBoundingClientRect() {
-    return { left: 0, top: 0, right: 0, bottom: 0, width: 0, height: 0 };
-  }
 
   getRootNode() {
     return { activeElement: null };

@@ -10,21 +10,6 @@ const NAMES = ["[CLS]", "cat", "it"];
 const full = (segments = [0, 0, 1]) => record.openRecord({ names: NAMES, layers: 2, heads: 2, packing: "full", segments, weights: column(quantise(WEIGHTS.flat(2))) });
 const order = (entries) => entries.map((e) => words.headName([e.layer, e.head]));
 
-test("a head's matrix is the one of its layer and its head", () => {
-  for (const [i, at] of [[0, [0, 0]], [1, [0, 1]], [2, [1, 0]], [3, [1, 1]]]) {
-    const matrix = record.matrixOf(full(), at);
-    WEIGHTS[i].flat().forEach((weight, cell) => near(matrix[cell] / STEPS, weight));
-    assert.equal(record.headIndex(full(), at), i);
-  }
-});
-
-test("the first token can be asked for like any other", () => {
-  const entries = record.rankHeads(full(), [2], 0);
-  assert.deepEqual(order(entries), ["1-2", "2-1", "1-1", "2-2"]);
-  [0.7, 0.4, 0.05, 0.01].forEach((weight, i) => near(entries[i].weight, weight));
-  assert.ok(entries.every((entry) => entry.to === 0));
-});
-
 test("without a target each head says where the pinned words look most on average among what is allowed", () => {
   const entries = record.rankHeads(full(), [1, 2], null);
   assert.deepEqual(entries.map((e) => [words.headName([e.layer, e.head]), e.to]), [["2-1", 1], ["1-1", 1], ["1-2", 0], ["2-2", 2]]);
@@ -73,13 +58,6 @@ test("of several opened heads the one opened longest ago is given up, and one op
   assert.equal(record.matrixOf(text, [0, 1]), null);
   assert.deepEqual([...record.matrixOf(text, [0, 0])], [0, STEPS]);
   assert.deepEqual([...record.matrixOf(text, [1, 0])], [STEPS, STEPS]);
-});
-
-test("the loudest link of a head goes from its query to its key", () => {
-  const text = { heads: 2, loudest: [0, 0, 0, 0, 0, 0, 2, 1, STEPS / 5, 1, 2, STEPS] };
-  const { from, to, weight } = record.loudest(text, [1, 0]);
-  assert.deepEqual([from, to], [2, 1]);
-  near(weight, 0.2);
 });
 
 test("every direction of a pair lets through its own links alone", () => {
@@ -140,12 +118,6 @@ test("small pictures of uneven cuts keep queries on rows", () => {
   const wide = strongestUnder([2, 4], [2, 2], (q, k) => [1, 2, 3, 4, 8, 7, 6, 5][4 * q + k]);
   assert.deepEqual([wide(0, 0), wide(0, 1), wide(1, 0), wide(1, 1)], [2, 4, 8, 6], "each row keeps its height");
   assert.equal(strongestUnder([2, 2], [1, 1], () => null)(0, 0), null);
-});
-
-test("a weight survives the trip as uint16 within 8e-6", () => {
-  const weights = Array.from({ length: 1001 }, (_, i) => i / 1000);
-  const back = numbers.dequantise(numbers.quantise(weights));
-  assert.ok(weights.every((w, i) => Math.abs(w - back[i]) <= 8e-6));
 });
 
 test("a percentage is whole, below one percent it has a decimal, and a real minus", () => {

@@ -137,15 +137,6 @@ test("arcs end over the words they belong to, rise with the way and with the wei
   assert.match(ahead.querySelector("path").getAttribute("d"), /^M31.5,118A.* 0 0 1 76.5,118$/, "forward, over the words too");
 });
 
-test("heads stand in lines of a layer, each with its own numbers, on one scale", () => {
-  const block = { shape: [4, 1, 1], at: 0, name: "scores", line: 2, wide: 46, high: 38, ramp: "signed", top: 4, chosen: 2, labels: ["1-1", "1-2", "2-1", "2-2"] };
-  const made = onPage(() => sheets(board(1, 2, 3, 4), block));
-  assert.equal(made.style.gridTemplateColumns, "repeat(2, minmax(0, 46px))");
-  assert.deepEqual(made.children.map((figure) => [figure.className, figure.querySelector("span").textContent]), [["", "1-1"], ["", "1-2"], ["chosen", "2-1"], ["", "2-2"]]);
-  const levels = made.querySelectorAll("canvas").map((canvas) => level([canvas.image.data[0], canvas.image.data[1]]));
-  for (const [i, share] of levels.entries()) assert.ok(Math.abs(share - (1 + (i + 1) / 4) / 2) < 0.001, "from the middle up");
-});
-
 test("the pager leads to the screens beside this one and to any by name, and stops at both ends", () => {
   const told = [];
   const items = ["first", "second", "third"].map((key) => ({ key, title: key }));

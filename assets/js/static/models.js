@@ -69,18 +69,18 @@ async function isWhole(bytes, { size, sha256 }) {
   return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("") === sha256;
 }
 
-// The stretches of one part as float32 numbers in `out`: mha_core/draw/static_site/pack.py, backwards.
+// The stretches of one part as they were, in the bytes `out`: mha_core/draw/static_site/pack.py, backwards.
 export function unpack(stretches, bytes, out) {
   const { buffer, byteOffset } = bytes;
   for (const { at, to, rows, columns, plain } of stretches) {
     if (plain) {
-      out.set(new Float32Array(buffer, byteOffset + at, plain), to / 4);
+      out.set(bytes.subarray(at, at + plain), to);
       continue;
     }
     const scales = new Float32Array(buffer, byteOffset + at, rows), n = rows * columns;
     const high = new Uint16Array(buffer, byteOffset + at + 4 * rows, n);
     const low = new Uint8Array(buffer, byteOffset + at + 4 * rows + 2 * n, (n + 1) >> 1);
-    const values = out.subarray(to / 4, to / 4 + n);
+    const values = new Float32Array(out.buffer, to, n);
     for (let row = 0, i = 0; row < rows; row++) {
       const scale = scales[row];
       for (const end = i + columns; i < end; i++) {

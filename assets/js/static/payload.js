@@ -26,9 +26,9 @@ export function recordOf(run, model, unit, specials) {
     model: model.title,
     title: run.spans.map(([start, end]) => run.text.slice(start, end)).join(" "),
     words,
-    causal: false,
+    causal: model.causal,
     ...reachOf(units, run.pieces, model.windows),
-    sharing: 1,
+    sharing: model.sharing,
     specialsShown: specials,
     labels: units.map(({ label }) => label),
     ...named,
@@ -57,7 +57,7 @@ export function unitsOf({ text, pieces }, words) {
       last.bare = last.label = text.slice(last.start, last.end);
       return;
     }
-    const bare = text.slice(piece.start, piece.end) || piece.text;
+    const bare = text.slice(piece.start, piece.end) || (piece.text.trim() ? piece.text : "▁");
     const { start, end, segment, word } = piece;
     units.push({ label: (words ? "" : piece.mark) + bare, bare, start, end, segment, word, special: Boolean(piece.special), pieces: [i] });
   });

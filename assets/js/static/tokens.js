@@ -2,14 +2,14 @@
 import { piecesOf } from "./wordpiece.js";
 import { findWords, reach } from "./words.js";
 
-// about: what mha_core/draw/static_site/vocabulary.py wrote. Returns (text) => { text, pieces, spans, cut }: `spans` are the
-// places of the one or two texts that are read, in the text; `cut` is how many tokens the model's limit leaves out.
+// about: what mha_core/draw/static_site/vocabulary.py wrote. Returns read(text), { text, pieces, spans, cut }: `spans` are the
+// places of the one or two texts that are read, in the text; `cut` is how many tokens the limit leaves out.
 export function tokenizerOf(about) {
-  const { ids, is, rows } = piecesOf(about);
+  const { ids, is, rows, spell } = piecesOf(about);
   const put = (text, segment) => ({ text, id: ids.get(text), start: 0, end: 0, word: null, mark: "", segment });
   const end = about.separator ? [about.separator] : [];
 
-  return (typed) => {
+  const read = (typed) => {
     const text = typed.replace(/\p{Surrogate}/gu, "\ufffd"), spans = textsIn(text, about);
     const parts = spans.map(([start, stop], segment) => {
       const characters = [...text.slice(start, stop)], found = rows(characters);
@@ -31,13 +31,14 @@ export function tokenizerOf(about) {
     });
     return { text, pieces: numbered(pieces), spans, cut };
   };
+  return { read, spellings: spell && about.pieces.map((_, id) => spell(id)) };
 }
 
 // Where the one or two texts stand, without what was typed of the frame; one typed separator is the border of a pair.
 function textsIn(text, { begin, separator, classes }) {
-  if (!separator) return [[0, text.length]];
   const escaped = (name) => name.replace(/[[\]\\^$.|?*+(){}]/g, "\\$&");
   const blank = `[${classes.blank}]*`, other = `[^${classes.blank}]`, [cls, sep] = [begin.join(""), separator].map(escaped);
+  if (!separator) return [[cls ? new RegExp(`^(?:${blank}${cls})?`, "u").exec(text)[0].length : 0, text.length]];
   const framed = new RegExp(`^(?:${blank}${cls}${blank})?([^]*?)(?:${blank}${sep}${blank})?$`, "du");
   const unframed = ([start, end]) => framed.exec(text.slice(start, end)).indices[1].map((at) => at + start);
   const [start, end] = unframed([0, text.length]), inside = text.slice(start, end);

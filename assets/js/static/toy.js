@@ -1,6 +1,6 @@
 // The toy model (mha_core/models/families/classroom.py) in plain JavaScript: pre-LN, rotary positions, a window in some layers.
 
-// about: its sizes; tensor(name): its numbers, matrices (out, in). Returns (pieces) => all weights (layers, heads, n, n).
+// about: its sizes; tensor(name): its numbers, matrices (out, in). Returns (pieces) => { weights } (layers, heads, n, n).
 export function toyOf(about, tensor) {
   const { layers, heads, width, inner, eps, turning, theta, windows } = about;
   const dk = width / heads, scale = 1 / Math.sqrt(dk);
@@ -16,13 +16,13 @@ export function toyOf(about, tensor) {
       const [q, k] = ["W_q", "W_k"].map((part) => turned(linear(`${name}.attention.${part}`, read, n), n));
       const weights = all.subarray(layer * heads * n * n, (layer + 1) * heads * n * n);
       attend(q, k, weights, n, windows[layer] || n);
-      if (layer + 1 === layers) return all;
+      if (layer + 1 === layers) break;
       const context = mixed(weights, linear(`${name}.attention.W_v`, read, n), n);
       x = added(x, linear(`${name}.attention.W_o`, context, n));
       const up = linear(`${name}.up`, norm(`${name}.output_norm`, x), n);
       x = added(x, linear(`${name}.down`, up.map(gelu), n));
     }
-    return all;
+    return { weights: all };
   };
 
   // Number i of a head's first `turning` pairs with i + dk / 2.

@@ -1,21 +1,24 @@
-// Text as the pieces of a vocabulary, as the library tokenizers cuts it: BERT's WordPiece, or a list of whole words.
+// Text as the pieces of a vocabulary, as the library tokenizers cuts it: BERT's WordPiece, a list of whole words, or BPE.
 // In: a list of characters. Out: rows { text, id, start, end, run }; a run is what is not cut apart first.
+import { bytePairs } from "./bpe.js";
+
 const LONGEST_WORD = 100;
 
 // about: what mha_core/draw/static_site/vocabulary.py wrote. Returns (characters) => rows; `is.mark(c)` asks for a class.
 export function piecesOf(about) {
   const ids = new Map(about.pieces.map((piece, id) => [piece, id]));
   const is = classes(about.classes);
-  const cut = about.list ? wordList(ids, is) : wordPiece(ids, is, about);
+  const pairs = about.merges && bytePairs(about, ids);
+  const cut = pairs?.cut ?? (about.list ? wordList(ids, is) : wordPiece(ids, is, about));
   const typed = [...about.typed].sort((a, b) => b.length - a.length);
-  return { ids, is, rows };
+  return { ids, is, rows, spell: pairs?.spell };
 
   function rows(characters) {
     const found = [];
     let from = 0, run = 0;
     const read = (to) => {
       for (const word of cut(characters.slice(from, to), from)) {
-        for (const row of word) found.push({ ...row, id: ids.get(row.text), run });
+        for (const row of word) found.push({ id: ids.get(row.text), ...row, run });
         run++;
       }
     };

@@ -1,6 +1,6 @@
 """Explore and Compare as a folder for any static host: the models are computed in the user's browser.
 
-In: the model to offer beside the toy model, and sentences to open with. Out: a folder with the page, models.json (what
+In: the models to offer beside the toy model, and sentences to open with. Out: a folder with the page, models.json (what
 there is to load, with sizes and SHA-256 of every file), models/NAME/ (model.json, packed weights, the graph) and ONNX
 Runtime; or the toy model's page as one file. The same bytes each time.
 """
@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
@@ -19,21 +20,26 @@ import numpy as np
 
 from mha_core.draw.bundle import bundle
 from mha_core.draw.static_site.graph import Arrays, attention_graph
+from mha_core.draw.static_site.graph_llama import decoder_graph
 from mha_core.draw.static_site.pack import pack
 from mha_core.draw.static_site.page import TEXTS, page_html, service_worker
 from mha_core.draw.static_site.single import single_html
-from mha_core.draw.static_site.vocabulary import vocabulary
-from mha_core.errors import InputError
+from mha_core.draw.static_site.vocabulary import max_tokens, vocabulary
+from mha_core.engine.rotary import frequencies
+from mha_core.errors import InputError, Unavailable
 from mha_core.models.checkpoint import check_digest
 from mha_core.models.families.classroom import ClassroomConfig
+from mha_core.models.families.llama import LlamaConfig
 from mha_core.models.load import load_model
 from mha_core.models.model import Model
-from mha_core.models.model_list import CLASSROOM, EMBEDDED
+from mha_core.models.model_list import CLASSROOM, DECODER, EMBEDDED
+from mha_core.models.prediction import predict_next
 from mha_core.models.trace import trace
 from mha_core.resources import asset
 
 CLASSIC = TEXTS[0]
 TOY = "toy"
+OFFERED = (EMBEDDED, DECODER)
 LIST = "models.json"
 WRITTEN = "written.json"  # every other file of the folder and its SHA-256: what may be replaced
 ENTRIES = ("worker", "page")  # of assets/js/static
@@ -61,14 +67,17 @@ Files = dict[str, bytes]
 
 
 def static_site(
-    folder: str | os.PathLike[str], model: str | Model | None = EMBEDDED, texts: Sequence[str] = ()
+    folder: str | os.PathLike[str],
+    model: str | Model | Sequence[str | Model] | None = OFFERED,
+    texts: Sequence[str] = (),
 ) -> Path:
     """Write Explore and Compare as a page that computes in the user's browser, for any static host.
 
     Args:
         folder: a new or empty folder, or one that holds only what this has written before; or a name that ends in
             .html, for one file with the toy model inside, which opens from a disk as well.
-        model: a BERT, by its name for `load_model` or loaded; None or "toy" offers the toy model alone.
+        model: a BERT, or a Llama of a GGUF file, by its name for `load_model` or loaded; or several of them, of which
+            SmolLM2 is left out with a warning where it is not installed. None or "toy" offers the toy model alone.
         texts: the sentences that the page opens with, computed now; without them known ones.
 
     Returns the folder or file. Raises ModelError for another architecture, InputError for a folder with other files,
@@ -82,11 +91,7 @@ def static_site(
         place.write_text(toy_page(texts), encoding="utf-8")
         return place
     before = _own_files(place)
-    models = {TOY: toy}
-    if model not in (None, TOY):
-        offered = model if isinstance(model, Model) else load_model(model, device="cpu")
-        models = {_key(offered.name): offered, TOY: toy}
-    written = _site_files(models, texts)
+    written = _site_files(_offered(model) | {TOY: toy}, texts)
     written[WRITTEN] = _json({name: hashlib.sha256(content).hexdigest() for name, content in written.items()})
     for path in before:
         path.unlink()
@@ -96,6 +101,23 @@ def static_site(
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).write_bytes(content)
     return place
+
+
+def _offered(model: str | Model | Sequence[str | Model] | None) -> dict[str, Model]:
+    """Return the models beside the toy model by the names of their folders."""
+    models, names = dict[str, Model](), [model] if isinstance(model, str | Model) else list(model or ())
+    for each in names:
+        if each == TOY:
+            continue
+        try:
+            offered = each if isinstance(each, Model) else load_model(each, device="cpu")
+        except Unavailable as problem:
+            if len(names) == 1 or each != DECODER:
+                raise
+            warnings.warn(f"The page has no SmolLM2: {problem}", stacklevel=3)
+        else:
+            models[_key(offered.name)] = offered
+    return models
 
 
 def _own_files(place: Path) -> list[Path]:
@@ -122,7 +144,7 @@ def _own_files(place: Path) -> list[Path]:
 
 def _site_files(models: Mapping[str, Model], texts: Sequence[str]) -> Files:
     """Return all files of the folder by their names."""
-    files = {name: _model_files(name, each) for name, each in models.items()}
+    files = {name: model_files(name, each) for name, each in models.items()}
     runtime = {} if set(models) == {TOY} else _runtime()
     listed = {
         name: _listed(models[name], own | (runtime if name != TOY else {})) for name, own in files.items()
@@ -141,7 +163,7 @@ def _site_files(models: Mapping[str, Model], texts: Sequence[str]) -> Files:
 def _toy_files() -> Files:
     """Return the files of the toy model that the worker reads, where nothing is to be fetched."""
     toy = load_model(CLASSROOM, device="cpu")
-    files = _model_files(TOY, toy)
+    files = model_files(TOY, toy)
     return {LIST: _json({TOY: _listed(toy, files)}), **files}
 
 
@@ -165,16 +187,18 @@ def _runtime() -> Files:
     }
 
 
-def _model_files(name: str, model: Model) -> Files:
+def model_files(name: str, model: Model) -> Files:
     """Return the files of one model that the page's worker reads, by their place in the folder."""
     home = f"models/{name}"
-    about, arrays, graph = _toy(model) if name == TOY else _bert(model)
+    family = model.config.model_type
+    about, arrays, graph = (_toy if name == TOY else _llama if family == "llama" else _bert)(model)
     parts, stretches = pack(arrays)
     weights = {f"{home}/weights-{number}.bin": part for number, part in enumerate(parts)}
     about |= {
+        "family": family,
         "layers": model.n_layers,
         "heads": model.n_heads,
-        "numbers": sum(array.size for array in arrays.values()),
+        "bytes": sum(array.nbytes for array in arrays.values()),
         "parts": list(weights),
         "stretches": stretches,
         "vocabulary": vocabulary(model),
@@ -189,6 +213,15 @@ def _model_files(name: str, model: Model) -> Files:
 def _bert(model: Model) -> tuple[dict[str, Any], Arrays, bytes]:
     graph, arrays = attention_graph(model)
     return {}, arrays, graph.SerializeToString(deterministic=True)
+
+
+def _llama(model: Model) -> tuple[dict[str, Any], Arrays, bytes]:
+    """Return the sizes of its cache and the angles of its positions, its numbers and its graph."""
+    graph, arrays = decoder_graph(model)
+    config = cast(LlamaConfig, model.config)
+    speeds = frequencies(config.d_k, config.theta, config.stretch).tolist()
+    about = {"cached": [config.n_layers, 2 * config.n_kv_heads], "speeds": speeds}
+    return about, arrays, graph.SerializeToString(deterministic=True)
 
 
 def _toy(model: Model) -> tuple[dict[str, Any], Arrays, bytes]:
@@ -208,11 +241,14 @@ def _toy(model: Model) -> tuple[dict[str, Any], Arrays, bytes]:
 
 
 def _known(model: Model) -> dict[str, Any]:
-    """Return a sentence and one query's weights of every head, which the page compares before it shows anything."""
+    """Return a sentence, one query's weights of every head, and a decoder's next token, which the page compares before
+    it shows anything."""
     record = trace(CLASSIC, model)
     query = len(record.tokens) // 2
     rows = np.asarray(record.weights)[:, :, query].ravel()
     known = {"text": CLASSIC, "ids": list(record.tokens.ids), "query": query}
+    if model.next_head is not None:
+        known["next"] = predict_next(record.tokens, model, k=1)[0].id
     return known | {"rows": [round(float(weight), 7) for weight in rows]}
 
 
@@ -223,7 +259,7 @@ def _listed(model: Model, files: Files) -> dict[str, Any]:
         for name, content in files.items()
         if name.startswith("models/") or name == WASM
     ]
-    size = {"layers": model.n_layers, "heads": model.n_heads, "limit": model.max_tokens}
+    size = {"layers": model.n_layers, "heads": model.n_heads, "limit": max_tokens(model)}
     return {"title": model.title, **size, "bytes": sum(file["size"] for file in digests), "files": digests}
 
 

@@ -1,9 +1,11 @@
 """BERT's encoder as an ONNX graph that gives all attention weights, written node by node: no exporter, same bytes.
 
-In: a loaded model. Out: the graph of `ids` (n) and `segments` (n) to `weights` (layer, head, n, n), and its matrices,
-which lie in a file of their own. 1/sqrt(d_k) is folded into the queries, and the last layer ends with its softmax.
+`GraphWriter` writes any graph. In: a loaded model. Out: the graph of `ids` (n) and `segments` (n) to `weights` (layer,
+head, n, n), and its matrices, which lie in a file of their own. 1/sqrt(d_k) is folded into the queries, and the last
+layer ends with its softmax.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +22,8 @@ OPSET, IR_VERSION = 21, 10
 OUTSIDE = "weights"  # what the graph calls the file of its matrices
 GELU = {"gelu": "none", "gelu_new": "tanh", "gelu_pytorch_tanh": "tanh"}
 
-Arrays = dict[str, NDArray[np.float32]]
+Arrays = dict[str, NDArray[Any]]
+Ends = Mapping[str, tuple[str, list[str | int | None]]]  # inputs or outputs: type and shape by name
 
 
 def attention_graph(model: Model) -> "tuple[onnx.ModelProto, Arrays]":
@@ -30,60 +33,81 @@ def attention_graph(model: Model) -> "tuple[onnx.ModelProto, Arrays]":
     """
     config = model.config
     if config.model_type != "bert" or config.activation not in (*GELU, "relu"):
-        raise ModelError(f"A page without a server computes BERT and the toy model, not '{model.title}'.")
+        raise ModelError(
+            f"A page without a server computes BERT, Llama and the toy model, not '{model.title}'."
+        )
     assert isinstance(config, EncoderConfig)  # noqa: S101 - what "bert" is
-    try:
-        import onnx
-    except ModuleNotFoundError:
-        raise Unavailable("The page needs the package onnx: pip install 'headscope[static]'.") from None
-    tensors = {name: tensor.float().cpu().numpy() for name, tensor in model.encoder.state_dict().items()}
-    writer = _Writer(config, tensors)
+    writer = _BertWriter(config, model)
     writer.encoder()
-    integers: int = onnx.TensorProto.INT64
-    size: list[str | int | None] = [config.n_layers, config.n_heads, "n", "n"]
-    graph = onnx.helper.make_graph(
-        writer.nodes,
-        "attention",
-        [onnx.helper.make_tensor_value_info(name, integers, ["n"]) for name in ("ids", "segments")],
-        [onnx.helper.make_tensor_value_info("weights", onnx.TensorProto.FLOAT, size)],
-        writer.constants,
-    )
-    opset = onnx.helper.make_opsetid("", OPSET)
-    return onnx.helper.make_model(graph, opset_imports=[opset], ir_version=IR_VERSION), writer.outside
+    inputs: Ends = {name: ("INT64", ["n"]) for name in ("ids", "segments")}
+    return writer.graph(inputs, {"weights": ("FLOAT", [config.n_layers, config.n_heads, "n", "n"])})
 
 
-class _Writer:
-    """Writer of nodes; every value has the name of the node that gives it."""
+class GraphWriter:
+    """Writer of nodes; every value has the name of the node that gives it. Raises Unavailable without onnx."""
 
-    def __init__(self, config: EncoderConfig, tensors: Arrays) -> None:
-        import onnx
-
-        self.config, self.tensors, self.onnx = config, tensors, onnx
+    def __init__(self) -> None:
+        try:
+            import onnx
+        except ModuleNotFoundError:
+            raise Unavailable("The page needs the package onnx: pip install 'headscope[static]'.") from None
+        self.onnx = onnx
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
         self.outside: Arrays = {}
-        self.at = 0
 
-    def op(self, kind: str, name: str, *inputs: str, **attributes: Any) -> str:
-        """Add a node and return the name of what it gives."""
-        self.nodes.append(self.onnx.helper.make_node(kind, inputs, [name], name=name, **attributes))
+    def op(self, kind: str, name: str, *inputs: str, outputs: Sequence[str] = (), **attributes: Any) -> str:
+        """Add a node and return the name of what it gives, the first of `outputs`."""
+        outputs = outputs or [name]
+        self.nodes.append(self.onnx.helper.make_node(kind, inputs, outputs, name=name, **attributes))
+        return outputs[0]
+
+    def constant(self, name: str, *values: float) -> str:
+        """Add numbers: whole ones as int64, others as float32."""
+        kind = np.int64 if all(isinstance(value, int) for value in values) else np.float32
+        self.constants.append(self.onnx.numpy_helper.from_array(np.array(values, kind), name))
         return name
 
-    def constant(self, name: str, *values: int) -> str:
-        """Add whole numbers."""
-        self.constants.append(self.onnx.numpy_helper.from_array(np.array(values, np.int64), name))
-        return name
-
-    def parameter(self, name: str, scale: float = 1) -> str:
-        """Add one of the model's tensors, whose numbers lie outside."""
-        array = self.outside[name] = np.ascontiguousarray(self.tensors[name] * np.float32(scale))
-        tensor = self.onnx.TensorProto(name=name, data_type=self.onnx.TensorProto.FLOAT, dims=array.shape)
+    def numbers(self, name: str, array: NDArray[Any]) -> str:
+        """Add numbers that lie outside."""
+        offset = sum(each.nbytes for each in self.outside.values())
+        array = self.outside[name] = np.ascontiguousarray(array)
+        kind = self.onnx.helper.np_dtype_to_tensor_dtype(array.dtype)
+        tensor = self.onnx.TensorProto(name=name, data_type=kind, dims=array.shape)
         tensor.raw_data = b""
-        self.onnx.external_data_helper.set_external_data(tensor, OUTSIDE, self.at, array.nbytes)
+        self.onnx.external_data_helper.set_external_data(tensor, OUTSIDE, offset, array.nbytes)
         tensor.ClearField("raw_data")
         self.constants.append(tensor)
-        self.at += array.nbytes
         return name
+
+    def graph(self, inputs: Ends, outputs: Ends, *domains: str) -> "tuple[onnx.ModelProto, Arrays]":
+        """Return the graph, with operators of other `domains`, and the numbers outside, in their order there."""
+        given, results = (
+            [
+                self.onnx.helper.make_tensor_value_info(name, getattr(self.onnx.TensorProto, kind), shape)
+                for name, (kind, shape) in each.items()
+            ]
+            for each in (inputs, outputs)
+        )
+        graph = self.onnx.helper.make_graph(self.nodes, "attention", given, results, self.constants)
+        opsets = [self.onnx.helper.make_opsetid("", OPSET)]
+        opsets += [self.onnx.helper.make_opsetid(domain, 1) for domain in domains]
+        return self.onnx.helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION), self.outside
+
+
+class _BertWriter(GraphWriter):
+    """Writer of a BERT's layers."""
+
+    def __init__(self, config: EncoderConfig, model: Model) -> None:
+        super().__init__()
+        self.config = config
+        self.tensors = {
+            name: tensor.float().cpu().numpy() for name, tensor in model.encoder.state_dict().items()
+        }
+
+    def parameter(self, name: str, scale: float = 1) -> str:
+        """Add one of the model's tensors."""
+        return self.numbers(name, self.tensors[name] * np.float32(scale))
 
     def linear(self, name: str, x: str, scale: float = 1) -> str:
         """Add X Wᵀ + b."""

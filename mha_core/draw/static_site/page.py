@@ -22,6 +22,7 @@ from mha_core.draw.standalone import (
     theme,
     typeface,
 )
+from mha_core.draw.static_site.vocabulary import max_tokens
 from mha_core.heads.roles import roles
 from mha_core.heads.table import read_roles
 from mha_core.models.model import Model
@@ -157,7 +158,9 @@ def model_facts(key: str, model: Model, megabytes: int) -> dict[str, Any]:
         "title": info.title,
         "digest": info.short_digest,
         "windows": list(info.windows),
-        "most": info.max_tokens,
+        "causal": info.is_causal,
+        "sharing": grid.sharing,
+        "most": max_tokens(model),
         "megabytes": megabytes,
         "head": Selection(OPENING_HEADS.get(model.name, (3, 1)))
         .inside((model.n_layers, model.n_heads, 0))

@@ -1,8 +1,8 @@
 """A tokenizer as the page reads it: its vocabulary, and classes of characters as regular expressions write them.
 
-The page's own tokenizer (assets/js/static) does what the library tokenizers does with BERT's WordPiece, or with a list
-of whole words. How each character is treated is asked of that library and of Python's `unicodedata` here, so that a
-browser with another version of Unicode gives the same tokens and words.
+The page's own tokenizer (assets/js/static) does what the library tokenizers does with BERT's WordPiece, a list of whole
+words, or GPT-2's byte-level BPE. How each character is treated is asked of that library and of Python's `unicodedata`
+here, so that a browser with another version of Unicode gives the same tokens and words.
 """
 
 import json
@@ -13,23 +13,31 @@ from typing import Any
 
 from tokenizers import Regex
 from tokenizers.normalizers import BertNormalizer
-from tokenizers.pre_tokenizers import BertPreTokenizer, Split
+from tokenizers.pre_tokenizers import BertPreTokenizer, Split, WhitespaceSplit
 
 from mha_core.errors import ModelError
+from mha_core.models.gguf import SPLITS
 from mha_core.models.model import Model
-from mha_core.text.word_spans import MARKS
+from mha_core.text.word_spans import ALONE, MARKS
 
 # All that are assigned or for private use; between them nothing is.
 CODES = ((0, 0xD800), (0xE000, 0x34000), (0xE0000, 0xE1000), (0xF0000, 0x110000))
 LONGEST_WORD = 100  # of more characters WordPiece makes no pieces
+DECODED = 256  # tokens of a decoder's text; all heads' weights grow with its square, 71 MB for SmolLM2
+
+
+def max_tokens(model: Model) -> int:
+    """Return the number of tokens that a page reads, the special ones counted."""
+    return min(model.max_tokens, DECODED) if model.is_causal else model.max_tokens
 
 
 def vocabulary(model: Model) -> dict[str, Any]:
     """Describe the model's tokenizer for the page: pieces by number, special tokens, classes of characters.
 
-    Raises ModelError for a tokenizer that is neither BERT's WordPiece nor a list of words.
+    Raises ModelError for a tokenizer that is neither BERT's WordPiece, nor a list of words, nor BPE as GPT-2 or SmolLM2
+    cut it.
     """
-    tokenizer = model.tokenizer
+    tokenizer, settings = model.tokenizer, dict[str, Any]()
     parsed = json.loads(tokenizer.to_json())
     if tokenizer.is_list:
         classes, settings = _of_words(parsed["pre_tokenizer"]["pattern"]["Regex"]), {"lowers": True}
@@ -41,8 +49,14 @@ def vocabulary(model: Model) -> dict[str, Any]:
             normalizer["strip_accents"],
         )
         settings = {"lowers": lowers, "strips": lowers if strips is None else strips}
+    elif splits := _byte_level(parsed):
+        ids = parsed["model"]["vocab"]
+        merges = [[ids[left], ids[right]] for left, right in parsed["model"]["merges"]]
+        classes, settings = _of_bytes(), {"merges": merges, "digits": splits == SPLITS["smollm"]}
     else:
-        raise ModelError(f"'{model.title}' has another tokenizer than BERT; a page can compute only BERT's.")
+        raise ModelError(
+            f"A page computes the tokenizers of BERT, GPT-2 and SmolLM2; '{model.title}' has another."
+        )
     return {
         "pieces": [
             tokenizer.piece_name(i) if tokenizer.has(i) else "" for i in range(tokenizer.largest_id + 1)
@@ -53,7 +67,7 @@ def vocabulary(model: Model) -> dict[str, Any]:
         "outside": sorted(
             tokenizer.piece_name(i) for i in tokenizer.identities if tokenizer.is_outside_words(i)
         ),
-        "limit": tokenizer.max_tokens,
+        "limit": max_tokens(model),
         "list": tokenizer.is_list,
         **settings,
         "classes": {name: _as_class(members) for name, members in (classes | _of_spans()).items()},
@@ -77,6 +91,21 @@ def _is_berts(parsed: dict[str, Any]) -> bool:
             for flag in ("single_word", "lstrip", "rstrip", "normalized")
         )
     )
+
+
+def _byte_level(parsed: dict[str, Any]) -> tuple[str, ...]:
+    """Return the splits of a byte-level BPE that cuts texts as GPT-2 or SmolLM2; empty for another tokenizer."""
+    model, before = parsed["model"], (parsed["pre_tokenizer"] or {}).get("pretokenizers", [{}])
+    splits = tuple(each.get("pattern", {}).get("Regex", "") for each in before[:-1])
+    is_read = (
+        model["type"] == "BPE"
+        and parsed["normalizer"] is None
+        and not (model["ignore_merges"] or model["byte_fallback"] or model["unk_token"])
+        and before[-1].get("type") == "ByteLevel"
+        and not (before[-1]["add_prefix_space"] or before[-1]["use_regex"])
+        and splits in (SPLITS["gpt-2"], SPLITS["smollm"])
+    )
+    return splits if is_read else ()
 
 
 @cache
@@ -109,6 +138,17 @@ def _of_pieces(normalizer: str) -> dict[str, list[str]]:
         "cjk": [c for c, to in became.items() if len(to) > 1 and to[0] == to[-1] == " "],
         "punct": [c for c in _characters() if not c.isspace() and len(runs.pre_tokenize_str(f"a{c}b")) == 3],
     }
+
+
+@cache
+def _of_bytes() -> dict[str, list[str]]:
+    """Return the classes in the expressions that cut a text before its bytes are joined, or before its words."""
+    named = {"letter": r"\p{L}", "number": r"\p{N}", "gap": r"\s", "alone": f"[{ALONE}]", "onto": r"\p{M}"}
+    splits = {name: Split(Regex(each), "removed", invert=True) for name, each in named.items()}
+    text = "".join(_characters())  # at once: in a hundredth of the time
+    dark = {c for run, _ in WhitespaceSplit().pre_tokenize_str(text) for c in run}
+    classes = {name: [c for c, _ in split.pre_tokenize_str(text)] for name, split in splits.items()}
+    return classes | {"white": [c for c in text if c not in dark]}
 
 
 @cache

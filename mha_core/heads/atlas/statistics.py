@@ -1,9 +1,9 @@
 """What is kept of shards of text for an atlas; parts of it add up to the very same atlas."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,8 @@ from mha_core.errors import InputError
 from mha_core.heads.atlas.collect import Collection, Example
 from mha_core.heads.atlas.passages import LEAST_TOKENS, read_passages
 from mha_core.heads.atlas.table import Atlas, atlas
-from mha_core.heads.corpora import Reading, read_json_lines, refuse_table
+from mha_core.heads.corpora import Lines, Reading, addresses, name_of, read_json_lines, refuse_table
+from mha_core.heads.corpora.reading import OnError
 from mha_core.heads.part_files import PartFile, ShardStatistics, visibility_of
 from mha_core.heads.survey import Options, Progress
 from mha_core.text.tokens import Tokens
@@ -31,17 +32,20 @@ class AtlasStatistics(ShardStatistics):
         super().__init__(about)
         self.collection = self._nothing()
 
+    @staticmethod
+    def empty_files(files: Sequence[str | Path], on_error: OnError = "refuse") -> list[str]:
+        """Return the names of files without a text, before any model is loaded. Raises InputError as `add`."""
+        every = {name_of(file): _texts(Lines(file), Reading(on_error)) for file in addresses(files)}
+        return [name for name, texts in every.items() if not any(text.strip() for text in texts)]
+
     def add(self, number: int, options: Options | None = None) -> None:
         """Take in a shard by its number, from 0, or what is read of it until `options.stop` says so."""
         options, reading, started = options or Options(), Reading(self.about["on_error"]), time.monotonic()
-        name = self.about["shards"][number].removesuffix(".gz")
-        refuse_table(f"'{name}'", PurePath(name).suffix)
         lines, before, n_lines = self.lines[number], self.collection.n_passages, 0
 
         def texts() -> Iterator[str]:
             nonlocal n_lines
-            is_json = name.endswith(".jsonl")
-            for text in (text for _, text in read_json_lines(lines, reading)) if is_json else lines:
+            for text in _texts(lines, reading):
                 n_lines += bool(text.strip())
                 yield text
 
@@ -112,6 +116,13 @@ class AtlasStatistics(ShardStatistics):
         loaded.n_passages, loaded.n_tokens, loaded.n_rows = arrays.counts
         loaded.passages = {int(number): tokens for number, tokens in arrays.passages.items()}
         self.collection.merge(loaded)
+
+
+def _texts(lines: Lines, reading: Reading) -> Iterator[str]:
+    """Yield the texts of a shard. Raises InputError for a table or a treebank."""
+    name = name_of(lines.source).removesuffix(".gz")
+    refuse_table(f"'{name}'", PurePath(name).suffix)
+    yield from (text for _, text in read_json_lines(lines, reading)) if name.endswith(".jsonl") else lines
 
 
 @dataclass(frozen=True, eq=False)

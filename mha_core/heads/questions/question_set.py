@@ -4,11 +4,10 @@ A set of questions says what its cases are (`observe`, `cases`, `question` and, 
 is here: collecting texts, drawing cases, fitting baselines on all texts, and scoring texts a block at a time.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from heapq import nsmallest
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -16,13 +15,38 @@ import numpy as np
 from mha_core.arrays import FloatArray, IntArray
 from mha_core.engine.visibility import EVERYTHING, Visibility
 from mha_core.heads.baselines import Fit, Fitted, answers_of, fit_on_halves
-from mha_core.heads.cases import Case, Columns, Frame, ScoredCases, agreement, frame_of
+from mha_core.heads.cases import (
+    Case,
+    Columns,
+    Frame,
+    ScoredCases,
+    agreement,
+    frame_of,
+    joined,
+    without_heads,
+)
 from mha_core.heads.cluster_stats import digests_of
 from mha_core.heads.corpora import PronounCase, Sentence
 from mha_core.heads.questions.base import Question
 
-MAX_FITTED = 8192  # cases of a question that baselines are fitted on
+MAX_FITTED = 4096  # cases of a question that baselines are fitted on
 Controls = tuple[FloatArray | None, Mapping[str, FloatArray]]
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnCases:
+    """Cases to fit baselines on: `n`, how many each question has in all; and the texts of those that were drawn."""
+
+    n: Mapping[str, int]
+    frame: Frame
+
+
+@dataclass(frozen=True, eq=False)
+class FittedBaselines:
+    """The questions that have cases enough, in the order of the table, and the baselines by what they are fitted on."""
+
+    order: tuple[str, ...]
+    fitted: Mapping[str, tuple[Fitted, ...]]
 
 
 class QuestionSet:
@@ -114,11 +138,60 @@ class QuestionSet:
             steps=self.steps(cases, looks),
         )
 
+    def draw(self, frame: Frame) -> DrawnCases:
+        """Return the cases of a frame that baselines may be fitted on, MAX_FITTED a question."""
+        cases, order = self.cases(frame), _drawing_order(frame)
+        is_drawn = np.zeros(len(frame), dtype=bool)
+        for key, each in cases.items():
+            if self.fitted_on(key) == key:
+                is_drawn[[case.text for case in nsmallest(MAX_FITTED, each, key=order)]] = True
+        return DrawnCases({key: len(each) for key, each in cases.items()}, without_heads(frame, is_drawn))
+
+    def draw_all(self, every: Iterable[DrawnCases]) -> DrawnCases | None:
+        """Return those drawn from all that were drawn; None of none. What it keeps does not grow with their number."""
+        n, frames, limit = Counter[str](), list[Frame](), MAX_FITTED
+        for drawn in every:
+            n.update(drawn.n)
+            frames.append(drawn.frame)
+            if sum(map(len, frames)) > limit:
+                frames = [self.draw(joined(frames)).frame]
+                limit = max(MAX_FITTED, 2 * len(frames[0]))
+        return DrawnCases(n, joined(frames)) if frames else None
+
+    def fit(self, drawn: DrawnCases) -> FittedBaselines:
+        """Return the baselines of every question with enough cases, fitted on the cases that were drawn."""
+        order = tuple(key for key in self.order(drawn.n) if drawn.n[key] >= self.min_cases)
+        frame, fitted = drawn.frame, dict[str, tuple[Fitted, ...]]()
+        cases, draws = self.cases(frame), _drawing_order(frame)
+        for key in dict.fromkeys(map(self.fitted_on, order)):
+            chosen = nsmallest(MAX_FITTED, cases[key], key=draws)
+            halves = frame.halves[[case.text for case in chosen]].tolist()
+            fitted[key] = fit_on_halves(self.fits, chosen, halves)
+        return FittedBaselines(order, fitted)
+
+    def scored_by(self, baselines: FittedBaselines, frame: Frame, corpus: str) -> Iterator[ScoredCases]:
+        """Yield every question of a frame, with baselines that are fitted on all texts."""
+        cases = self.cases(frame)
+        for key in baselines.order:
+            if cases.get(key):
+                rules = baselines.fitted[self.fitted_on(key)]
+                yield self.score(key, frame, cases[key], rules, corpus)
+
     def scored(self, frame: Frame, corpus: str) -> Iterator[ScoredCases]:
         """Yield every question that a frame has cases enough for, its baselines fitted on the frame alone."""
-        corpus_baselines = CorpusBaselines(self)
-        corpus_baselines.read(frame)
-        yield from corpus_baselines.scored(frame, corpus)
+        yield from self.scored_by(self.fit(self.draw(frame)), frame, corpus)
+
+
+def _drawing_order(frame: Frame) -> Callable[[Case], tuple[int, ...]]:
+    """Return what the cases of a frame are drawn by, the smallest first: the digest of their text, then their place."""
+    digests = digests_of(text.text for text in frame.texts).tolist()
+    documents = frame.documents.tolist()
+
+    def order(case: Case) -> tuple[int, ...]:
+        start = case.units.start
+        return digests[case.text], start[case.query], start[case.answer], documents[case.text]
+
+    return order
 
 
 class FrameCollector:
@@ -141,52 +214,6 @@ class FrameCollector:
     def frame(self) -> Frame:
         """Return what was collected."""
         return frame_of(self.sources, self.texts, self.rows)
-
-
-class CorpusBaselines:
-    """The baselines of a set of questions, fitted on all texts of a corpus, that are read block by block.
-
-    They are fitted on all cases of a question or, where these are more than MAX_FITTED, on so many, drawn by the digest
-    of their texts.
-    """
-
-    def __init__(self, questions: QuestionSet) -> None:
-        self.questions = questions
-        self.n: Counter[str] = Counter()
-        self.drawn: dict[str, list[tuple[int, int, int, Case, bool]]] = defaultdict(list)
-
-    def read(self, frame: Frame) -> None:
-        """Count the cases of a block, and draw from them."""
-        digests = digests_of(text.text for text in frame.texts).tolist()
-        for key, cases in self.questions.cases(frame).items():
-            self.n[key] += len(cases)
-            if self.questions.fitted_on(key) == key:
-                places = ((case.units.start[case.query], case.units.start[case.answer]) for case in cases)
-                new = [
-                    (digests[case.text], *place, case, bool(frame.halves[case.text]))
-                    for case, place in zip(cases, places, strict=True)
-                ]
-                self.drawn[key] = nsmallest(MAX_FITTED, self.drawn[key] + new, key=itemgetter(0, 1, 2))
-
-    @cached_property
-    def fitted(self) -> dict[str, tuple[Fitted, ...]]:
-        """The baselines by question, those with enough cases; asked for when all texts are read."""
-        keys = [key for key, n in self.n.items() if n >= self.questions.min_cases]
-        drawn = {key: self.drawn[key] for key in map(self.questions.fitted_on, keys)}
-        rules = {
-            key: fit_on_halves(self.questions.fits, [each[3] for each in cases], [each[4] for each in cases])
-            for key, cases in drawn.items()
-        }
-        return {
-            key: rules[self.questions.fitted_on(key)] for key in self.questions.order(self.n) if key in keys
-        }
-
-    def scored(self, frame: Frame, corpus: str) -> Iterator[ScoredCases]:
-        """Yield every question of a block, once all are read."""
-        cases = self.questions.cases(frame)
-        for key, rules in self.fitted.items():
-            if cases.get(key):
-                yield self.questions.score(key, frame, cases[key], rules, corpus)
 
 
 def mean_of_units(values: FloatArray, among: Iterable[bool] | np.ndarray) -> FloatArray:

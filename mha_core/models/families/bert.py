@@ -3,18 +3,19 @@
 Five kinds share the layers and differ in the names of their tensors and in their embeddings: DistilBERT has no
 segments; ELECTRA's embeddings have a width of their own, which a linear layer makes as wide as the layers, and its
 discriminator predicts no [MASK]; RoBERTa and XLM-R count positions from behind the padding's number, and tell a pair's
-texts apart by two separators alone.
+texts apart by two separators alone. A sequence classifier of each has a head for labels instead of that for [MASK].
 
 Sources: Devlin et al. 2019 (BERT), Sanh et al. 2019 (DistilBERT), Clark et al. 2020 (ELECTRA), Liu et al. 2019
 (RoBERTa), Conneau et al. 2020 (XLM-R); the layer as in Vaswani et al. 2017.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Literal, cast
 
 import torch
 from torch import Tensor, nn
@@ -59,39 +60,53 @@ HEAD_NAMES = (
     (r"cls\.predictions\.transform\.LayerNorm\.", "norm."),
     (r"cls\.predictions\.decoder\.", "decoder."),
     (r"cls\.predictions\.bias$", "decoder.bias"),
+    (r"pooler\.dense\.", "dense."),
+    (r"classifier\.", "labels."),
 )
+DENSE_LABEL_NAMES = ((r"classifier\.dense\.", "dense."), (r"classifier\.out_proj\.", "labels."))
 DISTILBERT_HEAD_NAMES = (
     (r"vocab_transform\.", "transform."),
     (r"vocab_layer_norm\.", "norm."),
     (r"vocab_projector\.", "decoder."),
+    (r"pre_classifier\.", "dense."),
+    (r"classifier\.", "labels."),
 )
 ELECTRA_HEAD_NAMES = (
     (r"generator_predictions\.dense\.", "transform."),
     (r"generator_predictions\.LayerNorm\.", "norm."),
     (r"generator_lm_head\.", "decoder."),
+    *DENSE_LABEL_NAMES,
 )
 ROBERTA_HEAD_NAMES = (
     (r"lm_head\.dense\.", "transform."),
     (r"lm_head\.layer_norm\.", "norm."),
     (r"lm_head\.decoder\.", "decoder."),
     (r"lm_head\.bias$", "decoder.bias"),
+    *DENSE_LABEL_NAMES,
 )
 # Parts of other heads; no attention depends on them.
 OTHER_HEADS = r"pooler\.|(pre_)?classifier\.|qa_outputs\.|.*position_ids$"
+MAX_LABELS = 100_000
+Scale = Literal["softmax", "sigmoid", "none"]  # of a label's logit; none: a regression
 
 
 @dataclass(frozen=True)
 class EncoderConfig(StackConfig):
     """The sizes of an encoder of BERT's kind. `d_embedding`: the width of its embeddings, d_model unless it is given;
     `padding`: the number of the padding token where positions begin behind it, and those up to it are not counted in
-    `max_positions`. Raises SizeError if they cannot be."""
+    `max_positions`; `labels`: those of a sequence classifier, with the `scale` of their logits. Raises SizeError if
+    they cannot be."""
 
     model_type = "bert"
     has_segments: ClassVar[bool] = True
     head_activation: ClassVar[str | None] = None  # that of the layers
+    classifier: ClassVar[str] = "BertForSequenceClassification"
+    label_activation: ClassVar[str] = "tanh"
     n_segments: int = 2
     d_embedding: int = 0
     padding: int | None = None
+    labels: tuple[str, ...] = ()
+    scale: Scale = "softmax"
 
     def __post_init__(self) -> None:
         if not self.d_embedding:
@@ -107,24 +122,27 @@ class DistilBertConfig(EncoderConfig):
     """The sizes of a DistilBERT."""
 
     model_type, reads_segments, has_segments = "distilbert", False, False
+    classifier, label_activation = "DistilBertForSequenceClassification", "relu"
 
 
 class ElectraConfig(EncoderConfig):
     """The sizes of an ELECTRA."""
 
     model_type, head_activation = "electra", "gelu"
+    classifier, label_activation = "ElectraForSequenceClassification", "gelu"
 
 
 class RobertaConfig(EncoderConfig):
     """The sizes of a RoBERTa."""
 
     model_type, reads_segments, head_activation = "roberta", False, "gelu"
+    classifier = "RobertaForSequenceClassification"
 
 
 class XlmRobertaConfig(RobertaConfig):
     """The sizes of an XLM-R."""
 
-    model_type = "xlm-roberta"
+    model_type, classifier = "xlm-roberta", "XLMRobertaForSequenceClassification"
 
 
 class BertEmbeddings(nn.Module):
@@ -208,18 +226,45 @@ class MaskedHead(nn.Module):
         return scores
 
 
-def masked_head(stack: Stack, tensors: Tensors) -> nn.Module | None:
-    """Make the head for [MASK] if the checkpoint has one; its last matrix is the embeddings' unless it has its own."""
-    if "transform.weight" not in tensors:
+class LabelHead(nn.Module):
+    """The head of a sequence classifier: the first token's final state (..., d_model) to a logit for every label."""
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__()
+        self.dense = nn.Linear(config.d_model, config.d_model)
+        self.labels = nn.Linear(config.d_model, len(config.labels))
+        self.activation = ACTIVATIONS[config.label_activation]
+        self.names, self.scale = config.labels, config.scale
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        logits: Tensor = self.labels(self.activation(self.dense(hidden)))
+        return logits
+
+    def probabilities(self, logits: Tensor) -> Tensor | None:
+        """Return every label's probability, of logits (..., n_labels); None for a regression."""
+        if self.scale == "none":
+            return None
+        return logits.softmax(-1) if self.scale == "softmax" else logits.sigmoid()
+
+
+def prediction_head(stack: Stack, tensors: Tensors) -> nn.Module | None:
+    """Make the head for the labels that the config names, else that for [MASK], if the checkpoint has it, and take the
+    other's tensors out. The last matrix of that for [MASK] is the embeddings' unless it has its own."""
+    config = cast(EncoderConfig, stack.config)
+    for key in [key for key in tensors if key.startswith(("dense.", "labels.")) != bool(config.labels)]:
+        del tensors[key]
+    if not tensors.keys() >= ({"dense.weight", "labels.weight"} if config.labels else {"transform.weight"}):
         return None
-    tensors.setdefault("decoder.weight", stack.get_submodule("embeddings.word").weight.detach())  # type: ignore[operator]
     with torch.device("meta"):
-        return MaskedHead(cast(EncoderConfig, stack.config))
+        head = LabelHead(config) if config.labels else MaskedHead(config)
+    if not config.labels:
+        tensors.setdefault("decoder.weight", stack.get_submodule("embeddings.word").weight.detach())  # type: ignore[operator]
+    return head
 
 
 def read_config(raw: Mapping[str, Any], name: str) -> EncoderConfig:
     """Read BERT's config.json."""
-    return EncoderConfig(**sizes(raw, name, "a BERT"))
+    return EncoderConfig(**sizes(raw, name, "a BERT"), **label_settings(raw, EncoderConfig))
 
 
 def read_distilbert_config(raw: Mapping[str, Any], name: str) -> EncoderConfig:
@@ -233,12 +278,14 @@ def read_distilbert_config(raw: Mapping[str, Any], name: str) -> EncoderConfig:
         max_positions=whole(raw, "max_position_embeddings", 512),
         n_segments=1,
         activation=word(raw, "activation", "gelu"),
+        **label_settings(raw, DistilBertConfig),
     )
 
 
 def read_electra_config(raw: Mapping[str, Any], name: str) -> EncoderConfig:
     """Read ELECTRA's config.json."""
-    return ElectraConfig(**sizes(raw, name, "an ELECTRA"), d_embedding=whole(raw, "embedding_size", 128))
+    width, labels = whole(raw, "embedding_size", 128), label_settings(raw, ElectraConfig)
+    return ElectraConfig(**sizes(raw, name, "an ELECTRA"), **labels, d_embedding=width)
 
 
 def read_roberta_config(
@@ -249,7 +296,33 @@ def read_roberta_config(
     padding = whole(raw, "pad_token_id", 1)
     refuse_unless(padding >= 0, name, "has no padding token", "those with one")
     fields["max_positions"] -= padding + 1
-    return kind(**fields, padding=padding)
+    return kind(**fields, **label_settings(raw, kind), padding=padding)
+
+
+def label_settings(raw: Mapping[str, Any], kind: type[EncoderConfig]) -> dict[str, Any]:
+    """Read the labels of a sequence classifier, and the scale of their logits as transformers' pipeline
+    "text-classification" chooses it; nothing for a checkpoint with any other head. A name that several labels have is
+    followed by their number. Raises SizeError for labels that are not numbered from 0."""
+    architectures = raw.get("architectures")
+    if not isinstance(architectures, list) or kind.classifier not in architectures:
+        return {}
+    names = raw.get("id2label")
+    if names is None:
+        n = whole(raw, "num_labels", 2)  # the config of two unnamed labels does not hold them
+        names = {i: f"LABEL_{i}" for i in range(min(n, MAX_LABELS + 1))}
+    if not isinstance(names, dict) or len(names) > MAX_LABELS:
+        raise SizeError(f"id2label must name the labels, at most {MAX_LABELS:,}.")
+    by_number = {str(number): str(name) for number, name in names.items()}
+    if set(by_number) != set(map(str, range(len(names)))):
+        raise SizeError("id2label must number the labels from 0.")
+    counts = Counter(by_number.values())
+    ordered = [(i, by_number[str(i)]) for i in range(len(names))]
+    problem = word(raw, "problem_type", "")
+    many = problem != "multi_label_classification" and len(ordered) > 1
+    return {
+        "labels": tuple(name if counts[name] == 1 else f"{name} ({i})" for i, name in ordered),
+        "scale": "none" if problem == "regression" else "softmax" if many else "sigmoid",
+    }
 
 
 def sizes(raw: Mapping[str, Any], name: str, kind: str) -> dict[str, Any]:
@@ -289,7 +362,7 @@ def _family(
     not_needed = re.compile(f"({other_heads})")
     prefix = prefix or f"{model_type}."
     return Family(
-        model_type, reader, names, head_names, not_needed, Encoder, masked_head, tokenizer, "mask", prefix
+        model_type, reader, names, head_names, not_needed, Encoder, prediction_head, tokenizer, "mask", prefix
     )
 
 
@@ -299,7 +372,7 @@ DISTILBERT = _family(
 )
 ELECTRA = _family(
     "electra", read_electra_config, names=ELECTRA_NAMES, head_names=ELECTRA_HEAD_NAMES,
-    other_heads=rf"discriminator_predictions\.|{OTHER_HEADS}",
+    other_heads=rf"discriminator_predictions\.|sequence_summary\.|{OTHER_HEADS}",
 )  # fmt: skip
 ROBERTA = _family(
     "roberta",

@@ -1,6 +1,7 @@
 """Ablation sweep: every head ablated in turn, over prompts with other names where the sentence allows, as a map."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -21,13 +22,12 @@ from mha_core.causal import (
     spaced,
     sweep_heads,
     sweep_prompts,
-    token_of,
     with_other_names,
 )
 from mha_core.causal.logit_attribution import mean_attribution
 from mha_core.display_names import Head, count_noun, head_name, number, signed
 from mha_core.heads.roles import Role
-from pages.parts.experiment.common import about, roles_of
+from pages.parts.experiment.common import about, chosen_labels, explore_link, named_outcome, roles_of
 from pages.parts.experiment.effects import draw_effects
 from pages.parts.experiment.python_lines import sweep_lines
 from pages.parts.experiment.text import change_text, head_with_role, visible_token, word_of
@@ -53,7 +53,9 @@ def view(request: Request, record: AttentionRecord, model: Model) -> None:
         if outcome is None:
             return
         prompts = prompts_of(record, model, outcome)
-        method = chosen_method(METHODS if prompts else ("zero", "mean"))
+        # Resampling comes first where names decide: the next word of a sentence, seldom its label.
+        offered = METHODS if prompts and model.label_head is None else METHODS[::-1]
+        method = chosen_method([each for each in offered if prompts or each != "resample"])
 
     def begin() -> Iterator[PartialResult[Sweep]]:
         parts = attribution(record, model, outcome, prompts)
@@ -88,7 +90,9 @@ def view(request: Request, record: AttentionRecord, model: Model) -> None:
             title=f"Effect of {method} ablation",
             about=about(request, outcome=measure, ablation=method),
             lines=sweep_lines(request, outcome, method, prompts),
-            pin=str(len(record.tokens) - 1) if model.next_head else "",
+            link_of=partial(
+                explore_link, request, pin=str(len(record.tokens) - 1) if model.next_head else ""
+            ),
             attribution=parts,
         )
 
@@ -102,8 +106,12 @@ def view(request: Request, record: AttentionRecord, model: Model) -> None:
 
 
 def chosen_outcome(record: AttentionRecord, model: Model) -> Outcome:
-    """Draw the boxes for the two words; return their logit difference, or where the model predicts none the
-    embedding's cosine. Empty boxes: the words that the sentence is about, else the two likeliest."""
+    """Draw the boxes for the two words or labels; return their logit difference, or where the model predicts neither
+    the embedding's cosine. Empty boxes: the words that the sentence is about, else the two likeliest."""
+    if model.label_head is not None:
+        names, is_softmax = model.label_head.names, model.label_head.scale == "softmax"
+        labels = chosen_labels(names, "the likeliest", "the second" if is_softmax else "no label")
+        return named_outcome(record, model, *labels)
     if model.next_head is None:
         return default_outcome(record.tokens, model)
     preset = presets.FOLLOWED.get(record.tokens.text, ("the likeliest", "the one after it"))
@@ -117,21 +125,7 @@ def chosen_outcome(record: AttentionRecord, model: Model) -> Outcome:
     )
     other = preset[1].strip() if not word or spaced(word, model) == preset[0] else "no word"
     rival = st.text_input("Against", key="rival", bind="query-params", placeholder=other, width=150)
-    return outcome_of(record, model, word or "", rival or "")
-
-
-def outcome_of(record: AttentionRecord, model: Model, word: str, rival: str) -> Outcome:
-    """Return the outcome for two typed words. A word without a space before it gets one, where that is a token.
-
-    Raises InputError for words that are no token of this model.
-    """
-    preset = presets.FOLLOWED.get(record.tokens.text)
-    if preset and (not word or spaced(word, model) == preset[0]):
-        word, rival = preset[0], rival or preset[1]
-    words = [spaced(each, model) if each else None for each in (word, rival)]
-    for each in filter(None, words):
-        token_of(each, model)
-    return default_outcome(record.tokens, model, *words)
+    return named_outcome(record, model, word or "", rival or "")
 
 
 def prompts_of(record: AttentionRecord, model: Model, outcome: Outcome) -> tuple[Prompt, ...]:
@@ -187,7 +181,8 @@ def sentence_text(effects: SweepResult, roles: Mapping[Head, Role], method: Meth
     strongest = effects.strongest(1)
     if not strongest:
         return f"One {noun}: the {effects.names[0]} is {number(effects.before[0])}."
-    head = strongest[0][0]
+    layer, column = strongest[0][0]
+    head = layer, column
     before, after = ([float(value) for value in side] for side in (effects.before, effects.numbers[head]))
     text = (
         f"Head {head_with_role(head, roles)} changes the {effects.names[0]} most: {number(before[0])} → "
@@ -205,10 +200,11 @@ def prompts_text(effects: PromptEffects, roles: Mapping[Head, Role]) -> str:
         return f"The {measure} is {number(effects.outcome)} (mean of {n} prompts with other names)."
     if effects.method != "resample":
         head = divmod(int(np.nan_to_num(np.abs(mean)).argmax()), mean.shape[1])
+        verb = "matter" if len({prompt.answers for prompt in effects.prompts}) > 1 else "read the names"
         return (
             f"{effects.method.capitalize()} ablation of {head_with_role(head, roles)} changes the {measure} most: "
             f"{signed(mean[head])} ± {number(half[head])} (n = {n} prompts). "
-            "Resample ablation tells which heads matter."
+            f"Resample ablation tells which heads {verb}."
         )
     if not effects.named:
         return f"No head's effect on the {measure} is clear of zero (n = {n} prompts)."

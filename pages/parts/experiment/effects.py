@@ -1,19 +1,19 @@
 """Effect of a change at every head: a map to select heads on, direct logit attribution below it, and a table."""
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
 
 import pandas as pd
 import streamlit as st
 
-from mha_core.display_names import Head, count_noun, number, signed
+from mha_core.display_names import Head, count_noun, head_name, number, signed
 from mha_core.draw.figures import charts
 from mha_core.heads.questions.base import KIND_OF
 from mha_core.heads.roles import Role
 from pages.parts.experiment.ablation_query import heads_param
-from pages.parts.experiment.common import ABLATE, explore_link, roles_of
+from pages.parts.experiment.common import ABLATE, PATHS, roles_of
 from pages.parts.experiment.text import head_with_role
 from pages.parts.frame import url_params
 from pages.parts.frame.charts import chart, is_dark, selected_heads
@@ -22,7 +22,7 @@ from pages.parts.frame.page_text import markup, say
 from pages.parts.frame.request import Request
 
 MAP, ATTRIBUTION = "effects", "attribution"
-HINT = "Click a head on the map, or Shift-click several, to ablate them."
+ABLATE_HINT = "Click a head on the map, or Shift-click several, to ablate them."
 HEIGHT = 460  # of the table
 STEPS = 6  # redraws while a map fills
 COLUMNS: Mapping[str, Any] = {
@@ -36,7 +36,7 @@ COLUMNS: Mapping[str, Any] = {
         "±", width=50, format="%.2f", help="95% interval of the mean over prompts"
     ),
     "after": st.column_config.NumberColumn(
-        "ablated", width=65, format="%.2f", help="Outcome with this head changed"
+        "after", width=65, format="%.2f", help="Outcome with this head changed"
     ),
     "matters": st.column_config.CheckboxColumn(
         "clear of 0", width=75, help="Also when corrected for the number of heads"
@@ -52,10 +52,11 @@ def draw_effects(
     title: str,
     about: Mapping[str, str],
     lines: Sequence[str],
-    pin: str = "",
+    link_of: Callable[[Head], str],
+    hint: str = ABLATE_HINT,
     attribution: pd.DataFrame | None = None,
 ) -> None:
-    """Draw the effects on an outcome `measure`, a row a head; `pin`: token that Explore looks from.
+    """Draw the effects on an outcome `measure`, a row a head; `link_of`: the address that a head in the table leads to.
 
     `attribution`: direct logit attribution of heads and MLPs, as a second map. Heads can be selected once all of them
     are tried: a map that changes loses its selection.
@@ -87,7 +88,7 @@ def draw_effects(
     with right:
         chosen = sorted({*selected_heads(MAP), *selected_heads(ATTRIBUTION)}) if on_select else []
         st.dataframe(
-            listed(frame, value, chosen, partial(explore_link, request, pin=pin), roles),
+            listed(frame, value, chosen, link_of, roles),
             hide_index=True,
             height="content" if chosen else HEIGHT,
             column_config=COLUMNS,
@@ -95,11 +96,14 @@ def draw_effects(
             alt=f"{title}: {count_noun(len(chosen), 'selected head') if chosen else 'all heads'}",
         )
         if chosen:
-            these = "these heads" if len(chosen) > 1 else "this head"
-            address = html.escape(ablate_link(chosen))
-            markup(f'<p class="hs-next"><a href="{address}" target="_self">Ablate {these}</a></p>')
+            links = {f"Ablate {'these heads' if len(chosen) > 1 else 'this head'}": ablate_link(chosen)}
+            if value == "recovered" and len(chosen) == 1:
+                links["Patch its paths"] = paths_link(chosen[0])
+            for label, address in links.items():
+                text = f'<a href="{html.escape(address)}" target="_self">{label}</a>'
+                markup(f'<p class="hs-next">{text}</p>')
         elif on_select:
-            say(HINT, "label")
+            say(hint, "label")
 
 
 def in_steps(frame: pd.DataFrame, value: str) -> pd.DataFrame:
@@ -140,9 +144,16 @@ def listed(
 def ablate_link(heads: Sequence[Head]) -> str:
     """Return the address that ablates these heads, with the same sentence and model."""
     params = {
-        key: value for key, value in url_params.params().items() if key not in ("map", "method", "from")
+        key: value
+        for key, value in url_params.params().items()
+        if key not in ("map", "method", "from", "sender", "input")
     }
     return link_to("Experiment", {**params, "try": ABLATE, "off": heads_param(heads) or ""})
+
+
+def paths_link(sender: Head) -> str:
+    """Return the address that patches the paths from a head, with the same sentences and model."""
+    return link_to("Experiment", {**url_params.params(), "map": PATHS, "sender": head_name(sender)})
 
 
 def hover_text(row: Mapping[str, float], value: str, measure: str, roles: Mapping[Head, Role]) -> str:

@@ -1,6 +1,8 @@
-"""Activation patching: one head's output, or one state of one token, from another sentence at a time."""
+"""Activation patching: one head's output, one state of one token, or one path, from another sentence at a time."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -13,22 +15,28 @@ from mha_core.causal import (
     SweepResult,
     default_outcome,
     sweep_head_patches,
+    sweep_receivers,
     sweep_state_patches,
 )
-from mha_core.display_names import count_noun, head_name, number, percent
+from mha_core.causal.outcomes import place_of
+from mha_core.causal.sweep import INPUTS
+from mha_core.display_names import Head, count_noun, head_name, number, percent
 from mha_core.draw.figures import charts
+from mha_core.record.grid import head_from_name
 from mha_core.text.tokens import Tokens
-from pages.parts.experiment.common import PAIRS, about
-from pages.parts.experiment.effects import draw_effects
+from pages.parts.experiment.common import PAIRS, PATHS, about, chosen_labels, explore_link, named_outcome
+from pages.parts.experiment.effects import ABLATE_HINT, draw_effects
+from pages.parts.experiment.paths import WHY_HINT, default_sender, paths_text, why_link
 from pages.parts.experiment.python_lines import patch_lines
 from pages.parts.experiment.text import outcome_text, visible_token
-from pages.parts.frame import presets, shell
+from pages.parts.frame import presets, shell, url_params
 from pages.parts.frame.charts import chart, is_dark
+from pages.parts.frame.option_row import option_row
 from pages.parts.frame.page_text import quoted, say
 from pages.parts.frame.progress import show_job
 from pages.parts.frame.request import Request
 
-MAPS = ("heads", "layers and tokens")
+MAPS = ("heads", "layers and tokens", PATHS)
 CARRIES = 0.5  # share of the effect that a state recovers alone, to carry the difference
 TITLE = "Share of the effect recovered"
 
@@ -36,19 +44,32 @@ TITLE = "Share of the effect recovered"
 def view(request: Request, record: AttentionRecord, model: Model) -> None:
     """Draw the controls, the work and its result."""
     with st.container(key="trying", horizontal=True, vertical_alignment="bottom", gap="medium"):
-        preset = source_for(request.text)
+        preset, head = source_for(request.text), model.label_head
+        is_narrow = head is not None or url_params.page_part("map", MAPS) == PATHS
         typed = st.text_input(
-            "Source sentence", key="from", bind="query-params", placeholder=preset, width=560
+            "Source sentence",
+            key="from",
+            bind="query-params",
+            placeholder=preset,
+            width=360 if is_narrow else 560,
         )
         shape = st.segmented_control(
             "Patch", MAPS, default=MAPS[0], required=True, key="map", bind="query-params"
         )
+        sender, side = _path_controls(request, model) if shape == PATHS else (None, "")
+        answers = ("", "") if head is None else chosen_labels(head.names, "the source's", "yours")
     source = shell.or_show_error(model.tokenizer.encode, typed or preset)
-    outcome = None if source is None else shell.or_show_error(outcome_of, source, record, model)
-    if source is None or outcome is None:
+    outcome = None if source is None else shell.or_show_error(outcome_of, source, record, model, *answers)
+    if source is None or outcome is None or (shape == PATHS and sender is None):
         return
-    of_heads = shape != MAPS[1]
-    sweep = sweep_head_patches if of_heads else sweep_state_patches
+    sweep: Any = {MAPS[1]: sweep_state_patches, PATHS: sweep_receivers}.get(str(shape), sweep_head_patches)
+    options = {"sender": sender} if sender else {}
+    n_heads = model.n_layers * model.n_heads
+    unit = f"of {count_noun(n_heads, 'head')} tried"
+    if shape == MAPS[1]:
+        unit = "states tried"
+    elif sender:
+        unit = f"of {count_noun(len(INPUTS) * (n_heads - (sender[0] + 1) * model.n_heads), 'input')} tried"
 
     def draw(effects: SweepResult | None) -> None:
         if effects is None:
@@ -58,23 +79,46 @@ def view(request: Request, record: AttentionRecord, model: Model) -> None:
             say(f"{text} Choose a source that differs.", "finding")
             return
         description = about(request, outcome=effects.names[0], source=source.text)
-        lines = patch_lines(request, source.text, outcome, sweep.__name__)
-        if of_heads:
-            say(heads_text(effects), "finding")
-            frame, measure = effects.to_frame(), effects.names[0]
-            draw_effects(frame, request, measure=measure, title=TITLE, about=description, lines=lines)
-        else:
+        lines = patch_lines(request, source.text, outcome, sweep.__name__, **options)
+        if shape == MAPS[1]:
             tokens = [token_label(record.tokens, source, i) for i in range(len(source))]
             say(states_text(effects, tokens), "finding")
             _draw_states(effects, tokens, description, lines)
+            return
+        frame, title, hint = effects.to_frame(), TITLE, ABLATE_HINT
+        link_of: Callable[[Head], str] = partial(explore_link, request)
+        if sender:
+            frame = frame[frame["input"] == side]
+            title, hint = f"{TITLE} through the {side}", WHY_HINT
+            place = place_of(None, record.tokens, model) if isinstance(outcome, LogitDifference) else None
+            link_of = partial(why_link, request, record, place)
+        say(paths_text(effects, sender, model.info) if sender else heads_text(effects), "finding")
+        draw_effects(
+            frame,
+            request,
+            measure=effects.names[0],
+            title=title,
+            about=description,
+            lines=lines,
+            link_of=link_of,
+            hint=hint,
+        )
 
     show_job(
-        ("patch", *map(repr, (request.run, source.text, model.fingerprint, outcome, sweep.__name__))),
-        lambda: sweep(source, record.tokens, model, outcome),
+        ("patch", *map(repr, (request.run, source.text, model.fingerprint, outcome, sweep.__name__, sender))),
+        lambda: sweep(source, record.tokens, model, outcome, **options),
         draw,
-        unit=f"of {count_noun(model.n_layers * model.n_heads, 'head')} tried" if of_heads else "states tried",
-        single="" if of_heads else "state tried",
+        unit=unit,
+        single="state tried" if shape == MAPS[1] else "",
     )
+
+
+def _path_controls(request: Request, model: Model) -> tuple[Head | None, str]:
+    """Draw the controls of path patching; return the sender, None where there is no such head, and the input."""
+    first = head_name(default_sender(request, model.info))
+    typed = st.text_input("Sender", key="sender", bind="query-params", placeholder=first, width=90)
+    side = option_row("Map of", INPUTS, "input")
+    return shell.or_show_error(head_from_name, typed or first, model.n_layers, model.n_heads), side
 
 
 def source_for(text: str) -> str:
@@ -83,15 +127,20 @@ def source_for(text: str) -> str:
     return pairs.get(text) or presets.twin_sentence(text)
 
 
-def outcome_of(source: Tokens, record: AttentionRecord, model: Model) -> Outcome:
-    """Return the logit difference of the source's next word against this text's; without one the embedding's cosine.
+def outcome_of(
+    source: Tokens, record: AttentionRecord, model: Model, label: str = "", against: str = ""
+) -> Outcome:
+    """Return the logit difference of these labels, else of the source's next word or label against this text's; without
+    one the embedding's cosine.
 
-    Raises InputError where the texts do not have as many tokens.
+    Raises InputError where the texts do not have as many tokens, and for a label that the model does not have.
     """
     if len(source) != len(record.tokens):
         raise InputError(
             f"The source sentence needs {len(record.tokens)} tokens, as yours; {quoted(source.text)} has {len(source)}."
         )
+    if label or against:
+        return named_outcome(record, model, label, against)
     if model.next_head is not None and (preset := presets.FOLLOWED.get(source.text)):
         return LogitDifference(*preset)
     theirs, own = (default_outcome(tokens, model) for tokens in (source, record.tokens))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from mha_core.causal import Intervention, Outcome, Prompt
-from pages.parts.frame.request import Request
+from pages.parts.frame.request import Request, name_in_python
 
 
 def model_lines(request: Request, *names: str) -> list[str]:
@@ -14,19 +14,19 @@ def model_lines(request: Request, *names: str) -> list[str]:
         "from mha_core import load_model",
         f"from mha_core.causal import {', '.join(sorted(names))}",
         "",
-        f"model = load_model({request.model!r}{trained})",
+        f"model = load_model({name_in_python(request.model)!r}{trained})",
         f"tokens = model.tokenizer.encode({request.text!r}{pair})",
     ]
 
 
-def ablation_lines(request: Request, changes: Sequence[Intervention], *, words: bool) -> list[str]:
-    """Return the lines that print the next words, or the cosines of the last states, with these interventions."""
-    measure = "next_words" if words else "state_cosines"
+def ablation_lines(request: Request, changes: Sequence[Intervention], measure: str) -> list[str]:
+    """Return the lines that print `next_words`, `predicted_labels`, or the last of the `state_cosines`, with these
+    interventions."""
     names = {type(change).__name__ for change in changes}
     return [
         *model_lines(request, measure, *names),
         f"changes = {tuple(changes)!r}",
-        f"print({measure}(tokens, model, changes){'' if words else '[-1]'})",
+        f"print({measure}(tokens, model, changes){'[-1]' * (measure == 'state_cosines')})",
     ]
 
 
@@ -46,10 +46,11 @@ def sweep_lines(request: Request, outcome: Outcome, method: str, prompts: Sequen
     ]
 
 
-def patch_lines(request: Request, source: str, outcome: Outcome, sweep: str) -> list[str]:
-    """Return the lines that patch heads or states from the text `source`."""
+def patch_lines(request: Request, source: str, outcome: Outcome, sweep: str, **options: object) -> list[str]:
+    """Return the lines that patch heads, states or paths from the text `source`, with these options of the sweep."""
+    more = "".join(f", {name}={value!r}" for name, value in options.items())
     return [
         *model_lines(request, type(outcome).__name__, "final_result", sweep),
         f"source = model.tokenizer.encode({source!r})",
-        f"print(final_result({sweep}(source, tokens, model, {outcome!r})).to_frame())",
+        f"print(final_result({sweep}(source, tokens, model, {outcome!r}{more})).to_frame())",
     ]

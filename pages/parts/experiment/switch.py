@@ -9,16 +9,16 @@ import pandas as pd
 import streamlit as st
 
 from mha_core import AttentionRecord, Model
-from mha_core.causal import mean_steps
+from mha_core.causal import LogitDifference, mean_steps
 from mha_core.display_names import Head, head_name
 from mha_core.draw.figures import charts
 from mha_core.draw.payload import record_payload
 from mha_core.heads.roles import Role
 from pages.parts.experiment.ablation_query import SETTINGS, ZERO, AblationQuery, heads_param, parse_ablation
 from pages.parts.experiment.ablation_result import N_KNOWN, AblationResult, NextWord, ablation_result
-from pages.parts.experiment.common import about, heads_by_role, roles_of
+from pages.parts.experiment.common import about, heads_by_role, named_outcome, roles_of
 from pages.parts.experiment.python_lines import ablation_lines
-from pages.parts.experiment.text import finding, moved_text
+from pages.parts.experiment.text import finding, logit_text, moved_text
 from pages.parts.frame import shell, url_params
 from pages.parts.frame.charts import chart, is_dark
 from pages.parts.frame.page_text import say, visible
@@ -29,12 +29,13 @@ from pages.parts.picture.attention_view import component_event, head_switches
 from pages.parts.serve import cache
 
 # Keys of the session: the picture, and the controls in the row above it.
-PICTURE, UNDO, METHOD, ROLE, FOLLOW = (
+PICTURE, UNDO, METHOD, ROLE, FOLLOW, RIVAL = (
     "switches",
     "experiment-undo",
     "ablation-method",
     "ablation-role",
     "follow",
+    "rival-label",
 )
 MAX_UNDO = 50
 N_RANDOM = 8  # heads drawn where none is ablated
@@ -46,24 +47,31 @@ HINT_MOVED = "Bar: how much of a head's attention moved."
 
 def view(request: Request, record: AttentionRecord, model: Model) -> None:
     """Draw the finding, the controls, all heads, and beside them the effect."""
-    shape = (model.n_layers, model.n_heads)
-    query, refused = parse_ablation(url_params.params(), shape)
+    query, refused = parse_ablation(url_params.params(), (model.n_layers, model.n_heads))
     for sentence in refused:
         say(sentence, "notice")
     changes = query.interventions if has_means(query, model) else ()
     word = url_params.params().get("word")
-    result = shell.or_show_error(ablation_result, request, record, model, changes, word)
+    outcome = None
+    if model.label_head is not None:
+        rival = url_params.params().get("rival", "") if word else ""
+        outcome = shell.or_show_error(named_outcome, record, model, word or "", rival)
+    label = outcome if isinstance(outcome, LogitDifference) else None
+    result = shell.or_show_error(ablation_result, request, record, model, changes, word, label)
     if result is None:
         return
     named = named_word(result, word)
-    if word and result.words and named is None:
+    if word and model.label_head is None and result.words and named is None:
         known = f"is not among the {N_KNOWN:,} likeliest tokens here. The likeliest is followed."
         say(f"`{visible(word)}` {known}", "notice")
     followed = named or max(result.words, key=lambda each: each.before, default=None)
     roles = roles_of(request)
     if changes or not query.heads:
-        say(finding(query, result, followed, record), "finding")
-    _toolbar(query, shape, roles, result, followed)
+        text = finding(query, result, followed, record)
+        if changes and label is not None and result.is_share:
+            text += f" {logit_text(label, result.logits)}"
+        say(text, "finding")
+    _toolbar(query, model, roles, result, followed, label)
     left, right = st.columns([13, 7], gap="medium")
     with left:
         _picture(request, record, query, result, roles)
@@ -71,7 +79,7 @@ def view(request: Request, record: AttentionRecord, model: Model) -> None:
             n_later = (model.n_layers - 1 - min(layer for layer, _ in query.heads)) * model.n_heads
             say(moved_text(result.moved, record, roles, n_later), "moved")
     with right:
-        _bars(request, query if changes else AblationQuery(), result, record)
+        _bars(request, query if changes else AblationQuery(), result, record, model)
 
 
 def has_means(query: AblationQuery, model: Model) -> bool:
@@ -95,12 +103,13 @@ def named_word(result: AblationResult, word: str | None) -> NextWord | None:
 
 def _toolbar(
     query: AblationQuery,
-    shape: tuple[int, int],
+    model: Model,
     roles: Mapping[Head, Role],
     result: AblationResult,
     followed: NextWord | None,
+    label: LogitDifference | None,
 ) -> None:
-    """Draw the controls in one row: the ablation, sets of heads, undo, and the word that is followed."""
+    """Draw the controls in one row: the ablation, sets of heads, undo, and the word or labels that are followed."""
     n = len(query.heads)
     st.session_state[METHOD], st.session_state[ROLE] = query.value, None
     with st.container(key="switch-tools", horizontal=True, vertical_alignment="center", gap="small"):
@@ -123,13 +132,26 @@ def _toolbar(
                 width=190,
                 on_change=lambda: _change({"off": heads_param(groups[st.session_state[ROLE]])}),
             )
-        st.button(f"Pick {n or N_RANDOM} at random", on_click=_pick_at_random, args=(query.heads, shape))
+        st.button(f"Pick {n or N_RANDOM} at random", on_click=_pick_at_random, args=(query.heads, model))
         st.button("Undo", on_click=_undo, disabled=not st.session_state.get(UNDO))
         st.button("Reset", on_click=_change, args=({"off": None},), disabled=not n)
         if followed is not None:
             st.session_state[FOLLOW] = followed.text
-            texts = [each.text for each in result.words]
+            head = model.label_head
+            texts = [each.text for each in result.words] if head is None else list(head.names)
             st.selectbox("Follow", texts, format_func=token_text, key=FOLLOW, on_change=_follow, width=210)
+        if followed is not None and label is not None and len(texts) > 1:
+            others = [text for text in texts if text != label.target]
+            st.session_state[RIVAL] = label.against if label.against in others else None
+            st.selectbox(
+                "Against",
+                others,
+                index=None,
+                key=RIVAL,
+                placeholder="no label",
+                width=170,
+                on_change=lambda: _change({"word": label.target, "rival": st.session_state[RIVAL]}),
+            )
 
 
 def _picture(
@@ -153,25 +175,31 @@ def _picture(
     head_switches(payload, data, key=PICTURE, on_ask=_on_ask)
 
 
-def _bars(request: Request, query: AblationQuery, result: AblationResult, record: AttentionRecord) -> None:
-    """Draw the next words, or the cosines, with and without the ablation, a bar a token."""
-    if result.words:
-        masked = not (record.model and record.model.is_causal)
-        title = "Probability at the mask" if masked else "Next-token probability"
-        frame = words_frame(query, result)
+def _bars(
+    request: Request, query: AblationQuery, result: AblationResult, record: AttentionRecord, model: Model
+) -> None:
+    """Draw the next words, the labels, or the cosines, with and without the ablation, a bar each."""
+    if model.label_head is not None:
+        title, measure = ("Probability" if result.is_share else "Output") + " by label", "predicted_labels"
+    elif result.words:
+        title = "Next-token probability" if model.is_causal else "Probability at the mask"
+        measure = "next_words"
     elif query.heads:
-        title, frame = "Cosine with the plain run", cosines_frame(result, record)
+        title, measure = "Cosine with the plain run", "state_cosines"
     else:
         return
-    values = [name for name in frame if name != "token"]
-    is_share = bool(result.words)
-    figure = charts.bars(frame, "token", values, title=title, x_title="", percent=is_share, dark=is_dark())
+    frame = words_frame(query, result) if result.words else cosines_frame(result, record)
+    if model.label_head is not None:
+        frame = frame.rename(columns={"token": "label"})
+    name, *values = frame
+    is_share = bool(result.words) and result.is_share
+    figure = charts.bars(frame, name, values, title=title, x_title="", percent=is_share, dark=is_dark())
     chart(
         figure.update_layout(height=HEIGHT),
         frame,
         key="before-after",
         about=about(request, ablated=f"{heads_param(query.heads) or 'none'} ({query.setting.done})"),
-        lines=ablation_lines(request, query.interventions, words=is_share),
+        lines=ablation_lines(request, query.interventions, measure),
     )
 
 
@@ -206,12 +234,14 @@ def _set_method() -> None:
 
 
 def _follow() -> None:
-    _change({"word": st.session_state[FOLLOW]})
+    word = st.session_state[FOLLOW]
+    is_rival = url_params.params().get("rival") == word
+    _change({"word": word} | ({"rival": None} if is_rival else {}))
 
 
-def _pick_at_random(heads: tuple[Head, ...], shape: tuple[int, int]) -> None:
+def _pick_at_random(heads: tuple[Head, ...], model: Model) -> None:
     """Ablate as many heads; others than these where enough are left."""
-    every = [(layer, head) for layer in range(shape[0]) for head in range(shape[1])]
+    every = [(layer, head) for layer in range(model.n_layers) for head in range(model.n_heads)]
     n = min(len(heads) or N_RANDOM, len(every))
     rest = [head for head in every if head not in set(heads)]
     _change({"off": heads_param(sorted(random.sample(rest if len(rest) >= n else every, n)))})
@@ -242,6 +272,6 @@ def parse_ask(ask: Mapping[str, Any]) -> dict[str, str | None] | None:
 
 def _change(change: Mapping[str, str | None]) -> None:
     undo: list[dict[str, str | None]] = st.session_state.setdefault(UNDO, [])
-    undo.append({key: url_params.params().get(key) for key in ("off", "set", "word")})
+    undo.append({key: url_params.params().get(key) for key in ("off", "set", "word", "rival")})
     del undo[:-MAX_UNDO]
     url_params.change(change)

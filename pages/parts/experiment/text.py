@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from mha_core import AttentionRecord
-from mha_core.display_names import Head, head_name, percent
+from mha_core.causal import LogitDifference
+from mha_core.display_names import Head, head_name, number, percent
 from mha_core.heads.roles import Role
 from pages.parts.experiment.ablation_query import AblationQuery
 from pages.parts.experiment.ablation_result import MIN_SHIFT, AblationResult, MovedHead, NextWord
@@ -12,8 +13,10 @@ MAX_NAMED = 3
 TENTH = 0.0005
 
 
-def probability_text(p: float) -> str:
-    """Write a probability as the bars do; one too small for its decimal is not 0."""
+def probability_text(p: float, is_share: bool = True) -> str:
+    """Write a probability as the bars do; one too small for its decimal is not 0. Unless `is_share`, any number."""
+    if not is_share:
+        return number(p)
     return "under 0.1%" if 0 < p < TENTH else percent(p)
 
 
@@ -25,11 +28,14 @@ def finding(
         return _without_ablation(query, result, record)
     if followed is None:
         return _cosine_text(query, result, record)
-    text = f"{query.text}, `{visible_token(followed.text)}` {change_text(followed.before, followed.after)}."
+    change = change_text(followed.before, followed.after, result.is_share)
+    text = f"{query.text}, `{visible_token(followed.text)}` {change}."
     best = max(result.words, key=lambda word: word.after)
     if best.id == followed.id:
         return text
-    return f"{text} Likeliest is `{visible_token(best.text)}` ({probability_text(best.after)})."
+    return (
+        f"{text} Likeliest is `{visible_token(best.text)}` ({probability_text(best.after, result.is_share)})."
+    )
 
 
 def _without_ablation(query: AblationQuery, result: AblationResult, record: AttentionRecord) -> str:
@@ -38,15 +44,23 @@ def _without_ablation(query: AblationQuery, result: AblationResult, record: Atte
     if not result.words:
         return f"{title} predicts no next word: watch the text's embedding. {order}"
     first = max(result.words, key=lambda word: word.before)
-    return f"{title} predicts `{visible_token(first.text)}` ({probability_text(first.before)}). {order}"
+    share = probability_text(first.before, result.is_share)
+    return f"{title} predicts `{visible_token(first.text)}` ({share}). {order}"
 
 
-def change_text(before: float, after: float) -> str:
+def change_text(before: float, after: float, is_share: bool = True) -> str:
     """Return “falls from 92% to 74%”, or that the rounded value stays."""
-    if probability_text(before) == probability_text(after):
-        return f"stays at {probability_text(before)}"
-    verb = "falls" if after < before else "rises"
-    return f"{verb} from {probability_text(before)} to {probability_text(after)}"
+    first, last = (probability_text(value, is_share) for value in (before, after))
+    if first == last:
+        return f"stays at {first}"
+    return f"{'falls' if after < before else 'rises'} from {first} to {last}"
+
+
+def logit_text(label: LogitDifference, logits: Sequence[float]) -> str:
+    """Return “The logit of `good` less that of `bad` falls from 6.67 to 2.55.”"""
+    rest = "" if label.against is None else f" less that of `{visible_token(label.against)}`"
+    before, after = logits
+    return f"The logit of `{visible_token(label.target)}`{rest} {change_text(before, after, is_share=False)}."
 
 
 def _cosine_text(query: AblationQuery, result: AblationResult, record: AttentionRecord) -> str:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import streamlit as st
 
 from mha_core import HeadScopeError, Model
-from mha_core.display_names import count_noun, percent, visible
+from mha_core.display_names import count_noun, number, percent, visible
 from mha_core.text.tokens import Token
 from pages.parts.explore import lens, predictions
 from pages.parts.frame import url_params
@@ -21,6 +21,7 @@ from pages.parts.frame.page_text import heading, say
 from pages.parts.frame.request import Request
 from pages.parts.serve import cache
 
+LABELS_SHOWN = 5
 MOST = 40  # tokens of one "Generate"
 PACE = 0.2  # seconds that a reader sees a token before the next is asked for
 WARMEST = 1.5
@@ -65,6 +66,16 @@ def draw(context: Context) -> None:
         _next(context)
     elif model.masked_head is not None and model.tokenizer.mask_name:
         _masked(context.request, model)
+
+
+def labels_text(context: Context) -> str:
+    """Name the likeliest labels of a classifier with their probabilities, or a regression's outputs."""
+    listed = [
+        f"`{label.text}` {number(label.logit) if label.probability is None else chance(label.probability)}"
+        for label in predictions.labels(context.request, context.model)
+    ]
+    rest = f" and {len(listed) - LABELS_SHOWN} more" if len(listed) > LABELS_SHOWN else ""
+    return f"Label: {', '.join(listed[:LABELS_SHOWN])}{rest}."
 
 
 def places(context: Context) -> list[Place]:

@@ -7,9 +7,10 @@ then: it cost one cached step. No Streamlit here; models are those that are load
 from dataclasses import dataclass, replace
 
 from mha_core import DecoderState, InputError, Model, NextToken, predict_masked, predict_next
+from mha_core.causal import predicted_labels
 from mha_core.display_names import visible
 from mha_core.models.extended_record import append_token, begin, extended, sample_token
-from mha_core.models.prediction import likeliest
+from mha_core.models.prediction import Label, likeliest
 from mha_core.record.run import RunSpec
 from mha_core.text.tokens import Token
 from pages.parts.frame.request import Request
@@ -109,3 +110,14 @@ def hidden_words(request: Request, model: Model) -> list[list[tuple[str, float]]
             return predict_masked(request.text, model, SHOWN, pair=request.pair)
 
     return cache.of_run(request.run, model, "masked", make)
+
+
+def labels(request: Request, model: Model) -> tuple[Label, ...]:
+    """Every label of a classifier with its probability, the likeliest first."""
+    record = cache.record_from_weights(request.run, model)
+
+    def make() -> tuple[Label, ...]:
+        with MODEL:
+            return predicted_labels(record.tokens, model)
+
+    return cache.of_run(request.run, model, "labels", make)

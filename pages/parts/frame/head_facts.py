@@ -18,7 +18,8 @@ from mha_core.heads.roles import Role, roles
 from mha_core.heads.survey import Options
 from mha_core.heads.table import RoleTable, read_roles, read_table
 from mha_core.models.model_list import DECODER, DECODER_DIGEST, EMBEDDED, EMBEDDED_DIGESTS
-from pages.parts.frame.loading import end_if_left, model_or_none, named_model
+from pages.parts.frame.loading import end_if_left, loaded, model_or_none, named_model
+from pages.parts.frame.request import models, own_checkpoints
 from pages.parts.serve import store
 from pages.parts.serve.jobs import FINDINGS, MODEL, Job, Parts, let_others
 
@@ -79,13 +80,15 @@ def table(name: str, trained: bool = True) -> RoleTable:
 def roles_of(name: str, trained: bool = True) -> Mapping[Head, Role]:
     """Return the heads with a role, as (layer, head) from 0; empty while they are being found out.
 
-    Of a large model they are found out only when Roles asks: that keeps a processor busy for a minute.
+    Of a large model, and of checkpoints before the last, they are found out only when Roles asks: that keeps a
+    processor busy for a minute.
     """
     known = known_table(name, trained)
     if known is not None:
         return roles(known)
     model = named_model(name, trained)
-    if model.n_parameters <= MAX_UNASKED:
+    is_passing = name in own_checkpoints() and name not in models()
+    if model.n_parameters <= MAX_UNASKED and not is_passing:
         _begin(model)
     return {}
 
@@ -101,6 +104,20 @@ def finding(name: str, trained: bool = True) -> bool:
 def _begin(model: Model) -> Job[RoleTable]:
     """Begin it behind the pages, unless it is under way; again where it failed or its result was dropped."""
 
+    name, trained = model.name, model.trained  # a job is kept, and would keep the model in memory
+
+    def parts() -> Parts[RoleTable]:
+        yield PartialResult(1.0, 1, found_by_job(name, trained))
+
+    job = FINDINGS.ask(_key(model), parts)
+    FINDINGS.behind(job)
+    return job
+
+
+def found_by_job(name: str, trained: bool = True) -> RoleTable:
+    """Return the table of a model, found once, within a job: others take their turn after every sentence."""
+    model = loaded(name, trained)
+
     def between() -> bool:
         """After every sentence; False: it is never to stop."""
         MODEL.release()
@@ -110,13 +127,8 @@ def _begin(model: Model) -> Job[RoleTable]:
             MODEL.acquire()
         return False
 
-    def parts() -> Parts[RoleTable]:
-        result = store.STORE.get(_key(model), lambda: find_roles(model, options=Options(stop=between)))
-        yield PartialResult(1.0, 1, result)
-
-    job = FINDINGS.ask(_key(model), parts)
-    FINDINGS.behind(job)
-    return job
+    result: RoleTable = store.STORE.get(_key(model), lambda: find_roles(model, options=Options(stop=between)))
+    return result
 
 
 def _key(model: Model) -> Hashable:

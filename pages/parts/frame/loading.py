@@ -19,7 +19,15 @@ from mha_core.models.load import must_be_fetched
 from mha_core.models.model_list import DECODER, EMBEDDED
 from pages.parts.frame import url_params
 from pages.parts.frame.page_text import say
-from pages.parts.frame.request import Request, allowed, megabytes_of, model_allowed, refusal, title_of
+from pages.parts.frame.request import (
+    Request,
+    allowed,
+    megabytes_of,
+    model_allowed,
+    own_checkpoints,
+    refusal,
+    title_of,
+)
 
 AGREED = "agreed"
 ARRIVED = set[tuple[str, bool]]()  # models that were loaded once
@@ -76,7 +84,8 @@ def loaded(name: str, trained: bool, progress: Callable[[str, int, int], None] |
     """Return a model that this server's owner allows: the only way to one. Nothing of Streamlit."""
     if not model_allowed(name):
         raise InputError(refusal("model", name) or "")
-    return load_model(name, trained=trained, local=allowed("FOLDERS"), progress=progress)
+    folder = own_checkpoints().get(name)
+    return load_model(name, trained=trained, local=allowed("FOLDERS"), progress=progress, folder=folder)
 
 
 def _progress(place: Any) -> Callable[[str, int, int], None]:

@@ -68,7 +68,7 @@ PAGES = (
 # What goes along to another page; all else belongs to the page that has it.
 CARRIED = (
     *("text", "pair", "model", "weights", "unit", "specials", "measure", "attention"),
-    *("against", "text2", "model2"),
+    *("against", "text2", "model2", "moment", "checkpoint"),
     *PARAMS,
 )
 

@@ -6,13 +6,17 @@ was not taken.
 
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 
 from mha_core import listed_models
+from mha_core.cli.app import CHECKPOINTS
 from mha_core.display_names import Per
 from mha_core.heads import measures
+from mha_core.models.checkpoint_series import read_series
 from mha_core.models.hf_layers import Part
 from mha_core.models.load import is_local, must_be_fetched
 from mha_core.models.model_list import DECODER, DECODER_PACKAGE, EMBEDDED, ListedModel, step_of
@@ -78,14 +82,31 @@ class Request:
 
 
 def models() -> tuple[str, ...]:
-    """Return the names on offer: the embedded models, and those of Hugging Face where the owner allows it."""
-    return _names(allowed("HUB", default="1"))
+    """Return the names on offer: the embedded models, those of Hugging Face where the owner allows it, and the owner's
+    own at its last checkpoint."""
+    return (*_names(allowed("HUB", default="1")), *list(own_checkpoints())[-1:])
+
+
+@cache
+def own_checkpoints() -> Mapping[str, Path]:
+    """Return the checkpoints of whoever runs the server: names of models in the order of training, and their folders.
+
+    Raises HeadScopeError for a directory that is none of one model's checkpoints.
+    """
+    directory = os.environ.get(CHECKPOINTS, "").strip()
+    return read_series(Path(directory)) if directory else {}
 
 
 @cache
 def _names(hub: bool) -> tuple[str, ...]:
     """Cached: it is called dozens of times a run, and the disk does not change while the program runs."""
     return tuple(entry.name for entry in listed_models() if entry.embedded or hub)
+
+
+def name_in_python(model: str) -> str:
+    """Return the name that loads a model in Python: of a checkpoint its folder, beside that of the others."""
+    folder = own_checkpoints().get(model)
+    return f"{folder.parent.name}/{folder.name}" if folder else model
 
 
 def other_model(model: str) -> str:
@@ -101,6 +122,8 @@ def _entries() -> dict[str, ListedModel]:
 
 def title_of(model: str) -> str:
     """Return a model's name for people; one that is not listed has only its own."""
+    if folder := own_checkpoints().get(model):
+        return folder.parent.name
     return _entries()[model].title if model in _entries() else model
 
 
@@ -123,7 +146,7 @@ def allowed(what: str, default: str = "0") -> bool:
 
 def model_allowed(value: str) -> bool:
     """Return whether this model may be opened on this server."""
-    if value in models() or step_of(value) is not None:
+    if value in models() or step_of(value) is not None or value in own_checkpoints():
         return True
     if allowed("FOLDERS") and is_local(value):
         return True

@@ -10,6 +10,7 @@ from mha_core.heads.questions.successor import series_of
 from mha_core.heads.roles import PART_OF, roles_held
 from mha_core.heads.table import RoleTable
 from mha_core.models.model_list import CLASSROOM_FOLDERS
+from pages.parts.explore.checkpoint_slider import checkpoints_of
 from pages.parts.frame import head_facts, loading, url_params
 from pages.parts.frame.charts import selected_heads
 from pages.parts.frame.option_row import follow_url
@@ -20,6 +21,7 @@ from pages.parts.frame.shell import or_show_error
 from pages.parts.roles.atlas import example_line
 from pages.parts.roles.card import about_file, draw_card
 from pages.parts.roles.choice import Choice, choice, counts, finding
+from pages.parts.roles.curve import draw_curve
 from pages.parts.roles.head_map import LEAD, MAP, draw_map, kinds, legend, scores
 from pages.parts.roles.role_table import draw_table
 
@@ -47,7 +49,7 @@ def roles(request: Request) -> None:
     shown, refused = choice(table, query if query.keys() & PARAMS else {**query, **opening(request, table)})
     for sentence in refused:
         say(sentence, "notice")
-    if request.model in CLASSROOM_FOLDERS:
+    if request.model.partition("@")[0] in CLASSROOM_FOLDERS:
         say(TOY, "notice")
     if reason := unasked(request, table):
         say(reason, "notice")
@@ -73,6 +75,8 @@ def roles(request: Request) -> None:
         if examples := atlas_examples(request, shown.head):
             markup(examples)
     with st.container(key="below"):
+        if series := checkpoints_of(request):
+            draw_curve(series, shown)
         draw_table(shown, selected_heads(MAP), url_params.carried())
 
 

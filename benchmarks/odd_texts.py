@@ -1,6 +1,6 @@
-"""Write odd_texts.json anew: which tokens, words and spans each model gives for 300 odd texts.
+"""Write tests/acceptance/odd_texts.json anew: which tokens, words and spans each model gives for 300 odd texts.
 
-`PYTHONPATH=. python tests/acceptance/make_odd_texts.py` asks today's program and rewrites every line; read the
+`PYTHONPATH=. python benchmarks/odd_texts.py` asks today's program and rewrites every line; read the
 difference before you keep it. A line is a text (`times`: so many times over) and what each model makes of it. Write
 a new text with its kind alone.
 
@@ -22,7 +22,7 @@ from typing import Any
 
 import mha_core
 
-FILE = Path(__file__).with_name("odd_texts.json")
+FILE = Path(__file__).parents[1] / "tests" / "acceptance" / "odd_texts.json"
 MODELS = ("minilm", "smollm2", "classroom")
 MANY = 150
 # Combining, invisible and unassigned characters and odd spaces are spelt out in the file: nobody would see them.

@@ -1,4 +1,4 @@
-"""A stranger in front of the app: a fresh server, a browser, and what a person can see and press.
+"""A stranger in front of the app: a browser, and what a person can see and press.
 
 Nothing here knows how the app is made. Pages are opened by their address; parts are found by role and label.
 """
@@ -13,7 +13,6 @@ import pytest
 from running import AppServer
 
 DESKTOP = {"width": 1280, "height": 800}
-TABLET = {"width": 1024, "height": 768}
 IDLE = "[data-testid=stApp][data-test-script-state=notRunning]"
 # For how long nothing on the page changed, in steps of 50 ms: Streamlit says that a run is over before the browser has
 # drawn what came of it. A clock would go on while the browser has no time to draw; these steps do not.
@@ -46,6 +45,7 @@ class Reader:
     errors: list[str] = field(default_factory=list)
     flying: set[Any] = field(default_factory=set)
     arrived: int = 0
+    n_runs: int = 0  # of the page's script, that its browser asked for
 
     def open(self, address: str = "/") -> "Reader":
         self.page.goto(self.base + address)
@@ -109,6 +109,7 @@ def reader(chromium, profile, app) -> Iterator[Callable[..., Reader]]:
         server: AppServer | None = None,
         viewport: Any = DESKTOP,
         color_scheme: Any = "light",
+        reduced_motion: Any = "reduce",
         fresh: bool = False,
         **options: Any,
     ) -> Reader:
@@ -116,7 +117,7 @@ def reader(chromium, profile, app) -> Iterator[Callable[..., Reader]]:
         page = context.new_page()
         closing.append(page if context is profile else context)
         page.set_viewport_size(viewport)
-        page.emulate_media(color_scheme=color_scheme, reduced_motion="reduce")
+        page.emulate_media(color_scheme=color_scheme, reduced_motion=reduced_motion)
         person = Reader(page, (server or app).url)
         readers.append(person)
         listen(person)
@@ -129,7 +130,7 @@ def reader(chromium, profile, app) -> Iterator[Callable[..., Reader]]:
 
 
 def listen(person: Reader) -> None:
-    """Note every error in the console and every request to another host."""
+    """Note every error in the console, every request to another host, and every run that is asked for."""
 
     def asked(request: Any) -> None:
         person.flying.add(request)
@@ -145,8 +146,12 @@ def listen(person: Reader) -> None:
         if line.type == "error":
             person.errors.append(f"said {line.text[:300]} {line.location.get('url', '')}")
 
+    def sent(message: bytes | str) -> None:
+        person.n_runs += message[:1] == b"\x5a"  # as protobuf, a message that asks for a run begins so
+
     person.page.on("request", asked)
     person.page.on("requestfinished", answered)
     person.page.on("requestfailed", answered)
     person.page.on("pageerror", lambda problem: person.errors.append(f"threw {problem}"))
     person.page.on("console", said)
+    person.page.on("websocket", lambda socket: socket.on("framesent", sent))

@@ -2,13 +2,12 @@
 
 import re
 
-import pytest
 import torch
+import transformers
 
 
 def transformers_twin(smollm2):
     """Eager, in fp32, with matrices of its own but for the embeddings."""
-    transformers = pytest.importorskip("transformers")
     config = transformers.LlamaConfig(
         vocab_size=49152, hidden_size=576, intermediate_size=1536, num_hidden_layers=30, num_attention_heads=9,
         num_key_value_heads=3, max_position_embeddings=8192, rms_norm_eps=1e-5, rope_theta=100_000,

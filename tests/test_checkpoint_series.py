@@ -1,0 +1,148 @@
+"""A user's own checkpoints: their order, what is refused at the start, the slider, and a role over training."""
+
+import gc
+import json
+import shutil
+import time
+
+import numpy as np
+import pytest
+from bert_folders import change_config, random_bert, write
+from visit import drawn as weights_of
+from visit import figures, mounted, numbers, open_page, run, said
+
+from mha_core import HeadScopeError, Model, cli, load_model, trace
+from mha_core.heads import build_role_table as make
+from mha_core.heads.build_role_table import find_roles
+from mha_core.heads.builtin import read_builtin
+from mha_core.models import load
+from mha_core.models.checkpoint_series import read_series
+from pages.parts.explore.checkpoint_slider import at_step
+from pages.parts.frame.request import Request, model_allowed, own_checkpoints
+from pages.parts.roles.curve import scores_over_training
+from pages.parts.serve import store
+from pages.parts.serve.store import Store
+
+pytest.importorskip("transformers")
+NAMES = ["step-9", "step-10", "step-200"]
+TEXT = "The cat sat because it was tired."
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory):
+    """Three random models, and a folder that is no checkpoint."""
+    folder = tmp_path_factory.mktemp("training")
+    for seed, name in enumerate(NAMES):
+        write(folder / name, random_bert("BertForMaskedLM", seed, max_position_embeddings=64))
+    (folder / "runs").mkdir()
+    return folder
+
+
+@pytest.fixture
+def served(directory, monkeypatch):
+    """A server whose owner named the directory."""
+    monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(directory))
+    own_checkpoints.cache_clear()
+    yield directory
+    own_checkpoints.cache_clear()
+
+
+def test_they_come_in_the_order_of_their_numbers(directory):
+    assert list(read_series(directory).items()) == [
+        (f"checkpoints@{name}", directory / name) for name in NAMES
+    ]
+
+
+def shorter(folder):
+    change_config(folder, num_hidden_layers=2)
+
+
+def other_words(folder):
+    tokenizer = json.loads((folder / "tokenizer.json").read_text())
+    tokenizer["model"]["vocab"] = {f"{word}x": i for word, i in tokenizer["model"]["vocab"].items()}
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        (shorter, "step-200"),
+        (lambda folder: change_config(folder, model_type="gpt2", n_embd=15, n_layer=3, n_head=5), "step-200"),
+        (other_words, "tokenizer"),
+        (lambda folder: (folder / "tokenizer.json").unlink(), "tokenizer"),
+        (lambda folder: (folder / "config.json").write_text("{"), "config.json"),
+        (lambda folder: (folder / "model.safetensors").rename(folder / "pytorch_model.bin"), "pickle"),
+        (lambda folder: [shutil.rmtree(each) for each in folder.parent.glob("step*")], "no checkpoints"),
+        (lambda folder: shutil.rmtree(folder.parent), "cannot be read"),
+    ],
+)
+def test_what_is_no_series_of_one_model_stops_the_start_in_a_sentence(
+    damage, says, directory, tmp_path, capsys
+):
+    copy = shutil.copytree(directory, tmp_path / "copy")
+    damage(copy / NAMES[-1])
+    with pytest.raises(HeadScopeError, match=says):
+        read_series(copy)
+    assert cli.main(["app", "--checkpoints", str(copy), "--no-browser"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert says in line
+
+
+def test_other_settings_of_a_tokenizer_s_caller_are_the_same_tokenizer(directory, tmp_path):
+    copy = shutil.copytree(directory, tmp_path / "copy")
+    path = copy / NAMES[0] / "tokenizer.json"
+    padding = {"direction": "Right", "max_length": 8, "strategy": "LongestFirst", "stride": 0}
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"truncation": padding}))
+    assert len(read_series(copy)) == len(NAMES)
+
+
+@pytest.mark.slow
+def test_the_slider_shows_every_checkpoint_and_one_model_stays_in_memory(served, monkeypatch):
+    monkeypatch.setattr(load, "MAX_BYTES", 1)
+    (*_, last) = own_checkpoints()
+    page = open_page("app.py", model=last, text=TEXT)
+    slider = page.select_slider(key="checkpoint")
+    assert (list(slider.options), slider.value) == (NAMES, NAMES[-1])
+    for name in NAMES:
+        page.select_slider(key="checkpoint").set_value(name)
+        plain = trace(TEXT, load_model(served / name, shared=False)).weights
+        np.testing.assert_allclose(weights_of(run(page)), plain, atol=2e-5)
+    gc.collect()
+    models = [
+        each for each in gc.get_objects() if type(each) is Model and each.name.startswith("checkpoints@")
+    ]
+    assert [each.name for each in models] == [last]
+    assert str(served) not in str(mounted(page, "view"))
+
+
+def test_nothing_else_on_the_server_is_a_checkpoint(served):
+    assert model_allowed("checkpoints@step-9")
+    assert not any(map(model_allowed, ("checkpoints@runs", "checkpoints@../step-9", str(served / "step-9"))))
+
+
+def test_two_checkpoints_are_compared_and_one_of_them_moves(served):
+    both = Request("a", model="checkpoints@step-200", other=Request("a", model="checkpoints@step-9"))
+    moved = at_step(both, "step-10")
+    assert [moved.model, moved.other.model] == ["checkpoints@step-10", "checkpoints@step-9"]
+
+
+@pytest.mark.slow
+def test_a_head_s_score_over_training_is_that_of_each_checkpoint(served, monkeypatch):
+    monkeypatch.setattr(make, "read_builtin", lambda: read_builtin()[::20])
+    monkeypatch.setattr(store, "STORE", Store(100_000_000))
+    page = open_page("pages/roles.py", model="checkpoints@step-200", role="diffuse", head="3-2")
+    page.button(key="begin-role-curve").click()
+    while len(drawn := figures(run(page))) < 2 or len(numbers(drawn[1]["data"][0]["x"])) < len(NAMES):
+        time.sleep(0.1)
+    head, baseline = drawn[1]["data"]
+    tables = {name: find_roles(load_model(served / name)) for name in NAMES}
+    (key,) = {answer.key for answer in tables[NAMES[0]].answers if answer.kind == "diffuse"}
+    for line, values in (
+        (head, [tables[name].by_key[key].score[2, 1] for name in NAMES]),
+        (baseline, [tables[name].by_key[key].baselines[0].score for name in NAMES]),
+    ):
+        assert numbers(line["x"]).tolist() == [9, 10, 200]
+        assert numbers(line["y"]) == pytest.approx(values, abs=1e-6)
+    assert any("at step-9 and" in text for text in said(page, "finding"))
+    several = {f"run2-{name}": table for name, table in tables.items()}
+    assert scores_over_training(several, key, (2, 1))["step"].tolist() == [1, 2, 3]
