@@ -41,8 +41,19 @@ class Generation:
     note: str = ""
     drawn: bool = False
 
+    def start(self, text: str) -> None:
+        self.running, self.left, self.text, self.note = True, MOST, text, ""
+
     def stop(self, note: str = "") -> None:
         self.running, self.note = False, note
+
+    def pause(self) -> None:
+        self.stop(f"Stopped after {self.length}.")
+
+    @property
+    def length(self) -> str:
+        """The number of tokens so far, in words."""
+        return count_noun(MOST - self.left, "token")
 
 
 class Place(NamedTuple):
@@ -192,8 +203,8 @@ def _generate(request: Request, model: Model, generation: Generation) -> None:
         st.button(
             "Stop" if generation.running else "Generate",
             key="generate-go",
-            on_click=_stop if generation.running else _start,
-            args=(request.text,),
+            on_click=generation.pause if generation.running else generation.start,
+            args=() if generation.running else (request.text,),
         )
         temperature = st.slider(
             "Temperature",
@@ -212,15 +223,6 @@ def _generate(request: Request, model: Model, generation: Generation) -> None:
     if generation.running:
         generation.drawn = False
         st.fragment(_advance, run_every=PACE)(request, model, temperature, seed)
-
-
-def _start(text: str) -> None:
-    st.session_state["generation"].__dict__.update(running=True, left=MOST, text=text, note="")
-
-
-def _stop(_text: str) -> None:
-    generation = st.session_state["generation"]
-    generation.stop(f"Stopped after {count_noun(MOST - generation.left, 'token')}.")
 
 
 def _advance(request: Request, model: Model, temperature: float, seed: int) -> None:
@@ -244,14 +246,12 @@ def one_more(request: Request, model: Model, generation: Generation, temperature
     generation.text = request.text
     if model.tokenizer.is_special(identity):
         name = model.tokenizer.typed(identity)
-        generation.stop(
-            f"The text ends here, with {name}, after {count_noun(MOST - generation.left, 'token')}."
-        )
+        generation.stop(f"The text ends here, with {name}, after {generation.length}.")
         return request.text
     longer = predictions.append(request, model, identity)
     generation.text, generation.left = longer.text, generation.left - longer.n
     if generation.left <= 0:
-        generation.stop(f"Stopped after {count_noun(MOST - generation.left, 'token')}.")
+        generation.pause()
     return longer.text
 
 

@@ -47,12 +47,13 @@ def of_one(context: Context) -> None:
     grid, pins, place = context.grid, context.pins, context.place
     names, keys = names_of(grid, context.record.tokens)
     with opened:
-        if pins:
-            frame = looked_at(grid, context.head, pins, names, keys)
-            table(frame, f"What the chosen words look at in {place}", "numbers")
-        else:
-            frame = strongest(grid, context.head, names, keys)
-            table(frame, f"Where every word looks most in {place}", "numbers")
+        frame = (
+            looked_at(grid, context.head, pins, names, keys)
+            if pins
+            else strongest(grid, context.head, names, keys)
+        )
+        what = "What the chosen words look at" if pins else "Where every word looks most"
+        table(frame, f"{what} in {place}", "numbers")
 
 
 def of_both(runs: Comparison) -> None:
