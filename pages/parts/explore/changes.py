@@ -12,7 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from mha_core import Grid
-from mha_core.display_names import Head, Per, count_noun, percent, short_name
+from mha_core.display_names import Head, Per, count_noun, percent, short_name, visible
 from mha_core.draw.text import indexed
 from mha_core.record.compare import FLOOR, MARGIN, HeadDifference
 from mha_core.record.first_difference import FirstDivergence, ShiftedWord, first_change
@@ -21,7 +21,7 @@ from pages.parts.frame import url_params
 from pages.parts.frame.charts import HEAD_NAME
 from pages.parts.frame.context import Context
 from pages.parts.frame.links import link_to
-from pages.parts.frame.page_text import say, visible
+from pages.parts.frame.page_text import say
 
 HEAD = st.column_config.LinkColumn(display_text=HEAD_NAME)
 SWITCHES = (

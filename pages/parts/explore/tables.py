@@ -12,7 +12,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from mha_core import Grid
-from mha_core.display_names import Head
+from mha_core.display_names import Head, visible
 from mha_core.draw.text import indexed, spelled
 from mha_core.record.grid import SINK
 from mha_core.record.links import has_choice
@@ -20,7 +20,7 @@ from mha_core.text.tokens import Tokens
 from pages.parts.explore.comparison import Comparison
 from pages.parts.frame.charts import SHARE
 from pages.parts.frame.context import Context
-from pages.parts.frame.page_text import say, visible
+from pages.parts.frame.page_text import say
 
 POINTS = st.column_config.NumberColumn(format="%+.2f")
 LOOKED_AT, DIFFERENCE = "Looked at", "A − B, points"
