@@ -4,7 +4,6 @@ In: a request, its record and what is pinned. Out: Streamlit's own widgets under
 token puts a longer text into the sentence box.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -17,7 +16,7 @@ from mha_core.text.tokens import Token
 from pages.parts.explore import lens, predictions
 from pages.parts.frame import url_params
 from pages.parts.frame.context import Context
-from pages.parts.frame.page_text import heading, say
+from pages.parts.frame.page_text import heading, say, unmarked
 from pages.parts.frame.request import Request
 from pages.parts.serve import cache
 
@@ -162,10 +161,11 @@ def _choices(
         except HeadScopeError as error:
             st.session_state[PROBLEM] = str(error)
 
+    names = [(unmarked(predictions.spelled_token(text)), chance(p)) for text, p in offered]
     st.pills(
         label,
         range(len(offered)),
-        format_func=lambda number: f"{_spelled(offered[number][0])} {chance(offered[number][1])}",
+        format_func=lambda number: " ".join(names[number]),
         key=key,
         help=help,
         on_change=take,
@@ -177,11 +177,6 @@ def _choices(
 def chance(probability: float) -> str:
     """A probability in percent; one that is too small for its decimal is not called none."""
     return "<0.1%" if 0 < probability < 0.0005 else percent(probability)
-
-
-def _spelled(text: str) -> str:
-    """Return a token with its spaces marked, safe as Markdown."""
-    return re.sub(r"([^\w\s␣]|_)", r"\\\1", predictions.spelled_token(text))
 
 
 # ---- generating

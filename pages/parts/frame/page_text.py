@@ -31,6 +31,11 @@ def prose(text: str) -> str:
     return re.sub(r"`([^`]+)`", r'<bdi class="hs-word">\1</bdi>', html.escape(visible(text, spaces=True)))
 
 
+def unmarked(text: str) -> str:
+    """Return text for a label that Streamlit reads as Markdown: of that, all ASCII punctuation is escaped."""
+    return re.sub(r"[!-/:-@\[-`{-~]", r"\\\g<0>", text)
+
+
 def whole(escaped: str) -> str:
     """Escaped HTML in which no line ends between a number and its percent sign, or within a head's name."""
     return re.sub(r"[+−]?\d[\d.,]* ?%|\b\d+-\d+\b", r'<span class="hs-whole">\g<0></span>', escaped)
