@@ -76,6 +76,8 @@ def signed(value: float) -> str:
 
 def visible(text: str, spaces: bool = False) -> str:
     """Show control and zero-width characters as visible marks; joiners inside a grapheme stay."""
+    if text and text.isprintable():  # nothing of the kind
+        return text
     out = []
     for i, character in enumerate(text):
         if spaces and character in " \n\t\u00a0":

@@ -7,7 +7,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from mha_core import Grid, HeadScopeError
-from mha_core.display_names import Head, count_noun, head_name
+from mha_core.display_names import Head, count_noun, head_name, visible
 from mha_core.heads import measures
 from mha_core.record.compare import head_changes, most_changed
 from pages.parts.explore import changes, save, tables, why_changed
@@ -17,7 +17,7 @@ from pages.parts.explore.picture import compare_picture
 from pages.parts.frame import presets, shell, url_params
 from pages.parts.frame.context import Context, contexts_of, realigned, remember_view, selected
 from pages.parts.frame.links import link_to, params_of_both
-from pages.parts.frame.page_text import heading, markup, say, visible
+from pages.parts.frame.page_text import heading, markup, say
 from pages.parts.frame.request import models
 from pages.parts.picture import attention_view
 

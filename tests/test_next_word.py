@@ -14,6 +14,7 @@ from mha_core.models.prediction import next_logits
 from pages.parts.explore import next_word, predictions
 from pages.parts.explore.next_word import MOST, Generation, one_more
 from pages.parts.frame import head_facts
+from pages.parts.frame.page_text import unmarked
 from pages.parts.frame.request import Request
 from pages.parts.serve import cache
 from pages.parts.serve import store as kept
@@ -81,7 +82,9 @@ def test_after_a_pinned_word_a_click_replaces_what_follows(smollm2, store):
 
 def test_no_token_is_read_as_markup():
     offered = ("*", "_a_", ":smile:", "$x$", "[a](b)", "\n")
-    assert not any(re.search(r"(?<!\\)[*_:$\[\]()]", next_word._spelled(text)) for text in offered)
+    assert not any(
+        re.search(r"(?<!\\)[*_:$\[\]()]", unmarked(predictions.spelled_token(text))) for text in offered
+    )
 
 
 # ---- a token more

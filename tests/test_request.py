@@ -8,8 +8,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from mha_core import Grid, Unit
+from mha_core.display_names import visible
 from pages.parts.frame import presets
-from pages.parts.frame.page_text import prose, quoted, visible
+from pages.parts.frame.page_text import prose, quoted
 from pages.parts.frame.request import Request, model_allowed, models, refusal
 from pages.parts.frame.selection import Selection, opening_word, parse_head, select
 
@@ -181,7 +182,7 @@ def test_prose_never_lets_markup_through(text):
 
 
 def test_control_and_direction_marks_are_shown_as_signs():
-    assert visible("a\x00b\u202ec\x7f") == "a␀b�c␡"
+    assert visible("a\x00b\u202ec\x7f") == "a␀b◌c␡"
     assert quoted("x" * 50) == "“" + "x" * 39 + "…”"
 
 

@@ -10,13 +10,13 @@ import streamlit as st
 
 from mha_core import AttentionRecord, Model
 from mha_core.causal import Outcome, answer_id, default_outcome, spaced
-from mha_core.display_names import Head, head_name
+from mha_core.display_names import Head, head_name, visible
 from mha_core.heads.questions.base import KIND_OF
 from mha_core.heads.roles import Role
 from mha_core.models.model_list import DECODER, EMBEDDED
 from pages.parts.frame import head_facts, presets, url_params
 from pages.parts.frame.links import link_to, with_params
-from pages.parts.frame.page_text import markup, say, visible
+from pages.parts.frame.page_text import markup, say
 from pages.parts.frame.pages import page_called
 from pages.parts.frame.request import Request, title_of
 

@@ -10,7 +10,7 @@ import streamlit as st
 
 from mha_core import AttentionRecord, Model
 from mha_core.causal import LogitDifference, mean_steps
-from mha_core.display_names import Head, head_name
+from mha_core.display_names import Head, head_name, visible
 from mha_core.draw.figures import charts
 from mha_core.draw.payload import record_payload
 from mha_core.heads.roles import Role
@@ -21,7 +21,7 @@ from pages.parts.experiment.python_lines import ablation_lines
 from pages.parts.experiment.text import finding, logit_text, moved_text
 from pages.parts.frame import shell, url_params
 from pages.parts.frame.charts import chart, is_dark
-from pages.parts.frame.page_text import say, visible
+from pages.parts.frame.page_text import say
 from pages.parts.frame.progress import show_job
 from pages.parts.frame.request import MEASURES, SPECIALS, UNITS, Request
 from pages.parts.frame.selection import parse_head

@@ -12,7 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from mha_core import Grid
-from mha_core.display_names import Head, Per, count_noun, percent, short_name
+from mha_core.display_names import Head, Per, count_noun, percent, short_name, visible
 from mha_core.draw.text import indexed
 from mha_core.record.compare import FLOOR, MARGIN, HeadDifference
 from mha_core.record.first_difference import FirstDivergence, ShiftedWord, first_change
@@ -21,7 +21,7 @@ from pages.parts.frame import url_params
 from pages.parts.frame.charts import HEAD_NAME
 from pages.parts.frame.context import Context
 from pages.parts.frame.links import link_to
-from pages.parts.frame.page_text import say, visible
+from pages.parts.frame.page_text import say, unmarked
 
 HEAD = st.column_config.LinkColumn(display_text=HEAD_NAME)
 SWITCHES = (
@@ -141,7 +141,7 @@ def draw_shared_prefix(change: FirstDivergence, a: Grid, b: Grid) -> None:
     with st.container(horizontal=True, key="movers"):
         for mover in change.movers[:MAX_OFFERED]:
             st.button(
-                _plain(offer_text(mover, a, b)),
+                unmarked(offer_text(mover, a, b)),
                 key=f"look-from-{mover.places[0]}",
                 on_click=partial(url_params.change, {"pin": str(mover.places[0]), "to": None}),
             )
@@ -159,8 +159,3 @@ def offer_text(mover: ShiftedWord, a: Grid, b: Grid) -> str:
     word_a, word_b = (visible(grid.units[q].bare) for grid, q in zip((a, b), mover.places, strict=True))
     word = word_a if word_a == word_b else f"{word_a} / {word_b}"
     return f"{word} · {percent(mover.moved)} moved"
-
-
-def _plain(text: str) -> str:
-    """Escape Markdown: a button would read it."""
-    return "".join(f"\\{c}" if c in "\\`*_{}[]()#+-.!|<>~$:" else c for c in text)

@@ -4,7 +4,6 @@ In: a request, its record and what is pinned. Out: Streamlit's own widgets under
 token puts a longer text into the sentence box.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -17,7 +16,7 @@ from mha_core.text.tokens import Token
 from pages.parts.explore import lens, predictions
 from pages.parts.frame import url_params
 from pages.parts.frame.context import Context
-from pages.parts.frame.page_text import heading, say
+from pages.parts.frame.page_text import heading, say, unmarked
 from pages.parts.frame.request import Request
 from pages.parts.serve import cache
 
@@ -41,8 +40,19 @@ class Generation:
     note: str = ""
     drawn: bool = False
 
+    def start(self, text: str) -> None:
+        self.running, self.left, self.text, self.note = True, MOST, text, ""
+
     def stop(self, note: str = "") -> None:
         self.running, self.note = False, note
+
+    def pause(self) -> None:
+        self.stop(f"Stopped after {self.length}.")
+
+    @property
+    def length(self) -> str:
+        """The number of tokens so far, in words."""
+        return count_noun(MOST - self.left, "token")
 
 
 class Place(NamedTuple):
@@ -151,10 +161,11 @@ def _choices(
         except HeadScopeError as error:
             st.session_state[PROBLEM] = str(error)
 
+    names = [(unmarked(predictions.spelled_token(text)), chance(p)) for text, p in offered]
     st.pills(
         label,
         range(len(offered)),
-        format_func=lambda number: f"{_spelled(offered[number][0])} {chance(offered[number][1])}",
+        format_func=lambda number: " ".join(names[number]),
         key=key,
         help=help,
         on_change=take,
@@ -166,11 +177,6 @@ def _choices(
 def chance(probability: float) -> str:
     """A probability in percent; one that is too small for its decimal is not called none."""
     return "<0.1%" if 0 < probability < 0.0005 else percent(probability)
-
-
-def _spelled(text: str) -> str:
-    """Return a token with its spaces marked, safe as Markdown."""
-    return re.sub(r"([^\w\s␣]|_)", r"\\\1", predictions.spelled_token(text))
 
 
 # ---- generating
@@ -192,8 +198,8 @@ def _generate(request: Request, model: Model, generation: Generation) -> None:
         st.button(
             "Stop" if generation.running else "Generate",
             key="generate-go",
-            on_click=_stop if generation.running else _start,
-            args=(request.text,),
+            on_click=generation.pause if generation.running else generation.start,
+            args=() if generation.running else (request.text,),
         )
         temperature = st.slider(
             "Temperature",
@@ -212,15 +218,6 @@ def _generate(request: Request, model: Model, generation: Generation) -> None:
     if generation.running:
         generation.drawn = False
         st.fragment(_advance, run_every=PACE)(request, model, temperature, seed)
-
-
-def _start(text: str) -> None:
-    st.session_state["generation"].__dict__.update(running=True, left=MOST, text=text, note="")
-
-
-def _stop(_text: str) -> None:
-    generation = st.session_state["generation"]
-    generation.stop(f"Stopped after {count_noun(MOST - generation.left, 'token')}.")
 
 
 def _advance(request: Request, model: Model, temperature: float, seed: int) -> None:
@@ -244,14 +241,12 @@ def one_more(request: Request, model: Model, generation: Generation, temperature
     generation.text = request.text
     if model.tokenizer.is_special(identity):
         name = model.tokenizer.typed(identity)
-        generation.stop(
-            f"The text ends here, with {name}, after {count_noun(MOST - generation.left, 'token')}."
-        )
+        generation.stop(f"The text ends here, with {name}, after {generation.length}.")
         return request.text
     longer = predictions.append(request, model, identity)
     generation.text, generation.left = longer.text, generation.left - longer.n
     if generation.left <= 0:
-        generation.stop(f"Stopped after {count_noun(MOST - generation.left, 'token')}.")
+        generation.pause()
     return longer.text
 
 

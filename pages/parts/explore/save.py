@@ -63,7 +63,7 @@ def draw(runs: Comparison) -> None:
         chosen = Figure(kind, width, heads, side or "")
         _draw_figure(runs, chosen, form)
         with st.container(horizontal=True, key="files"):
-            for label, name, make in _files_of_both(runs) if side else _files_of_one(runs):
+            for label, name, make in _files(runs):
                 kind = MIME[name.rpartition(".")[2]]
                 st.download_button(label, make, name, kind, on_click="ignore", key=f"file-{name}")
         show_source(runs.link, python_of(runs, chosen))
@@ -153,30 +153,23 @@ def _shortened(text: str) -> str:
     return f"“{textwrap.shorten(text, 80, placeholder='…')}”"
 
 
-def _files_of_one(runs: Comparison) -> list[File]:
-    """Return numbers of all heads, or where those are too many of the selected one, and the picture as a page."""
-    (context,) = runs.contexts
-    heads, label, part = [context.head], runs.place, ""
+def _files(runs: Comparison) -> list[File]:
+    """Return numbers and the picture as a page; of one run of all heads, where these are not too many."""
+    (context, *others), heads, part = runs.contexts, [runs.selection.head], ""
+    label = "" if others else f", {runs.place}"
     n_layers, n_heads = context.grid.weights.shape[:2]
-    if context.grid.weights.size <= MAX_CELLS and (n_layers, n_heads) != (1, 1):
-        heads = list(np.ndindex(n_layers, n_heads))
-        label, part = f"all {len(heads)} {'heads' if context.request.per == 'head' else 'layers'}", "all"
+    if not others and context.grid.weights.size <= MAX_CELLS and (n_layers, n_heads) != (1, 1):
+        heads, part = list(np.ndindex(n_layers, n_heads)), "all"
+        label = f", all {len(heads)} {'heads' if context.request.per == 'head' else 'layers'}"
+    files = [
+        File(f"CSV{label}", file_name(runs, "csv", part), partial(csv_of, runs, heads)),
+        File(f"JSON{label}", file_name(runs, "json", part), partial(json_of_runs, runs, heads)),
+        File(OFFLINE, file_name(runs, "html"), partial(offline, runs)),
+    ]
+    if others:
+        return files
     compute = partial(toy_page, [context.request.text])
-    return [
-        File(f"CSV, {label}", file_name(runs, "csv", part), partial(csv_of, runs, heads)),
-        File(f"JSON, {label}", file_name(runs, "json", part), partial(json_of_runs, runs, heads)),
-        File(OFFLINE, file_name(runs, "html"), partial(offline, runs)),
-        File(COMPUTES, file_name(runs, "html", "computes"), compute),
-    ]
-
-
-def _files_of_both(runs: Comparison) -> list[File]:
-    heads = [runs.selection.head]
-    return [
-        File("CSV", file_name(runs, "csv"), partial(csv_of, runs, heads)),
-        File("JSON", file_name(runs, "json"), partial(json_of_runs, runs, heads)),
-        File(OFFLINE, file_name(runs, "html"), partial(offline, runs)),
-    ]
+    return [*files, File(COMPUTES, file_name(runs, "html", "computes"), compute)]
 
 
 def offline(runs: Comparison) -> str:

@@ -12,7 +12,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from mha_core import Grid
-from mha_core.display_names import Head
+from mha_core.display_names import Head, visible
 from mha_core.draw.text import indexed, spelled
 from mha_core.record.grid import SINK
 from mha_core.record.links import has_choice
@@ -20,7 +20,7 @@ from mha_core.text.tokens import Tokens
 from pages.parts.explore.comparison import Comparison
 from pages.parts.frame.charts import SHARE
 from pages.parts.frame.context import Context
-from pages.parts.frame.page_text import say, visible
+from pages.parts.frame.page_text import say
 
 POINTS = st.column_config.NumberColumn(format="%+.2f")
 LOOKED_AT, DIFFERENCE = "Looked at", "A − B, points"
@@ -47,12 +47,13 @@ def of_one(context: Context) -> None:
     grid, pins, place = context.grid, context.pins, context.place
     names, keys = names_of(grid, context.record.tokens)
     with opened:
-        if pins:
-            frame = looked_at(grid, context.head, pins, names, keys)
-            table(frame, f"What the chosen words look at in {place}", "numbers")
-        else:
-            frame = strongest(grid, context.head, names, keys)
-            table(frame, f"Where every word looks most in {place}", "numbers")
+        frame = (
+            looked_at(grid, context.head, pins, names, keys)
+            if pins
+            else strongest(grid, context.head, names, keys)
+        )
+        what = "What the chosen words look at" if pins else "Where every word looks most"
+        table(frame, f"{what} in {place}", "numbers")
 
 
 def of_both(runs: Comparison) -> None:

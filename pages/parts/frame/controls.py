@@ -130,7 +130,7 @@ def _against() -> str:
         key="against-row", horizontal=True, vertical_alignment="center", gap="xxsmall", width="content"
     ):
         say("Compare with", "label")
-        return _switch("Compare with", "against", AGAINST, label_shown=False)
+        return option_row("Compare with", AGAINST, "against", quiet=True, label_visibility="collapsed")
 
 
 def _menu(text: str, page: Page, shown: Shown, against: str) -> tuple[Request, list[Model]]:
@@ -140,7 +140,7 @@ def _menu(text: str, page: Page, shown: Shown, against: str) -> tuple[Request, l
         menu = st.popover(_menu_label(url_params.page_param("model", first)), type="tertiary")
     with menu:
         name = _model("Model", "model", first)
-        trained = _switch("Weights", "weights", WEIGHTS, help=WEIGHTS_HELP) == WEIGHTS[0]
+        trained = option_row("Weights", WEIGHTS, "weights", quiet=True, help=WEIGHTS_HELP) == WEIGHTS[0]
     names = [name, *([url_params.page_param("model2", other_model(name))] if against == "model" else [])]
     models = [  # one that arrives says so beside the menu
         model
@@ -181,9 +181,10 @@ def _reading(tokenizers: Sequence[Tokenizer], fixed: bool) -> tuple[str, str]:
     if fixed:
         return url_params.page_part("unit", UNITS), url_params.page_part("specials", SPECIALS)
     names = dict.fromkeys(name for tokenizer in tokenizers for name in tokenizer.special_names)
-    unit = _switch("Units", "unit", UNITS, help=UNIT_HELP)
+    unit = option_row("Units", UNITS, "unit", quiet=True, help=UNIT_HELP)
     with _seen(bool(names), "specials"):
-        specials = _switch(" and ".join(names) or "Special tokens", "specials", SPECIALS, help=SPECIALS_HELP)
+        label = " and ".join(names) or "Special tokens"
+        specials = option_row(label, SPECIALS, "specials", quiet=True, help=SPECIALS_HELP)
     return unit, specials if names else SPECIALS[0]
 
 
@@ -205,7 +206,7 @@ def sequence(request: Request) -> Request:
     if not (isinstance(model, TransformersModel) and model.is_encoder_decoder):
         return request
     with st.container(key="sequence", horizontal=True, vertical_alignment="bottom"):
-        chosen = _switch("Attention of", "attention", ATTENTION)
+        chosen = option_row("Attention of", ATTENTION, "attention", quiet=True)
         if chosen != ATTENTION[0]:
             pair = st.text_input(
                 "What the decoder reads",
@@ -276,10 +277,3 @@ def _model(label: str, key: str, first: str) -> str:
         accept_new_options=allowed("ANY_MODEL") or allowed("FOLDERS"),
     )
     return loading.model_or_fallback(name if refusal(key, name) is None else first)
-
-
-def _switch(
-    label: str, key: str, options: tuple[str, ...], *, label_shown: bool = True, help: str | None = None
-) -> str:
-    visibility = "visible" if label_shown else "collapsed"
-    return option_row(label, options, key, quiet=True, help=help, label_visibility=visibility)

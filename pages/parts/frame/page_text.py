@@ -8,15 +8,8 @@ from contextvars import ContextVar
 
 import streamlit as st
 
-# Control and direction marks would rearrange the page; they are shown as signs.
-_SIGNS = str.maketrans(
-    {chr(i): chr(0x2400 + i) for i in range(32) if chr(i) not in "\n\t"}
-    | {"\x7f": "␡"}
-    | {
-        chr(i): "\ufffd"
-        for i in (*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F)
-    }
-)
+from mha_core.display_names import visible
+
 MAX_QUOTED = 40
 _ROLES = {"problem": "alert", "notice": "status"}
 _SHEET: ContextVar[list[str] | None] = ContextVar("sheet", default=None)
@@ -35,7 +28,12 @@ def heading(text: str, level: int = 2) -> None:
 
 def prose(text: str) -> str:
     """Escaped HTML of a sentence in which `a word` between backticks is set off as a word of the text."""
-    return re.sub(r"`([^`]+)`", r'<bdi class="hs-word">\1</bdi>', html.escape(visible(text)))
+    return re.sub(r"`([^`]+)`", r'<bdi class="hs-word">\1</bdi>', html.escape(visible(text, spaces=True)))
+
+
+def unmarked(text: str) -> str:
+    """Return text for a label that Streamlit reads as Markdown: of that, all ASCII punctuation is escaped."""
+    return re.sub(r"[!-/:-@\[-`{-~]", r"\\\g<0>", text)
 
 
 def whole(escaped: str) -> str:
@@ -46,11 +44,6 @@ def whole(escaped: str) -> str:
 def lowered(escaped: str) -> str:
     """Our own names of matrices and sizes with what is lowered in them: W_q, d_model; in escaped HTML."""
     return re.sub(r"\b([A-Za-z])_([a-z]+)\b", r"\1<sub>\2</sub>", escaped)
-
-
-def visible(text: str) -> str:
-    """The text with its control and direction marks shown as signs."""
-    return text.translate(_SIGNS)
 
 
 def markup(body: str, *, inline: bool = False) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 
 import streamlit as st
 
+from mha_core.display_names import visible
 from mha_core.layer.worked import W_O_CHOICES
 from pages.parts.frame import url_params
 from pages.parts.frame.option_row import follow_url, say_unknown
-from pages.parts.frame.page_text import visible
 from pages.parts.inside.changes import change_link
 from pages.parts.inside.scene import WalkState
 

@@ -12,7 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from mha_core import HeadScopeError, Model
-from mha_core.display_names import count_noun
+from mha_core.display_names import count_noun, visible
 from mha_core.draw.figures.charts import curves
 from mha_core.layer import (
     CONFIGURATIONS,
@@ -26,7 +26,7 @@ from mha_core.layer import (
 )
 from pages.parts.frame import loading
 from pages.parts.frame.charts import chart, is_dark, show_table
-from pages.parts.frame.page_text import say, visible
+from pages.parts.frame.page_text import say
 from pages.parts.inside.scene import WalkState
 from pages.parts.inside.screens import Screen
 from pages.parts.inside.selectable import LABELS, choosing

@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from mha_core import Projections
-from mha_core.display_names import count_noun, percent
+from mha_core.display_names import count_noun, percent, visible
 from mha_core.draw.figures import charts
 from mha_core.layer import (
     Bilinear,
@@ -27,7 +27,6 @@ from mha_core.layer import (
 )
 from pages.parts.frame import loading
 from pages.parts.frame.charts import chart, is_dark, show_table
-from pages.parts.frame.page_text import visible
 from pages.parts.inside.scene import WalkState, follow, format_error
 from pages.parts.inside.screens import Screen
 from pages.parts.inside.selectable import LABELS, heads_of, tokens_of

@@ -8,9 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from mha_core import Projections
-from mha_core.display_names import count_noun, percent
+from mha_core.display_names import count_noun, percent, visible
 from mha_core.layer import SUMS, origin, table_of
-from pages.parts.frame.page_text import visible
 from pages.parts.inside.arrays import NAMES, array_of
 from pages.parts.inside.changes import MATRICES
 from pages.parts.inside.scene import Cell, WalkState

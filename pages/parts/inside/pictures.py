@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mha_core.display_names import count_noun, head_name, percent
+from mha_core.display_names import count_noun, head_name, percent, visible
 from mha_core.layer import ablate_in_layer, query_steps, shares
-from pages.parts.frame.page_text import visible
 from pages.parts.inside.arrays import LOOKS, ROOM, array_of, bars, drawn, row_height, with_change
 from pages.parts.inside.scene import SHOWN_KEYS, WalkState
 from pages.parts.inside.selectable import BARS, DOTS, LABELS, WORDS, heads_of, tokens_of

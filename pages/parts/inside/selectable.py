@@ -8,9 +8,8 @@ from functools import partial
 
 import streamlit as st
 
-from mha_core.display_names import head_name
+from mha_core.display_names import head_name, visible
 from pages.parts.frame import loading, url_params
-from pages.parts.frame.page_text import visible
 from pages.parts.frame.selection import parse_head
 from pages.parts.inside.scene import WalkState, follow
 from pages.parts.picture.tiles import Block, Board, OnEvent, token_row

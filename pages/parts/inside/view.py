@@ -9,9 +9,9 @@ import numpy as np
 import streamlit as st
 
 from mha_core import HeadScopeError
-from mha_core.display_names import percent
+from mha_core.display_names import percent, visible
 from pages.parts.frame import shell, url_params
-from pages.parts.frame.page_text import say, visible
+from pages.parts.frame.page_text import say
 from pages.parts.frame.request import Request
 from pages.parts.inside import changes
 from pages.parts.inside.controls import is_on

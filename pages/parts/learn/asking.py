@@ -11,9 +11,9 @@ import numpy as np
 import streamlit as st
 
 from mha_core import AttentionRecord
-from mha_core.display_names import head_name
+from mha_core.display_names import head_name, visible
 from mha_core.models.model_list import EMBEDDED
-from pages.parts.frame.page_text import lowered, markup, prose, visible
+from pages.parts.frame.page_text import lowered, markup, prose
 from pages.parts.inside.scene import WalkState
 from pages.parts.inside.selectable import choosing
 from pages.parts.learn.exercises import (

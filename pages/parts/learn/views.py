@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from mha_core.display_names import head_name
+from mha_core.display_names import head_name, visible
 from mha_core.draw.figures.charts import bars
 from mha_core.layer import example, kv_cache_bytes, middle_groups, run_layer
 from mha_core.layer.costs import CONFIGURATIONS
@@ -17,7 +17,7 @@ from mha_core.layer.worked import TOKENS
 from mha_core.record.grid import word_units
 from pages.parts.frame import loading
 from pages.parts.frame.charts import chart, is_dark, show_table
-from pages.parts.frame.page_text import say, visible
+from pages.parts.frame.page_text import say
 from pages.parts.inside.many import forms, spectrum
 from pages.parts.inside.pictures import groups_block
 from pages.parts.inside.scene import WalkState

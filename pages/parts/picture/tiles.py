@@ -13,11 +13,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from mha_core.display_names import visible
 from mha_core.draw.bundle import bundle, style
 from mha_core.record.export import csv_of
 from pages.parts.frame import url_params
 from pages.parts.frame.glossary import spans
-from pages.parts.frame.page_text import visible
 from pages.parts.picture.attention_view import component_event
 
 Block = dict[str, Any]
@@ -75,7 +75,7 @@ class Board:
         rows, columns = values.shape
         for axis in ("rows", "cols"):
             if options.get(axis) is not None:
-                options[axis] = [visible(str(label)) for label in options[axis]]
+                options[axis] = [visible(str(label), spaces=True) for label in options[axis]]
         options.setdefault("ramp", "signed")
         self._tables[name] = values, options
         return {"type": kind, "name": name, "shape": [rows, columns], "at": self.put(values), **options}

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from mha_core.display_names import Head, count_noun, head_name, percent, size_in_words
+from mha_core.display_names import Head, count_noun, head_name, percent, size_in_words, visible
 from mha_core.heads.atlas.collect import Example
 from mha_core.heads.atlas.describe import label, sentences
 from mha_core.heads.atlas.effects import Effect
@@ -26,7 +26,7 @@ from mha_core.record import export
 from pages.parts.frame import head_facts, url_params
 from pages.parts.frame.links import link_to, model_in_link, with_params
 from pages.parts.frame.option_row import say_unknown
-from pages.parts.frame.page_text import heading, markup, say, together, visible
+from pages.parts.frame.page_text import heading, markup, say, together
 from pages.parts.frame.request import Request, name_outside, title_of
 from pages.parts.frame.selection import parse_head
 from pages.parts.roles.head_map import current, draw_map
@@ -186,7 +186,7 @@ def example_line(passage: Passage, example: Example, head: Head, request: Reques
         between = text[ends[low] : starts[high]]
         if len(between) > BETWEEN:
             between = f"{_first(between, BETWEEN // 2)} {_last(between, BETWEEN // 2).removeprefix('… ')}"
-        parts += [html.escape(visible(between)), _token(passage, high, example)]
+        parts += [html.escape(visible(between, spaces=True)), _token(passage, high, example)]
     parts.append(html.escape(_first(text[ends[high] :], AFTER)))
     link = link_to(
         "Explore",
@@ -209,15 +209,15 @@ def _token(passage: Passage, place: int, example: Example) -> str:
 
 def _visible_token(token: str) -> str:
     """Return a token without the space before it; white space as signs."""
-    return visible(token.strip() or token.translate(BLANKS)) or "␣"
+    return visible(token.strip() or token.translate(BLANKS))
 
 
 def _last(text: str, limit: int) -> str:
-    return visible(text if len(text) <= limit else "… " + text[-limit:].split(" ", 1)[-1])
+    return visible(text if len(text) <= limit else "… " + text[-limit:].split(" ", 1)[-1], spaces=True)
 
 
 def _first(text: str, limit: int) -> str:
-    return visible(text if len(text) <= limit else text[:limit].rsplit(" ", 1)[0] + " …")
+    return visible(text if len(text) <= limit else text[:limit].rsplit(" ", 1)[0] + " …", spaces=True)
 
 
 def _effect(effect: Effect | None) -> str:

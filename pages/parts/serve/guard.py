@@ -21,7 +21,8 @@ from starlette.responses import HTMLResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mha_core.cli.app import HOSTS, ORIGINS
-from pages.parts.frame.page_text import quoted, visible
+from mha_core.display_names import visible
+from pages.parts.frame.page_text import quoted
 from pages.parts.frame.pages import PAGES
 from pages.parts.picture import shared
 
