@@ -23,7 +23,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 import mha_core
-from mha_core.cli.app import HUB, is_loopback_only
+from mha_core.cli.app import ATLAS, HUB, ROLES, is_loopback_only
 from mha_core.engine.device import use_one_thread
 from mha_core.models.model_list import EMBEDDED
 from pages.parts.frame import head_facts
@@ -41,10 +41,11 @@ def settings() -> dict[str, Any]:
     """Return the arguments of `st.App` besides the script: the guard, our own routes, the work before the start."""
     problems = ["the model is being loaded"]
     check_switches()
-    try:
-        head_facts.own_tables()
-    except mha_core.HeadScopeError as error:
-        raise SystemExit(f"HEADSCOPE_ROLES: {error}") from None
+    for variable, read in ((ROLES, head_facts.own_tables), (ATLAS, head_facts.own_atlases)):
+        try:
+            read()
+        except mha_core.HeadScopeError as error:
+            raise SystemExit(f"{variable}: {error}") from None
 
     @asynccontextmanager
     async def lifespan(_app: st.App) -> AsyncIterator[dict[str, Any]]:
