@@ -12,8 +12,9 @@ import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 from math import prod
+from operator import add
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -70,16 +71,6 @@ class ClusterSums:
             table[np.searchsorted(keys, sums.keys)] += sums.table
         total = replace(both[0], keys=keys, table=table)
         return total._gathered(1) if len(total) > self.most else total
-
-    def __iadd__(self, other: "ClusterSums") -> "ClusterSums":
-        """Add in place where all keys are known: what it costs then goes by the size of the other."""
-        other = other._at(max(self.shift, other.shift))
-        places = np.searchsorted(self.keys, other.keys)
-        is_known = np.searchsorted(self.keys, other.keys, "right") > places
-        if self.shift != other.shift or not is_known.all():
-            return self + other
-        self.table[places] += other.table
-        return self
 
     def __getitem__(self, name: str) -> FloatArray:
         start = 0
@@ -144,11 +135,6 @@ class QuestionCounts:
     def __add__(self, other: "QuestionCounts") -> "QuestionCounts":
         sums = {name: getattr(self, name) + getattr(other, name) for name in SUMS}
         return replace(self, **sums)
-
-    def __iadd__(self, other: "QuestionCounts") -> "QuestionCounts":
-        """Add in place where that can be: the object that it is called on is used up."""
-        sums = {name: getattr(self, name).__iadd__(getattr(other, name)) for name in SUMS}
-        return self if all(sums[name] is getattr(self, name) for name in SUMS) else replace(self, **sums)
 
     @property
     def key(self) -> Key:
@@ -285,8 +271,8 @@ class SpooledCounts(Mapping[Key, QuestionCounts]):
     def __init__(self, files: Sequence[Path], name: str, run: Callable[..., Iterable[Any]] = map) -> None:
         folder = mkdtemp(prefix="headscope-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        names, add = [f"{name}-{i:02}" for i in range(N_BUCKETS)], partial(_spool, files, folder)
-        self.paths = {key: path for paths in run(add, names) for key, path in paths.items()}
+        names, spool = [f"{name}-{i:02}" for i in range(N_BUCKETS)], partial(_spool, files, folder)
+        self.paths = {key: path for paths in run(spool, names) for key, path in paths.items()}
 
     def __getitem__(self, key: Key) -> QuestionCounts:
         return npz.from_bytes(QuestionCounts, self.paths[key].read_bytes())
@@ -299,15 +285,20 @@ class SpooledCounts(Mapping[Key, QuestionCounts]):
 
 
 def _spool(files: Sequence[Path], folder: str, name: str) -> dict[Key, Path]:
-    """Add up one bucket of all files, and write each question's counts into a folder."""
-    counted = dict[Key, QuestionCounts]()
+    """Add up one bucket of all files, and write each question's counts into a folder.
+
+    Sums of about the same size are added, so that the large ones are copied rarely.
+    """
+    stacks = defaultdict[Key, list[QuestionCounts]](list)
     for file in files:
         with zipfile.ZipFile(file) as archive:
-            if name in archive.NameToInfo:
-                for counts in npz.from_bytes(Bucket, archive.read(name)).counts:
-                    key = counts.key
-                    counted[key] = counted[key].__iadd__(counts) if key in counted else counts
-    paths = {key: Path(folder) / f"{name}-{i}" for i, key in enumerate(counted)}
+            every = npz.from_bytes(Bucket, archive.read(name)).counts if name in archive.NameToInfo else ()
+        for counts in every:
+            stack = stacks[counts.key]
+            while stack and len(stack[-1].documents) <= len(counts.documents):
+                counts = stack.pop() + counts  # noqa: PLW2901 - grows
+            stack.append(counts)
+    paths = {key: Path(folder) / f"{name}-{i}" for i, key in enumerate(stacks)}
     for key, path in paths.items():
-        path.write_bytes(npz.to_bytes(counted[key]))
+        path.write_bytes(npz.to_bytes(reduce(add, reversed(stacks.pop(key)))))
     return paths

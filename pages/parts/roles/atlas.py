@@ -53,10 +53,15 @@ def atlas(request: Request) -> None:
     chosen = _chosen_entry(entries, request)
     feature = url_params.page_param("feature", "")
     say_unknown("feature", tuple(NAMES), "all")
+    control = shipped.controls.get("untrained")
     say(
         f"{shipped.atlas.n_described} of {count_noun(len(entries), 'head')} have a pattern; for "
-        f"{shipped.atlas.n_by_content} it is not just distance ({shipped.controls['untrained'].by_content} with "
-        "random weights).",
+        f"{shipped.atlas.n_by_content} it is not just distance"
+        + (
+            f" ({control.by_content} with random weights)."
+            if control
+            else f". Text: {visible(shipped.corpus)}."
+        ),
         "why",
     )
     markup(_features(entries, feature))
@@ -236,6 +241,6 @@ def _about(shipped: Shipped, request: Request) -> dict[str, str]:
     return {
         "model": request.model,
         "digest": shipped.digest,
-        "corpus": "the project's own passages",
+        "corpus": shipped.corpus,
         "link": with_params(st.context.url or "", url_params.params()),
     }
