@@ -54,6 +54,7 @@ class Page {
       this.predict();
     };
     const menu = at("options");
+    at("model").addEventListener("change", () => (menu.open = false));
     addEventListener("pointerdown", ({ target }) => menu.contains(target) || (menu.open = false));
     menu.addEventListener("focusout", ({ relatedTarget }) => relatedTarget && !menu.contains(relatedTarget) && (menu.open = false));
     menu.onkeydown = ({ key }) => {
@@ -149,6 +150,7 @@ class Page {
     const missing = texts.some((text) => !this.engine.known(model.key, text));
     const absent = missing && model.megabytes && !this.engine.ready.has(model.key);
     this.awaited = missing ? model : null;
+    this.hideOthers(missing && this.model && this.model !== model);
     if (absent && !this.isKept(model)) return this.say(`${this.data.runs.some((run) => run.model === model.key) ? "Your own sentences need" : "This needs"} ${model.title} in this browser.`, ...this.offer(model));
     if (absent) this.loading(0);
     else if (missing) this.say("Computing …", this.stop);
@@ -161,10 +163,16 @@ class Page {
     }
   }
 
+  // A picture, predictions and files of another model than the chosen one.
+  hideOthers(hidden) {
+    for (const id of ["picture", "save", ...(hidden ? ["next"] : [])]) at(id).hidden = hidden;
+  }
+
   // ---- the picture
   draw(asked, runs) {
     const { model, unit, specials, compare } = asked;
     this.awaited = null;
+    this.hideOthers(false);
     for (const [id, { n }] of this.headscope.records) if (n > LONG && id !== this.shown?.id) this.headscope.records.delete(id);
     const records = runs.map((run) => this.headscope.records.get(idOf(run, model, unit, specials)) ?? this.headscope.keep(recordOf(run, model, unit, specials)));
     if (records.some(({ n }) => !n)) return this.say("Nothing is left without special tokens. Type a word.");
