@@ -57,26 +57,23 @@ def _built(hint: Any, value: Any, data: np.ndarray) -> Any:
         if ARRAY in value:
             dtype, shape, start = value[ARRAY]
             return np.ndarray(shape, dtype, data, start)
-        for kind, hints in _classes(hint):
+        classes, _, inner = _inside(hint)
+        for kind, hints in classes:
             if hints.keys() == value.keys():
                 return kind(**{name: _built(hints[name], each, data) for name, each in value.items()})
-        inner = (get_args(hint) or (str, Any))[1]
         return {name: _built(inner, each, data) for name, each in value.items()}
     if isinstance(value, list):
-        inner = get_args(hint)[0] if get_args(hint) else Any
-        return tuple(_built(inner, each, data) for each in value)
+        _, inner, _ = _inside(hint)
+        return tuple(value) if inner in (int, str) else tuple(_built(inner, each, data) for each in value)
     return value
 
 
 @cache
-def _classes(hint: Any) -> list[tuple[Any, dict[str, Any]]]:
-    """Return the dataclasses of an annotation, each with the annotations of its fields."""
-    kinds = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+def _inside(hint: Any) -> tuple[list[tuple[Any, dict[str, Any]]], Any, Any]:
+    """Return the dataclasses of an annotation with those of their fields, and of a tuple's and a mapping's values."""
+    of_hint = get_args(hint)
+    kinds = of_hint if get_origin(hint) in (Union, types.UnionType) else (hint,)
     classes: list[Any] = [kind for kind in kinds if is_dataclass(kind)]
-    return [(kind, _field_hints(kind)) for kind in classes]
-
-
-@cache
-def _field_hints(kind: Any) -> dict[str, Any]:
-    hints = get_type_hints(kind)
-    return {field.name: hints[field.name] for field in fields(kind)}
+    named = [(kind, get_type_hints(kind)) for kind in classes]
+    every = [(kind, {field.name: hints[field.name] for field in fields(kind)}) for kind, hints in named]
+    return every, (of_hint or (Any,))[0], of_hint[1] if len(of_hint) > 1 else Any

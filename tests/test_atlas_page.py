@@ -10,9 +10,13 @@ import numpy as np
 import pytest
 from visit import bodies, figures, link, numbers, open_page, plain, run, said
 
+from mha_core import InputError
+from mha_core.cli import main
 from mha_core.display_names import head_name
-from mha_core.heads.atlas.shipped import read_shipped
+from mha_core.heads.atlas.shipped import read_atlas, read_shipped
+from mha_core.heads.part_files import compute_part
 from mha_core.record import export
+from pages.parts.frame import head_facts
 
 
 def filled(at):
@@ -102,3 +106,33 @@ def test_the_files_are_the_tables():
     assert len(rows) == len(frame)
     assert [int(row["passage"]) for row in rows] == frame.passage.tolist()
     assert [float(row["output_norm"]) for row in rows] == frame.output_norm.tolist()
+
+
+@pytest.mark.slow
+def test_a_merged_atlas_opens_on_the_page_in_place_of_the_shipped_one(tmp_path, monkeypatch):
+    lines = [
+        "The cat that the dog chased was too tired to go home again.",
+        "She said that he had seen it before.",
+    ]
+    shards = [tmp_path / f"own-{i}.txt" for i in (1, 2)]
+    for shard, line in zip(shards, lines, strict=True):
+        shard.write_text(line)
+    for part in (1, 2):
+        compute_part("atlas", {"model": "minilm"}, list(map(str, shards)), part, 2, tmp_path / "parts")
+    file = tmp_path / "own.json.gz"
+    assert (
+        main(["merge", str(tmp_path / "parts"), "--table", str(file), "--out", str(tmp_path / "a.csv")]) == 0
+    )
+    monkeypatch.setenv("HEADSCOPE_ATLAS", str(file))
+    head_facts.own_atlases.cache_clear()
+    try:
+        at = open_page("pages/roles.py", part="atlas", model="minilm")
+        assert not at.exception
+        text = " ".join(plain(body) for body in bodies(at))
+        assert "own-1.txt, own-2.txt" in text
+        assert "The cat that the dog" in text
+    finally:
+        head_facts.own_atlases.cache_clear()
+    file.write_bytes(file.read_bytes()[:-20])
+    with pytest.raises(InputError, match=r"own\.json\.gz"):
+        read_atlas(file)

@@ -6,9 +6,8 @@ import json
 import pytest
 
 from mha_core.heads.atlas.passages import attention_and_norms, own_digest, own_passages, passage_tokens
-from mha_core.heads.atlas.shipped import read_shipped, shipped_file
+from mha_core.heads.atlas.shipped import packed, read_shipped, shipped_file
 from mha_core.models.model_list import DECODER_DIGEST, EMBEDDED_DIGESTS
-from mha_core.tools.atlas import packed
 
 DIGESTS = {"minilm": EMBEDDED_DIGESTS["model.safetensors"], "smollm2": DECODER_DIGEST}
 AGAIN = 6  # passages
@@ -28,7 +27,7 @@ def test_it_belongs_to_this_text_and_these_weights(name, there):
     data = json.loads(gzip.decompress(shipped_file(name).read_bytes()))
     assert (data["text"], data["digest"]) == (own_digest(), DIGESTS[name])
     assert read_shipped(name, "another") is None
-    assert json.loads(json.dumps(packed(there, name))) == data
+    assert json.loads(json.dumps(packed(there))) == data
 
 
 def test_the_rows_of_examples_have_the_tokens_that_each_raises_and_lowers(there):

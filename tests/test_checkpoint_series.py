@@ -12,12 +12,11 @@ from visit import drawn as weights_of
 from visit import figures, mounted, numbers, open_page, run, said
 
 from mha_core import HeadScopeError, Model, cli, load_model, trace
-from mha_core.heads import build_role_table as make
 from mha_core.heads.build_role_table import find_roles
-from mha_core.heads.builtin import read_builtin
 from mha_core.models import load
 from mha_core.models.checkpoint_series import read_series
 from pages.parts.explore.checkpoint_slider import at_step
+from pages.parts.frame import head_facts
 from pages.parts.frame.request import Request, model_allowed, own_checkpoints
 from pages.parts.roles.curve import scores_over_training
 from pages.parts.serve import store
@@ -97,7 +96,7 @@ def test_other_settings_of_a_tokenizer_s_caller_are_the_same_tokenizer(directory
 
 
 @pytest.mark.slow
-def test_the_slider_shows_every_checkpoint_and_one_model_stays_in_memory(served, monkeypatch):
+def test_the_slider_shows_every_checkpoint_and_one_model_stays_in_memory(served, few_sentences, monkeypatch):
     monkeypatch.setattr(load, "MAX_BYTES", 1)
     (*_, last) = own_checkpoints()
     page = open_page("app.py", model=last, text=TEXT)
@@ -107,6 +106,8 @@ def test_the_slider_shows_every_checkpoint_and_one_model_stays_in_memory(served,
         page.select_slider(key="checkpoint").set_value(name)
         plain = trace(TEXT, load_model(served / name, shared=False)).weights
         np.testing.assert_allclose(weights_of(run(page)), plain, atol=2e-5)
+    while head_facts.finding(last):
+        time.sleep(0.1)
     gc.collect()
     models = [
         each for each in gc.get_objects() if type(each) is Model and each.name.startswith("checkpoints@")
@@ -127,11 +128,10 @@ def test_two_checkpoints_are_compared_and_one_of_them_moves(served):
 
 
 @pytest.mark.slow
-def test_a_head_s_score_over_training_is_that_of_each_checkpoint(served, monkeypatch):
-    monkeypatch.setattr(make, "read_builtin", lambda: read_builtin()[::20])
+def test_a_head_s_score_over_training_is_that_of_each_checkpoint(served, few_sentences, monkeypatch):
     monkeypatch.setattr(store, "STORE", Store(100_000_000))
     page = open_page("pages/roles.py", model="checkpoints@step-200", role="diffuse", head="3-2")
-    page.button(key="begin-role-curve").click()
+    page.session_state["role-over-training"] = True
     while len(drawn := figures(run(page))) < 2 or len(numbers(drawn[1]["data"][0]["x"])) < len(NAMES):
         time.sleep(0.1)
     head, baseline = drawn[1]["data"]
@@ -144,5 +144,7 @@ def test_a_head_s_score_over_training_is_that_of_each_checkpoint(served, monkeyp
         assert numbers(line["x"]).tolist() == [9, 10, 200]
         assert numbers(line["y"]) == pytest.approx(values, abs=1e-6)
     assert any("at step-9 and" in text for text in said(page, "finding"))
+    (command,) = (code.value for code in page.code if code.value.startswith("headscope"))
+    assert f"{served.name}/step-200" in command, "the folder, which the command line can load"
     several = {f"run2-{name}": table for name, table in tables.items()}
     assert scores_over_training(several, key, (2, 1))["step"].tolist() == [1, 2, 3]

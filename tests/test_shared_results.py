@@ -178,6 +178,7 @@ def results(monkeypatch):
     monkeypatch.setattr(store, "STORE", Store(10_000_000))
     monkeypatch.setattr(head_facts, "FINDINGS", line)
     monkeypatch.setattr(loading, "model_allowed", lambda name: True)
+    monkeypatch.setattr("mha_core.models.load.is_here", lambda _name: True)
     monkeypatch.setattr(loading, "load_model", lambda name, trained=True, **_: Named(name, trained))
     monkeypatch.setattr(head_facts, "find_roles", find)
     monkeypatch.setattr(head_facts, "roles", lambda table: table.roles)

@@ -74,7 +74,8 @@ ASK = """() => {
       const { length } = answer.weights ?? [], sample = answer.weights?.filter((_, i) => i % every(length) === 0);
       let text = "";
       for (const byte of new Uint8Array(sample?.buffer ?? [])) text += String.fromCharCode(byte);
-      resolve({ ...answer, weights: btoa(text) });
+      const likeliest = answer.next?.indexOf(answer.next.reduce((a, b) => Math.max(a, b)));
+      resolve({ ...answer, likeliest, next: null, spellings: null, weights: btoa(text) });
     });
     worker.postMessage({ ...message, id: last });
   });
@@ -406,6 +407,22 @@ def test_any_llama_in_the_same_blocks_is_computed(options, small_llama, tmp_path
 def test_another_llama_is_refused_in_a_sentence(options, problem, small_llama, tmp_path):
     with pytest.raises(mha_core.ModelError, match=problem):
         model_files("decoder", mha_core.load_model(small_llama(**options)))
+
+
+def test_a_page_goes_on_without_a_decoder_that_is_not_installed(tmp_path, monkeypatch):
+    toy = mha_core.load_model("classroom", device="cpu")
+
+    def load(name, **_):
+        if name == "classroom":
+            return toy
+        raise mha_core.Unavailable("It is not installed here.")
+
+    monkeypatch.setattr("mha_core.draw.static_site.build.load_model", load)
+    with pytest.warns(UserWarning, match="no SmolLM2: It is not installed here"):
+        folder = mha_core.static_site(tmp_path / "site", model=["toy", "smollm2"])
+    assert set(json.loads((folder / "models.json").read_text())) == {"toy"}
+    with pytest.raises(mha_core.Unavailable):
+        mha_core.static_site(tmp_path / "other", model="smollm2")
 
 
 def test_a_decoder_that_is_not_its_file_is_refused(small_llama):

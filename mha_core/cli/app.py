@@ -28,7 +28,8 @@ FIRST_PORT, LAST_PORT = 8501, 65535
 MAX_MESSAGE = 2_000_000  # bytes that a browser may send; server.maxMessageSize limits what it is sent
 PING_SECONDS = 30  # as Streamlit has it
 ANYWHERE = ("", "0.0.0.0", "::")  # noqa: S104 - compared
-ROLES, CHECKPOINTS, HUB = "HEADSCOPE_ROLES", "HEADSCOPE_CHECKPOINTS", "HEADSCOPE_ALLOW_HUB"
+ROLES, ATLAS, CHECKPOINTS = "HEADSCOPE_ROLES", "HEADSCOPE_ATLAS", "HEADSCOPE_CHECKPOINTS"
+HUB = "HEADSCOPE_ALLOW_HUB"
 HOSTS, ORIGINS = "STREAMLIT_SERVER_ALLOWED_HOSTS", "STREAMLIT_SERVER_CORS_ALLOWED_ORIGINS"
 VARIABLES = (
     HOSTS, ORIGINS, "STREAMLIT_SERVER_ADDRESS", "STREAMLIT_SERVER_PORT", "STREAMLIT_SERVER_COOKIE_SECRET",
@@ -46,6 +47,8 @@ def add_app_parser(commands: Commands) -> None:
     add("--no-browser", action="store_true", help="do not open a browser")
     text = "tables of roles that headscope merge --table wrote"
     add("--roles", type=Path, nargs="+", metavar="FILE", help=text)
+    text = "atlases that headscope merge --table wrote"
+    add("--atlas", type=Path, nargs="+", metavar="FILE", help=text)
     text = "model folders of one training, in the order of the numbers in their names; they get a slider"
     add("--checkpoints", type=Path, metavar="DIR", help=text)
 
@@ -141,8 +144,9 @@ def _run_app(options: argparse.Namespace) -> int:
     unread = [name for name in os.environ if name.startswith("STREAMLIT_") and name not in VARIABLES]
     for name in sorted(unread):
         sys.stderr.write(f"{name} is not read. Set it in ~/.streamlit/config.toml.\n")
-    if options.roles:
-        os.environ[ROLES] = os.pathsep.join(str(path.resolve()) for path in options.roles)
+    for variable, paths in ((ROLES, options.roles), (ATLAS, options.atlas)):
+        if paths:
+            os.environ[variable] = os.pathsep.join(str(path.resolve()) for path in paths)
     model = ""
     if options.checkpoints:
         model = list(read_series(options.checkpoints))[-1]

@@ -5,6 +5,7 @@ Stopped by Ctrl-C (exit code 130), it writes what was read by then.
 
 import argparse
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from mha_core.cli.arguments import Commands, add_command, load_chosen_model, model_options, output_options
@@ -15,7 +16,7 @@ from mha_core.display_names import Head, count_noun, head_name
 from mha_core.heads.atlas.collect import Collection
 from mha_core.heads.atlas.describe import sentences
 from mha_core.heads.atlas.passages import own_passages, read_passages
-from mha_core.heads.atlas.shipped import read_shipped
+from mha_core.heads.atlas.shipped import Shipped, read_shipped, write_atlas
 from mha_core.heads.atlas.statistics import AtlasStatistics
 from mha_core.heads.atlas.table import Atlas, atlas
 from mha_core.heads.corpora import name_of
@@ -25,6 +26,7 @@ from mha_core.record.export import model_of
 from mha_core.record.grid import head_from_name
 
 N_EXAMPLES = 8  # of a head in the table
+MAX_NAMED = 6  # files by name
 
 
 def add_atlas_parser(commands: Commands) -> None:
@@ -84,12 +86,18 @@ def _show_progress(progress: Progress) -> None:
     warn(count_noun(progress.done, "passage"))
 
 
-def merged_atlas_output(statistics: AtlasStatistics, head: str | None) -> CommandOutput:
-    """Return the output of merged parts, of all heads or of the one with this name."""
-    about = statistics.about
-    origin = {"model": about, "text": ", ".join(about["shards"])}
+def merged_atlas_output(statistics: AtlasStatistics, head: str | None, file: Path | None) -> CommandOutput:
+    """Return the output of merged parts, of all heads or of the one with this name; `file`: written for the app."""
+    about, result = statistics.about, statistics.result()
+    names = about["shards"]
+    text = ", ".join(names) if len(names) <= MAX_NAMED else f"{len(names)} files, {names[0]} to {names[-1]}"
+    if file is not None:
+        weights = "" if about["trained"] else " --untrained"
+        command = f"headscope atlas {' '.join(about['shards'])} --model {about['model']}{weights}"
+        origin = about["model"], about["digest"], text, command
+        write_atlas(Shipped(result, *origin, trained=about["trained"]), file)
     chosen = None if head is None else head_from_name(head, *about["shape"])
-    return atlas_output(statistics.result(), origin, about["model"], chosen)
+    return atlas_output(result, {"model": about, "text": text}, about["model"], chosen)
 
 
 def atlas_output(

@@ -77,7 +77,7 @@ def _row_options() -> argparse.ArgumentParser:
     parent = argparse.ArgumentParser(add_help=False)
     parent.add_argument("--question", help="show every head on one question, such as det or antecedent")
     parent.add_argument("--head", help="show every question about one head, such as 4-2")
-    text = "also write roles for the app: headscope app --roles FILE"
+    text = "also write it for the app: headscope app --roles FILE, or --atlas FILE"
     parent.add_argument("--table", type=Path, metavar="FILE", help=text)
     parent.add_argument("--all", action="store_true", help="show every head on every question")
     return parent
@@ -204,7 +204,7 @@ def _run_merge(options: argparse.Namespace) -> None:
         table = statistics.result()
         output = _roles_output(options, table, reading.n_skipped, reading.n_unused)
     else:
-        output = merged_atlas_output(statistics, options.head)
+        output = merged_atlas_output(statistics, options.head, options.table)
     write_output(options, output)
 
 

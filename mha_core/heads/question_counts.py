@@ -12,8 +12,9 @@ import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 from math import prod
+from operator import add
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -31,6 +32,7 @@ STEP = 1 << 24
 # A relation has eighty questions beside it, each with sums of every head for every document; pronouns have four.
 MAX_DOCUMENTS = {"coreference": 4096}
 MAX_DOCUMENTS_ELSE = 1024
+SUMS = ("documents", "steps", "whole")
 N_BUCKETS = 16  # of questions in a file
 Key = tuple[str, str]  # a corpus, and a question or a set of them
 
@@ -56,23 +58,19 @@ class ClusterSums:
         shapes = {name: values.shape[1:] for name, values in columns.items()}
         flat = [values.reshape(len(values), prod(shapes[name])) for name, values in columns.items()]
         table = _in_steps(np.concatenate(flat, axis=1)).astype(np.int64)
-        return cls(np.asarray(keys).astype(np.uint64), table, shapes, 0, most)._gathered(0)
+        every = np.asarray(keys).astype(np.uint64)
+        order = np.argsort(every, kind="stable")
+        return cls(every[order], table[order], shapes, 0, most)._gathered(0)
 
     def __add__(self, other: "ClusterSums") -> "ClusterSums":
         shift = max(self.shift, other.shift)
-        keys = [sums.keys >> np.uint64(shift - sums.shift) for sums in (self, other)]
-        table = np.concatenate([self.table, other.table])
-        return replace(self, keys=np.concatenate(keys), table=table, shift=shift)._gathered(0)
-
-    def __iadd__(self, other: "ClusterSums") -> "ClusterSums":
-        """Add in place where all keys are known: what it costs then goes by the size of the other."""
-        if self.shift >= other.shift:
-            other = other._gathered(self.shift - other.shift)
-            places = np.searchsorted(self.keys, other.keys)
-            if other.shift == self.shift and np.isin(other.keys, self.keys).all():
-                self.table[places] += other.table
-                return self
-        return self + other
+        both = [sums._at(shift) for sums in (self, other)]
+        keys = np.union1d(both[0].keys, both[1].keys)
+        table = np.zeros((len(keys), self.table.shape[1]), self.table.dtype)
+        for sums in both:
+            table[np.searchsorted(keys, sums.keys)] += sums.table
+        total = replace(both[0], keys=keys, table=table)
+        return total._gathered(1) if len(total) > self.most else total
 
     def __getitem__(self, name: str) -> FloatArray:
         start = 0
@@ -86,15 +84,17 @@ class ClusterSums:
     def __len__(self) -> int:
         return len(self.keys)
 
+    def _at(self, shift: int) -> "ClusterSums":
+        """Return them with keys that have lost so many bits."""
+        return self if shift == self.shift else self._gathered(shift - self.shift)
+
     def _gathered(self, more: int) -> "ClusterSums":
-        """Return one row a key, and no more than `most`."""
-        keys = self.keys >> np.uint64(more)
-        order = np.argsort(keys, kind="stable")
-        first = np.flatnonzero(np.diff(keys[order], prepend=~keys[order][:1]))
-        if len(first) > self.most:
+        """Return one row a key, with so many bits of the keys less, or more where they would be more than `most`."""
+        keys, first = np.unique(self.keys >> np.uint64(more), return_index=True)
+        if len(keys) > self.most:
             return self._gathered(more + 1)
-        table = np.add.reduceat(self.table[order], first) if len(first) else self.table
-        return replace(self, keys=keys[order][first], table=table, shift=self.shift + more)
+        table = np.add.reduceat(self.table, first) if len(first) else self.table
+        return replace(self, keys=keys, table=table, shift=self.shift + more)
 
 
 def _in_steps(values: FloatArray) -> FloatArray:
@@ -133,17 +133,8 @@ class QuestionCounts:
     whole: ClusterSums
 
     def __add__(self, other: "QuestionCounts") -> "QuestionCounts":
-        sums = {name: getattr(self, name) + getattr(other, name) for name in ("documents", "steps", "whole")}
+        sums = {name: getattr(self, name) + getattr(other, name) for name in SUMS}
         return replace(self, **sums)
-
-    def __iadd__(self, other: "QuestionCounts") -> "QuestionCounts":
-        """Add in place where that can be: the object that it is called on is used up."""
-        return replace(
-            self,
-            documents=self.documents.__iadd__(other.documents),
-            steps=self.steps.__iadd__(other.steps),
-            whole=self.whole.__iadd__(other.whole),
-        )
 
     @property
     def key(self) -> Key:
@@ -280,8 +271,8 @@ class SpooledCounts(Mapping[Key, QuestionCounts]):
     def __init__(self, files: Sequence[Path], name: str, run: Callable[..., Iterable[Any]] = map) -> None:
         folder = mkdtemp(prefix="headscope-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        names, add = [f"{name}-{i:02}" for i in range(N_BUCKETS)], partial(_spool, files, folder)
-        self.paths = {key: path for paths in run(add, names) for key, path in paths.items()}
+        names, spool = [f"{name}-{i:02}" for i in range(N_BUCKETS)], partial(_spool, files, folder)
+        self.paths = {key: path for paths in run(spool, names) for key, path in paths.items()}
 
     def __getitem__(self, key: Key) -> QuestionCounts:
         return npz.from_bytes(QuestionCounts, self.paths[key].read_bytes())
@@ -294,15 +285,20 @@ class SpooledCounts(Mapping[Key, QuestionCounts]):
 
 
 def _spool(files: Sequence[Path], folder: str, name: str) -> dict[Key, Path]:
-    """Add up one bucket of all files, and write each question's counts into a folder."""
-    counted = dict[Key, QuestionCounts]()
+    """Add up one bucket of all files, and write each question's counts into a folder.
+
+    Sums of about the same size are added, so that the large ones are copied rarely.
+    """
+    stacks = defaultdict[Key, list[QuestionCounts]](list)
     for file in files:
         with zipfile.ZipFile(file) as archive:
-            if name in archive.NameToInfo:
-                for counts in npz.from_bytes(Bucket, archive.read(name)).counts:
-                    key = counts.key
-                    counted[key] = counted[key].__iadd__(counts) if key in counted else counts
-    paths = {key: Path(folder) / f"{name}-{i}" for i, key in enumerate(counted)}
+            every = npz.from_bytes(Bucket, archive.read(name)).counts if name in archive.NameToInfo else ()
+        for counts in every:
+            stack = stacks[counts.key]
+            while stack and len(stack[-1].documents) <= len(counts.documents):
+                counts = stack.pop() + counts  # noqa: PLW2901 - grows
+            stack.append(counts)
+    paths = {key: Path(folder) / f"{name}-{i}" for i, key in enumerate(stacks)}
     for key, path in paths.items():
-        path.write_bytes(npz.to_bytes(counted[key]))
+        path.write_bytes(npz.to_bytes(reduce(add, reversed(stacks.pop(key)))))
     return paths

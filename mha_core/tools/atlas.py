@@ -5,28 +5,23 @@ work, written to assets/atlas/.
 """
 
 import argparse
-import gzip
-import json
 import sys
 from collections import defaultdict
 from collections.abc import Iterable
 from copy import copy
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from mha_core.heads.atlas.collect import Collection
 from mha_core.heads.atlas.effects import Effect, effects
 from mha_core.heads.atlas.passages import own_digest, own_passages, read_passages
-from mha_core.heads.atlas.shipped import Control, Shipped, shipped_file
-from mha_core.heads.atlas.table import Atlas, HeadEntry, atlas
+from mha_core.heads.atlas.shipped import Control, Shipped, shipped_file, write_atlas
+from mha_core.heads.atlas.table import Atlas, atlas
 from mha_core.models.load import load_model
 from mha_core.models.model import Model
 from mha_core.text.tokens import Tokens
 
-DIGITS = 5
 WITH_EFFECTS = 6  # top examples of each head
 
 
@@ -39,7 +34,9 @@ def make(model: Model, seed: int = 0) -> Shipped:
         "shuffled": control(atlas(shuffled(collection, seed))),
     }
     whole = atlas(collection)
-    return Shipped(whole if model.next_head is None else with_effects(whole, model), model.digest, controls)
+    whole = whole if model.next_head is None else with_effects(whole, model)
+    command = f"python -m mha_core.tools.atlas {model.name}"
+    return Shipped(whole, model.name, model.digest, own_digest(), command, controls)
 
 
 def collect(lines: Iterable[str], model: Model) -> Collection:
@@ -97,49 +94,6 @@ def with_effects(whole: Atlas, model: Model) -> Atlas:
     return replace(whole, heads=tuple(entries))
 
 
-def write(shipped: Shipped, model: str, path: Path) -> None:
-    """Write the file; the same numbers give the same bytes."""
-    text = json.dumps(packed(shipped, model), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(gzip.compress(text.encode(), compresslevel=9, mtime=0))
-
-
-def packed(shipped: Shipped, model: str) -> dict[str, Any]:
-    """Return what the file holds: the numbers, what they belong to, and the command that makes them."""
-    return {
-        "model": model,
-        "digest": shipped.digest,
-        "text": own_digest(),
-        "command": f"python -m mha_core.tools.atlas {model}",
-        "n_passages": shipped.atlas.n_passages,
-        "n_tokens": shipped.atlas.n_tokens,
-        "controls": shipped.controls,
-        "passages": {str(number): passage for number, passage in shipped.atlas.passages.items()},
-        "heads": [_packed(entry) for entry in shipped.atlas.heads],
-    }
-
-
-def _packed(entry: HeadEntry) -> dict[str, Any]:
-    findings = [(each.feature.key, each.share, each.baseline, each.n) for each in entry.description.findings]
-    content = {
-        "head": entry.head,
-        "two": entry.description.two,
-        "description": findings,
-        "sink": entry.sink,
-        "top": entry.top,
-        "typical": entry.typical,
-        "random": entry.random,
-        "effects": entry.effects,
-    }
-    return {name: _rounded(value) for name, value in content.items()}
-
-
-def _rounded(value: Any) -> Any:
-    if isinstance(value, float):
-        return float(f"{value:.{DIGITS}g}")
-    return [_rounded(each) for each in value] if isinstance(value, tuple | list) else value
-
-
 def _say(text: str) -> None:
     sys.stderr.write(f"{text}\n")
 
@@ -150,7 +104,7 @@ def main() -> None:
     parser.add_argument("model", choices=("minilm", "smollm2"))
     name = parser.parse_args().model
     shipped = make(load_model(name))
-    write(shipped, name, shipped_file(name))
+    write_atlas(shipped, shipped_file(name))
 
 
 if __name__ == "__main__":

@@ -14,9 +14,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from axe import complaints
+from gguf_files import write_gguf
 
 from benchmarks.odd_texts import lines, typed
-from mha_core import HeadScopeError, load_model, static_site, trace
+from mha_core import HeadScopeError, load_model, predict_next, static_site, trace
 from mha_core.draw.about import about
 from mha_core.draw.bundle import SCRIPTS
 from mha_core.draw.payload import record_payload
@@ -250,3 +251,65 @@ def test_one_file_computes_with_the_toy_model_from_a_disk(reader, tmp_path):
     person.reads(f"chased → dog {100 * weights[2, 1]:.0f}%, the strongest of 8 heads")
     person.page.get_by_role("link", name="Compare").click()
     person.reads("Change one word").type("The dog chased the cats .", "Sentence B").reads("in A, .* in B")
+
+
+@pytest.fixture
+def decoder(tmp_path):
+    """A small decoder of random weights, and its page."""
+    kinds = {"embed": "Q8_0", "self_attn": "Q4_1", "mlp": "Q4_1", "lm_head": "Q4_1"}
+    path = write_gguf(tmp_path / "small.gguf", kinds=kinds, intermediate_size=64, max_position_embeddings=24)
+    model = load_model(path)
+    return model, static_site(tmp_path / "site", model=model, texts=["the item"])
+
+
+@pytest.mark.browser
+def test_a_reader_lets_a_decoder_write_and_sees_where_each_new_token_looks(reader, decoder):
+    from playwright.sync_api import expect
+
+    model, folder = decoder
+    person = reader(folder).open(unit="pieces").is_told("For your own sentences:")
+    person.page.get_by_role("button", name=re.compile("Load small, [0-9]+ MB")).click()
+    tokens = person.page.get_by_role("region", name="Next token")
+    text = "the item"
+    for warmth in ("1", "0"):
+        person.page.get_by_label("Temperature").fill(warmth)
+        following = predict_next(text, model, k=model.tokenizer.vocab_size)
+        whole = next(each for each in following if "\ufffd" not in each.text)
+        if warmth == "1":
+            share = f"{100 * whole.probability:.0f}%"
+            tokens.get_by_role(
+                "button", name=re.compile(f"{re.escape(whole.text.strip())} {share}$")
+            ).first.click()
+        else:
+            tokens.get_by_role("button", name="Append one").click()
+        before, text = text, text + whole.text
+        person.page.wait_for_url(lambda url, text=text: f"pin={len(trace(text, model).tokens) - 1}" in url)
+        weights = trace(text, model).weights
+        content = json.loads(person.saves("JSON").read_text("utf-8"))
+        assert (content["text"], content["causal"], content["pinned"]) == (
+            text,
+            True,
+            [len(weights[0, 0]) - 1],
+        )
+        np.testing.assert_allclose(content["weights"], weights, atol=1e-4)
+    person.page.go_back()
+    expect(person.page.get_by_role("textbox")).to_have_value(before, timeout=30_000)
+    person.type("it " * 30).is_told("The text was cut: this page reads 24 tokens at most")
+    tokens.get_by_text("The text is full: this page reads 24 tokens.").wait_for()
+    assert not tokens.get_by_role("button", disabled=False).count()
+    assert not complaints(person.page)
+
+
+@pytest.mark.browser
+def test_a_browser_without_the_memory_says_so_and_goes_on_with_another_model(reader, decoder):
+    _, folder = decoder
+    worker = folder / "worker.js"
+    refuse = (
+        "WebAssembly.Memory = class { constructor() { throw new RangeError('could not allocate memory'); } };"
+    )
+    worker.write_text(refuse + worker.read_text("utf-8"), "utf-8")
+    person = reader(folder).open()
+    person.page.get_by_role("button", name=re.compile("Load small")).click()
+    person.is_told("This browser has not enough memory for this model.")
+    person.page.get_by_role("button", name="Use the toy model").click()
+    person.reads("Head 2-2").type("The dog chased the cat .").reads("chased → dog")

@@ -6,7 +6,7 @@ import { recordOf } from "../../assets/js/static/payload.js";
 import { offerFiles } from "../../assets/js/static/save.js";
 import { onPage, withGlobals } from "./page.mjs";
 
-const model = { name: "toy", title: "Toy", digest: "d", windows: [], roles: [] };
+const model = { name: "toy", title: "Toy", digest: "d", windows: [], roles: [], causal: false, sharing: 1 };
 
 // Words of one piece each, two layers of three heads, no two weights alike.
 function runOf(text, cut) {

@@ -23,7 +23,10 @@ export class Engine {
 
   load(model) {
     if (!this.loads.has(model)) {
-      const load = this.ask({ load: model, files: this.files }).then((answer) => this.ready.set(model, answer));
+      const load = this.ask({ load: model, files: this.files }).then((answer) => {
+        this.ready.set(model, answer);
+        for (const [name, run] of this.given) if (answer.spellings && run.model === model) this.given.delete(name); // without a next token
+      });
       load.catch(() => this.loads.delete(model));
       this.loads.set(model, load);
     }

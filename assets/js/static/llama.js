@@ -6,15 +6,15 @@ export function llamaOf({ heads, cached: [layers, states], speeds }, { run, inte
   let last = { ids: [], weights: new Float32Array(0), present: new Float32Array(0) };
 
   return async (pieces) => {
-    const ids = pieces.map(({ id }) => id), n = ids.length, before = last.ids.length;
+    const ids = pieces.map(({ id }) => id), n = ids.length, old = last, before = old.ids.length;
     let first = 0;
-    while (first < n - 1 && ids[first] === last.ids[first]) first++;
+    while (first < n - 1 && ids[first] === old.ids[first]) first++;
     const past = new Float32Array(layers * states * first * width);
-    for (let i = 0; i < layers * states; i++) past.set(last.present.subarray(i * before * width, (i * before + first) * width), i * first * width);
+    for (let i = 0; i < layers * states; i++) past.set(old.present.subarray(i * before * width, (i * before + first) * width), i * first * width);
     const { next, present, weights: rows } = await run({ ...positions(first, n), ids: integers(ids.slice(first)), past: floats(past, layers, states, first, width) });
     const weights = new Float32Array(layers * heads * n * n), row = (array, at, length) => array.subarray(at, at + length);
     for (let head = 0; head < layers * heads; head++) {
-      for (let q = 0; q < first; q++) weights.set(row(last.weights, (head * before + q) * before, q + 1), (head * n + q) * n);
+      for (let q = 0; q < first; q++) weights.set(row(old.weights, (head * before + q) * before, q + 1), (head * n + q) * n);
       weights.set(row(rows, head * (n - first) * n, (n - first) * n), (head * n + first) * n);
     }
     last = { ids, weights, present };

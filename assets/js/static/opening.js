@@ -1,5 +1,6 @@
 // What is chosen in a picture: what the address asks for, or what a sentence opens with (pages/parts/frame/selection.py).
 import { unitNow } from "../ghost.js";
+import { betweenWords } from "../visibility.js";
 import { headName } from "../words.js";
 
 const bare = (label) => label.toLowerCase().replace(/^[.,;:!?]+|[.,;:!?]+$/g, "");
@@ -25,13 +26,11 @@ export function chosen(record, params, first, pronouns, link) {
   return { selection: { head, pins, to: pins.length ? to[0] ?? null : null, look: params }, said, found: !params.pin && open.length > 1 };
 }
 
-const isWord = ({ special, label }) => !special && /[\p{L}\p{N}]/u.test(label);
-
 // The link between two different words with the largest value(q, k), as [q, k]; null where none is above 0.
-function largestLink(units, value) {
+function largestLink(record, value) {
   let [best, link] = [0, null];
-  units.forEach((from, q) => units.forEach((to, k) => {
-    const here = q !== k && isWord(from) && isWord(to) ? value(q, k) : 0;
+  record.units.forEach((_, q) => record.units.forEach((_, k) => {
+    const here = betweenWords(record, q, k) ? value(q, k) : 0;
     if (here > best) [best, link] = [here, [q, k]];
   }));
   return link;
@@ -39,13 +38,14 @@ function largestLink(units, value) {
 
 export const weightOf = ({ exact, heads, units }, [layer, head], q, k) => exact[((layer * heads + head) * units.length + q) * units.length + k];
 
-export const strongest = (record) => (head) => largestLink(record.units, (q, k) => weightOf(record, head, q, k));
+export const strongest = (record) => (head) => largestLink(record, (q, k) => weightOf(record, head, q, k));
 
 // Of two runs the word whose link changes most in a head.
 export const changedMost = (a, b, pairs) => (head) => {
-  const there = new Map(pairs.filter(([, j]) => j !== null && isWord(b.units[j])));
-  const change = (q, k) => (there.has(q) && there.has(k) ? Math.abs(weightOf(a, head, q, k) - weightOf(b, head, there.get(q), there.get(k))) : 0);
-  return largestLink(a.units, change)?.slice(0, 1) ?? null;
+  const there = new Map(pairs.filter(([, j]) => j !== null));
+  const isThere = (q, k) => there.has(q) && there.has(k) && betweenWords(b, there.get(q), there.get(k));
+  const change = (q, k) => (isThere(q, k) ? Math.abs(weightOf(a, head, q, k) - weightOf(b, head, there.get(q), there.get(k))) : 0);
+  return largestLink(a, change)?.slice(0, 1) ?? null;
 };
 
 // After another text (`change`, null where too much is new), or another cut, what was chosen moves with its words.

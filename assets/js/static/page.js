@@ -8,6 +8,7 @@ import { Headscope } from "../view.js";
 import { align, changeBetween, wordsBetween } from "./align.js";
 import { Engine } from "./engine.js";
 import { changedMost, chosen, moved, strongest } from "./opening.js";
+import { offerNext } from "./next.js";
 import { idOf, recordOf, spotsOf } from "./payload.js";
 import { offerFiles } from "./save.js";
 
@@ -16,7 +17,10 @@ const HEADINGS = { explore: "Where does each attention head look?", compare: "Wh
 const LONG = 150; // tokens: of longer texts only the last one is kept
 const at = (id) => document.getElementById(id);
 const button = (text, onclick) => make("button", { type: "button", text, onclick });
-const alike = (a, b) => changeBetween(a.split(" "), b.split(" "))?.new === 1; // but for one word
+const alike = (a, b) => { // but for one word
+  const { old, new: now } = changeBetween(a.split(" "), b.split(" ")) ?? {};
+  return old === 1 && now === 1;
+};
 
 class Page {
   // data: what mha_core/draw/static_site/page.py wrote into the page.
@@ -45,6 +49,10 @@ class Page {
     at("examples").hidden = several.length < 2;
     for (const key of ["text", "text2"]) at(key).onchange = ({ target: { value } }) => (value.trim() ? this.address.go({ [key]: value, pair: "" }) : this.say("The sentence is empty. Type a word."));
     for (const key of ["model", "unit", "specials"]) at(key).onchange = ({ target: { value } }) => this.address.go({ [key]: value === this.first[key] ? "" : value });
+    at("temperature").oninput = ({ target: { value } }) => {
+      this.address.write({ temperature: Number(value) === 1 ? "" : value });
+      this.predict();
+    };
     const menu = at("options");
     addEventListener("pointerdown", ({ target }) => menu.contains(target) || (menu.open = false));
     menu.addEventListener("focusout", ({ relatedTarget }) => relatedTarget && !menu.contains(relatedTarget) && (menu.open = false));
@@ -58,9 +66,10 @@ class Page {
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.show());
   }
 
-  // What this browser can have without being asked comes now, so that the next sentence needs no network.
+  // What this browser can have without being asked comes now, so that the next sentence needs no network. A decoder takes
+  // more memory than it may never be asked for.
   async prepare() {
-    const unasked = Object.values(this.data.models).filter((model) => !model.megabytes || this.isKept(model));
+    const unasked = Object.values(this.data.models).filter((model) => !model.megabytes || (this.isKept(model) && !model.causal));
     await Promise.all(unasked.map(({ key }) => this.engine.load(key))).catch(() => {});
     if (!this.awaited) this.show();
   }
@@ -123,7 +132,7 @@ class Page {
     at("heading").textContent = HEADINGS[name];
     for (const link of at("pages").querySelectorAll("a")) link.dataset.page === name ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current");
     const filled = { text, text2, model: model.name, unit, specials };
-    for (const [key, value] of Object.entries(filled)) if (value !== this.filled?.[key]) at(key).value = value; // not over what is being typed
+    for (const [key, value] of Object.entries(filled)) if (value !== this.filled?.[key]) at(key).value = value.replaceAll("\n", "↵"); // not over what is being typed
     this.filled = filled;
     at("first").textContent = compare ? "Sentence A" : "Your sentence";
     at("second").hidden = !compare;
@@ -140,7 +149,7 @@ class Page {
     const missing = texts.some((text) => !this.engine.known(model.key, text));
     const absent = missing && model.megabytes && !this.engine.ready.has(model.key);
     this.awaited = missing ? model : null;
-    if (absent && !this.isKept(model)) return this.say(`Your own sentences need ${model.title} in this browser.`, ...this.offer(model));
+    if (absent && !this.isKept(model)) return this.say(`${this.data.runs.some((run) => run.model === model.key) ? "Your own sentences need" : "This needs"} ${model.title} in this browser.`, ...this.offer(model));
     if (absent) this.loading(0);
     else if (missing) this.say("Computing …", this.stop);
     await new Promise((painted) => requestAnimationFrame(() => setTimeout(painted)));
@@ -165,7 +174,7 @@ class Page {
     const params = Object.fromEntries(new URL(location.href).searchParams);
     const { selection, said, found } = chosen(a, params, model.head, this.data.pronouns, compare ? changedMost(a, b, pairs) : strongest(a));
     const own = { records: records.map(({ id }) => id), typed: { texts: runs.map(({ text }) => [text, ""]), spots: records.map(spotsOf) }, asked: params, selection };
-    const opening = found && !said.length ? { said: `Strongest link between two different words in ${placeName(a, selection.head)}, ignoring special tokens and punctuation.`, of: selection } : null;
+    const opening = found && !said.length ? { said: `Strongest link between two different words in ${placeName(a, selection.head)}, ignoring ${a.causal ? "the first token" : "special tokens"} and punctuation.`, of: selection } : null;
     const view = compare
       ? { ...own, mode: "compare", titles: [model.title, model.title], pairs, opened: [], ready: asked.text === asked.text2 ? READY : "" }
       : { ...own, mode: "explore", opening, ghost: this.ghost(a, change), twin: this.twin(asked) };
@@ -174,7 +183,20 @@ class Page {
     const notes = runs.flatMap((run, i) => unread(run, model).map((note) => sides[i] + note));
     const offered = this.offer(model);
     this.say([...asked.said, ...said, ...notes, ...(offered.length ? ["For your own sentences:"] : [])].join(" "), ...offered);
+    this.predict(compare ? {} : runs[0], model);
     offerFiles(at("files"), { ...asked, records, runs, pairs, view: this.headscope.mounted.get(this.picture).view, data: this.data });
+  }
+
+  // The next token after a decoder's text, which grows by a press; the new token is then chosen in the picture.
+  predict(run = this.run, model = this.model) {
+    Object.assign(this, { run, model });
+    const asked = Number(new URL(location.href).searchParams.get("temperature") ?? 1), warm = asked >= 0 && asked <= 1.5 ? asked : 1;
+    const append = (spelling) => {
+      if (this.awaited) return;
+      this.appended = run.text + spelling;
+      this.address.go({ text: this.appended, pair: "" });
+    };
+    offerNext(run, this.engine.ready.get(model.key), warm, run.pieces?.length >= model.most, append, (sign) => this.say(`The text ends here, with ${sign}.`));
   }
 
   // Another text or another cut: what is chosen moves along. Returns what changed since the text before; null if too much.
@@ -184,7 +206,9 @@ class Page {
     const { before } = this;
     const same = before && before.model === record.model && before.words === record.words && before.specialsShown === record.specialsShown;
     const change = same && before.title !== record.title ? changeBetween(before.labels, record.labels) : null;
-    if (shown && shown !== record && /\d/.test(params.pin)) this.address.write(moved(shown, record, change, params));
+    if (record.text === this.appended) this.address.write({ pin: String(record.n - 1), to: "" });
+    else if (shown && shown !== record && /\d/.test(params.pin)) this.address.write(moved(shown, record, change, params));
+    this.appended = null;
     this.shown = record;
     return change;
   }
@@ -200,11 +224,11 @@ class Page {
 }
 
 // Where the model did not read what was written (mha_core/heads/notices.py).
-function unread({ cut, pieces }, { most }) {
+function unread({ cut, pieces }, { most, causal }) {
   const many = (n) => `${n} ${n === 1 ? "token is" : "tokens are"}`;
   const unknown = pieces.filter(({ text }) => text === "[UNK]").length;
   return [
-    ...(cut ? [`The text was cut: the model reads ${most} tokens at most, so ${many(cut)} left out.`] : []),
+    ...(cut ? [`The text was cut: ${causal ? "this page" : "the model"} reads ${most} tokens at most, so ${many(cut)} left out.`] : []),
     ...(unknown ? [`${many(unknown)} not in the model's vocabulary: the model sees only [UNK] there.`] : []),
   ];
 }

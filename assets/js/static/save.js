@@ -95,7 +95,7 @@ function jsonOf({ view: { state }, compare, records, runs, pairs, model, unit })
   const matrix = (record, head) => record.units.map((_, q) => record.units.map((_, k) => plain(weightOf(record, head, q, k))));
   const described = (record, { pieces, cut }) => ({
     model: model.name, trained: true, model_details: model.details, text: record.title, tokens: pieces.map(({ text }) => text), segments: pieces.map(({ segment }) => segment),
-    n_cut: cut, unit, units: record.labels, specials: record.specialsShown, normalisation: record.normalised, causal: false, n_layers: record.layers, n_heads: record.heads,
+    n_cut: cut, unit, units: record.labels, specials: record.specialsShown, normalisation: record.normalised, causal: record.causal, n_layers: record.layers, n_heads: record.heads,
   });
   const [a, b] = records.map((record, i) => described(record, runs[i]));
   if (compare) return JSON.stringify({ ...chosen, pairs, A: { ...a, weights: matrix(records[0], state.head) }, B: { ...b, weights: matrix(records[1], state.head) } });

@@ -1,16 +1,18 @@
-"""The atlas of the project's own passages that comes with the program, for both embedded models.
+"""Atlases as files: those of the project's own passages that come with the program, and those of merged parts.
 
-In: assets/atlas/<model>.json.gz, which `python -m mha_core.tools.atlas` writes. Out: an atlas in milliseconds, or None
-where the file is not that of these weights and this text.
+In: an atlas and what it is of, or a file. Out: a file, or an atlas in milliseconds. `python -m mha_core.tools.atlas`
+writes assets/atlas/<model>.json.gz, `headscope merge --table` any other.
 """
 
 import gzip
 import json
+import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from mha_core.errors import InputError
 from mha_core.heads.atlas.collect import Example
 from mha_core.heads.atlas.describe import Description, Finding
 from mha_core.heads.atlas.effects import Effect, TokenEffect
@@ -18,6 +20,8 @@ from mha_core.heads.atlas.features import features
 from mha_core.heads.atlas.passages import own_digest
 from mha_core.heads.atlas.table import Atlas, HeadEntry, Passage
 from mha_core.resources import asset
+
+DIGITS = 5
 
 
 class Control(NamedTuple):
@@ -30,11 +34,21 @@ class Control(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Shipped:
-    """An atlas, the digest of its weights, and its controls by name: untrained, shuffled."""
+    """An atlas, the model and the digest of its weights, its text (a digest, or names of files), the command that made
+    it, and its controls by name: untrained, shuffled; none of merged parts."""
 
     atlas: Atlas
+    model: str
     digest: str
-    controls: Mapping[str, Control]
+    text: str
+    command: str
+    controls: Mapping[str, Control] = field(default_factory=dict)
+    trained: bool = True
+
+    @property
+    def corpus(self) -> str:
+        """Return the name of its text."""
+        return "the project's own passages" if self.text == own_digest() else self.text
 
 
 def shipped_file(model: str) -> Path:
@@ -45,17 +59,72 @@ def shipped_file(model: str) -> Path:
 def read_shipped(model: str, digest: str | None = None) -> Shipped | None:
     """Return the atlas of a model by its name; None without one for this text, or for the weights of this digest."""
     path = shipped_file(model)
-    if not path.is_file():
-        return None
-    data = json.loads(gzip.decompress(path.read_bytes()))
-    if data["text"] != own_digest() or (digest is not None and data["digest"] != digest):
-        return None
+    shipped = read_atlas(path) if path.is_file() else None
+    is_known = shipped is not None and shipped.text == own_digest() and digest in (None, shipped.digest)
+    return shipped if is_known else None
+
+
+def read_atlas(path: str | Path) -> Shipped:
+    """Return an atlas that `write_atlas` wrote. Raises InputError, with its name, for a file that is none."""
+    try:
+        return _unpacked(json.loads(gzip.decompress(Path(path).read_bytes())))
+    except OSError as problem:
+        raise InputError(f"'{path}' is no atlas: {problem.strerror or problem}.") from None
+    except (EOFError, zlib.error, ValueError, KeyError, TypeError):
+        raise InputError(f"'{path}' is no atlas; `headscope merge --table` writes one.") from None
+
+
+def write_atlas(shipped: Shipped, path: Path) -> None:
+    """Write the file; the same numbers give the same bytes."""
+    text = json.dumps(packed(shipped), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(gzip.compress(text.encode(), compresslevel=9, mtime=0))
+
+
+def packed(shipped: Shipped) -> dict[str, Any]:
+    """Return what the file holds: the numbers, what they belong to, and the command that makes them."""
+    return {
+        "model": shipped.model,
+        "digest": shipped.digest,
+        "text": shipped.text,
+        "command": shipped.command,
+        "n_passages": shipped.atlas.n_passages,
+        "n_tokens": shipped.atlas.n_tokens,
+        "controls": shipped.controls,
+        "passages": {str(number): passage for number, passage in shipped.atlas.passages.items()},
+        "heads": [_packed(entry) for entry in shipped.atlas.heads],
+    } | ({} if shipped.trained else {"trained": False})
+
+
+def _unpacked(data: Mapping[str, Any]) -> Shipped:
     passages = {
         int(number): Passage(text, *map(tuple, more)) for number, (text, *more) in data["passages"].items()
     }
-    heads = tuple(_entry(entry) for entry in data["heads"])
+    whole = Atlas(tuple(map(_entry, data["heads"])), passages, data["n_passages"], data["n_tokens"])
     controls = {name: Control(*numbers) for name, numbers in data["controls"].items()}
-    return Shipped(Atlas(heads, passages, data["n_passages"], data["n_tokens"]), data["digest"], controls)
+    model, digest, text, command = (data[name] for name in ("model", "digest", "text", "command"))
+    return Shipped(whole, model, digest, text, command, controls, data.get("trained", True))
+
+
+def _packed(entry: HeadEntry) -> dict[str, Any]:
+    findings = [(each.feature.key, each.share, each.baseline, each.n) for each in entry.description.findings]
+    content = {
+        "head": entry.head,
+        "two": entry.description.two,
+        "description": findings,
+        "sink": entry.sink,
+        "top": entry.top,
+        "typical": entry.typical,
+        "random": entry.random,
+        "effects": entry.effects,
+    }
+    return {name: _rounded(value) for name, value in content.items()}
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}")
+    return [_rounded(each) for each in value] if isinstance(value, tuple | list) else value
 
 
 def _entry(data: Mapping[str, Any]) -> HeadEntry:

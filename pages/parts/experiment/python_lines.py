@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from mha_core.causal import Intervention, Outcome, Prompt
-from pages.parts.frame.request import Request, name_in_python
+from pages.parts.frame.request import Request, name_outside
 
 
 def model_lines(request: Request, *names: str) -> list[str]:
@@ -14,7 +14,7 @@ def model_lines(request: Request, *names: str) -> list[str]:
         "from mha_core import load_model",
         f"from mha_core.causal import {', '.join(sorted(names))}",
         "",
-        f"model = load_model({name_in_python(request.model)!r}{trained})",
+        f"model = load_model({name_outside(request.model)!r}{trained})",
         f"tokens = model.tokenizer.encode({request.text!r}{pair})",
     ]
 

@@ -21,7 +21,7 @@ from mha_core.record.export import csv_of as csv_of_rows
 from pages.parts.explore.comparison import Comparison
 from pages.parts.frame.context import Context
 from pages.parts.frame.links import params_of
-from pages.parts.frame.request import Request, name_in_python, title_of
+from pages.parts.frame.request import Request, name_outside, title_of
 
 FIGURE = "from mha_core.draw.figures.attention import figure"
 SHOW = '# A notebook draws `picture`; picture.write_html("figure.html") saves it.'
@@ -225,7 +225,7 @@ def _imports(request: Request) -> list[str]:
 def _grid_lines(request: Request, name: str) -> list[str]:
     """Return lines that make the grid of a request under that name."""
     second = "pair" if request.attention == "encoder" else "target"
-    load = [repr(name_in_python(request.model))] + ([] if request.trained else ["trained=False"])
+    load = [repr(name_outside(request.model))] + ([] if request.trained else ["trained=False"])
     trace = [ascii(request.text), "model"] + ([f"{second}={request.pair!a}"] if request.pair else [])
     trace += [] if request.attention == "encoder" else [f'part="{request.attention}"']
     options = _grid_options(request, "words=True")

@@ -10,9 +10,9 @@ from functools import cache
 
 from mha_core import HeadScopeError, Model
 from mha_core.causal import PartialResult
-from mha_core.cli.app import ROLES
+from mha_core.cli.app import ATLAS, ROLES
 from mha_core.display_names import Head
-from mha_core.heads.atlas.shipped import Shipped, read_shipped
+from mha_core.heads.atlas.shipped import Shipped, read_atlas, read_shipped
 from mha_core.heads.build_role_table import find_roles
 from mha_core.heads.roles import Role, roles
 from mha_core.heads.survey import Options
@@ -135,9 +135,23 @@ def _key(model: Model) -> Hashable:
     return "findings", model.name, model.trained, model.fingerprint
 
 
+@cache
+def own_atlases() -> dict[tuple[str, bool], Shipped]:
+    """Return the atlases of whoever runs the server, by model and whether its weights are trained.
+
+    Raises InputError for a file that is no atlas.
+    """
+    atlases = map(read_atlas, filter(None, os.environ.get(ATLAS, "").split(os.pathsep)))
+    return {(atlas.model, atlas.trained): atlas for atlas in atlases}
+
+
 def shipped_atlas(name: str, trained: bool = True) -> Shipped | None:
-    """Return the atlas that comes with the program, without loading the model; None where there is none."""
-    digest = SHIPPED.get(name)
-    if not trained or digest is None:
+    """Return the server's own atlas of a model, or the one that comes with the program; None where there is none."""
+    digest = SHIPPED.get(name) if trained else None
+    if own := own_atlases().get((name, trained)):
+        model = None if digest else model_or_none(name, trained)
+        if own.digest == (model.digest if model else digest):
+            return own
+    if digest is None:
         return None
     return store.STORE.get(("atlas", name), lambda: read_shipped(name, digest))

@@ -31,9 +31,8 @@ def show_job(
     *,
     unit: str,
     single: str = "",
-    button: str = "",
 ) -> bool:
-    """Begin the work of a key, at once or by a button, and `draw` what there is; return whether it is done.
+    """Begin the work of a key and `draw` what there is; return whether it is done.
 
     `unit` is what is counted ("passages"), `single` the word for one of them where it differs.
     """
@@ -41,11 +40,6 @@ def show_job(
     def parts() -> Parts[T]:
         yield from begin()
 
-    if button and JOBS.peek(key) is None:
-        if not st.button(button, key=f"begin-{key[0]}", type="primary"):
-            return False
-        JOBS.start(JOBS.ask(key, parts), tab_id())
-        st.rerun()
     job = JOBS.ask(key, parts)
 
     def progress_text(job: Job[T]) -> str:

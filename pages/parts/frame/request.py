@@ -103,8 +103,9 @@ def _names(hub: bool) -> tuple[str, ...]:
     return tuple(entry.name for entry in listed_models() if entry.embedded or hub)
 
 
-def name_in_python(model: str) -> str:
-    """Return the name that loads a model in Python: of a checkpoint its folder, beside that of the others."""
+def name_outside(model: str) -> str:
+    """Return the name that loads a model in Python and on the command line: of a checkpoint its folder, below that of
+    the directory."""
     folder = own_checkpoints().get(model)
     return f"{folder.parent.name}/{folder.name}" if folder else model
 

@@ -27,7 +27,7 @@ from pages.parts.frame import head_facts, url_params
 from pages.parts.frame.links import link_to, model_in_link, with_params
 from pages.parts.frame.option_row import say_unknown
 from pages.parts.frame.page_text import heading, markup, say, together
-from pages.parts.frame.request import Request, title_of
+from pages.parts.frame.request import Request, name_outside, title_of
 from pages.parts.frame.selection import parse_head
 from pages.parts.roles.head_map import current, draw_map
 
@@ -45,7 +45,7 @@ def atlas(request: Request) -> None:
     shipped = head_facts.shipped_atlas(request.model, request.trained)
     if shipped is None:
         weights = "" if request.trained else " --untrained"
-        command = f"headscope atlas --model {shlex.quote(request.model)}{weights}"
+        command = f"headscope atlas --model {shlex.quote(name_outside(request.model))}{weights}"
         title = title_of(request.model) + ("" if request.trained else " with random weights")
         say(f"{title} has no atlas. Make one on the command line: `{command}`", "notice")
         return
@@ -53,10 +53,15 @@ def atlas(request: Request) -> None:
     chosen = _chosen_entry(entries, request)
     feature = url_params.page_param("feature", "")
     say_unknown("feature", tuple(NAMES), "all")
+    control = shipped.controls.get("untrained")
     say(
         f"{shipped.atlas.n_described} of {count_noun(len(entries), 'head')} have a pattern; for "
-        f"{shipped.atlas.n_by_content} it is not just distance ({shipped.controls['untrained'].by_content} with "
-        "random weights).",
+        f"{shipped.atlas.n_by_content} it is not just distance"
+        + (
+            f" ({control.by_content} with random weights)."
+            if control
+            else f". Text: {visible(shipped.corpus)}."
+        ),
         "why",
     )
     markup(_features(entries, feature))
@@ -236,6 +241,6 @@ def _about(shipped: Shipped, request: Request) -> dict[str, str]:
     return {
         "model": request.model,
         "digest": shipped.digest,
-        "corpus": "the project's own passages",
+        "corpus": shipped.corpus,
         "link": with_params(st.context.url or "", url_params.params()),
     }

@@ -6,6 +6,7 @@ In: the checkpoints, and the role and head that are shown. Out: a curve, which f
 from collections.abc import Iterator, Mapping
 
 import pandas as pd
+import streamlit as st
 
 from mha_core.causal import PartialResult
 from mha_core.display_names import Head, count_noun, head_name, percent
@@ -21,11 +22,12 @@ from pages.parts.roles.card import about_file
 from pages.parts.roles.choice import Choice
 from pages.parts.roles.head_map import score_of
 
+BOX = "role-over-training"
 Tables = Mapping[Step, RoleTable]
 
 
 def draw_curve(series: Series, shown: Choice) -> None:
-    """Draw the curve of the chosen head on its question; checkpoints are analysed once that is asked for."""
+    """Draw the curve of the chosen head on its question, in a box: checkpoints are analysed once that is opened."""
     answer = shown.answer(shown.head)
 
     def parts() -> Iterator[PartialResult[Tables]]:
@@ -38,7 +40,7 @@ def draw_curve(series: Series, shown: Choice) -> None:
         if tables is None:
             return
         frame = scores_over_training(tables, answer.key, shown.head)
-        if frame.empty:
+        if len(frame) < 2:  # a point is no curve
             return
         say(curve_text(frame, shown.head), "finding")
         title = f"{answer.question.title}: head {head_name(shown.head)} over training"
@@ -57,13 +59,13 @@ def draw_curve(series: Series, shown: Choice) -> None:
         )
         chart(figure, frame, key="role-curve", about=about_file(shown))
 
-    show_job(
-        ("role-curve", *series.models.values()),
-        parts,
-        draw,
-        unit=f"of {count_noun(len(series.models), 'checkpoint')} analysed",
-        button="Analyse every checkpoint",
-    )
+    n_checkpoints = count_noun(len(series.models), "checkpoint")
+    box = st.expander(f"Over training: {n_checkpoints}", key=BOX, on_change="rerun")
+    if box.open:
+        with box:
+            show_job(
+                ("role-curve", *series.models.values()), parts, draw, unit=f"of {n_checkpoints} analysed"
+            )
 
 
 def scores_over_training(tables: Tables, question: str, head: Head) -> pd.DataFrame:

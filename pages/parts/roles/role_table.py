@@ -13,6 +13,7 @@ from pages.parts.frame import url_params
 from pages.parts.frame.charts import HEAD_NAME, SHARE
 from pages.parts.frame.links import link_to, with_params
 from pages.parts.frame.page_text import heading, say
+from pages.parts.frame.request import name_outside
 from pages.parts.roles.choice import Choice
 from pages.parts.roles.head_map import ROWS
 
@@ -73,7 +74,7 @@ def draw_table(shown: Choice, heads: Sequence[Head], carried: Mapping[str, str])
             )
     _files(table)
     say(f"Made {table.date} from {'; '.join(map(_corpus_text, table.corpora.values()))}.", "label")
-    st.code(table.command, language=None, wrap_lines=True)
+    st.code(table.command.replace(table.model, name_outside(table.model)), language=None, wrap_lines=True)
 
 
 def rows_title(shown: Choice, heads: Sequence[Head]) -> str:

@@ -23,7 +23,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 import mha_core
-from mha_core.cli.app import CHECKPOINTS, HUB, ROLES, is_loopback_only
+from mha_core.cli.app import ATLAS, CHECKPOINTS, HUB, ROLES, is_loopback_only
 from mha_core.engine.device import use_one_thread
 from mha_core.models.model_list import EMBEDDED
 from pages.parts.frame import head_facts
@@ -41,7 +41,12 @@ def settings() -> dict[str, Any]:
     """Return the arguments of `st.App` besides the script: the guard, our own routes, the work before the start."""
     problems = ["the model is being loaded"]
     check_switches()
-    for variable, read in ((ROLES, head_facts.own_tables), (CHECKPOINTS, own_checkpoints)):
+    readers = (
+        (ROLES, head_facts.own_tables),
+        (ATLAS, head_facts.own_atlases),
+        (CHECKPOINTS, own_checkpoints),
+    )
+    for variable, read in readers:
         try:
             read()
         except mha_core.HeadScopeError as error:
