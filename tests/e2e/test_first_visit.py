@@ -36,3 +36,16 @@ def test_a_touch_ends_it_and_is_not_swallowed(reader):
     expect(person.word(TIRED)).to_be_visible()
     expect(person.word("street")).to_have_attribute("aria-pressed", "true")
     person.settled()
+
+
+def test_another_model_is_drawn_by_the_picture_that_is_there(reader):
+    person = reader("/?model=classroom")
+    picture = person.page.locator(".headscope[data-record]")
+    picture.evaluate("(root) => root.setAttribute('data-first', '')")
+    person.page.locator(".st-key-options button").first.click()
+    person.page.get_by_role("combobox", name="Model").click()
+    person.page.get_by_role("option", name="MiniLM").first.click()
+    expect(person.page.locator(".st-key-options")).to_contain_text("MiniLM")
+    person.settled()
+    expect(picture).to_have_count(1)
+    expect(picture).to_have_attribute("data-first", "")

@@ -78,9 +78,8 @@ def draw(page: Page, shown: Shown, *, has_text: bool = True) -> Request:
         if other is not None:
             with other:
                 request = _compared(request, against)
-        with (
-            st.container()
-        ):  # one place, whatever it says: what comes after keeps its own, and is not drawn twice
+        # One place, whatever it says: what comes after keeps its own, and is not drawn anew.
+        with st.container():
             _say_refused(shown, against, request)
             loading.ask_to_download("model", *(["model2"] if against == "model" else []))
             if shown.sentence:

@@ -49,9 +49,8 @@ def model(request: Request) -> Model:
 def named_model(name: str, trained: bool = True) -> Model:
     """Return a model by its name, if the server's owner allows it and its user agreed to a download."""
     refuse_unasked(name)
-    if (
-        name == EMBEDDED or (name, trained) in ARRIVED
-    ):  # no place for progress, which would move what comes after
+    # Of a model that is here nothing is shown: a place for it would move what comes after.
+    if name == EMBEDDED or (name, trained) in ARRIVED:
         return loaded(name, trained)
     if name == DECODER:
         with st.spinner(UNPACKING if trained else UNTRAINED):
