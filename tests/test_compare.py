@@ -64,3 +64,9 @@ def test_a_head_flips_when_another_candidate_is_clearly_ahead(a, b, flips):
 def test_models_of_two_sizes_cannot_be_compared_head_by_head():
     with pytest.raises(SizeError):
         head_changes(grid_of("x y", rows([1, 0], [1, 0])), grid_of("x y", rows([1, 0])), (0, 0))
+
+
+def test_a_word_of_either_side_alone_counts_in_full():
+    a, b = grid_of("x y z", rows([0.5, 0.3, 0.2])), grid_of("x z", rows([0.6, 0.4]))
+    for one, other in ((a, b), (b, a)):
+        assert head_changes(one, other, (0, 0))[0].moved == pytest.approx((0.1 + 0.3 + 0.2) / 2)
