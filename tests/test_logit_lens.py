@@ -1,5 +1,7 @@
 """The logit lens: numbers by transformers' own states, norm and unembedding; what it refuses; the box on Explore."""
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 import torch
@@ -31,8 +33,9 @@ def by_transformers(theirs, ids):
 
 
 @pytest.mark.parametrize(("kind", "which"), [("gpt2", 0), ("gpt2", 2), ("llama", 0), ("llama", 1)])
-def test_every_layer_predicts_what_transformers_states_do(kind, which, tmp_path):
+def test_every_layer_predicts_what_transformers_states_do(kind, which, tmp_path, monkeypatch):
     pytest.importorskip("transformers")
+    monkeypatch.setattr(import_module("mha_core.causal.logit_lens"), "MAX_ROWS", 3)
     theirs = write_decoder(tmp_path, random_decoder(kind, which))
     model = load_model(str(tmp_path), device="cpu")
     tokens = model.tokenizer.encode(TEXT)

@@ -41,9 +41,10 @@ def test_no_link_raises_and_every_view_is_inside_the_picture(head, pin, to):
     st.integers(0, 4),
     st.lists(st.integers(0, 6), unique=True),
     st.none() | st.integers(0, 6),
+    st.sampled_from([(), (("least", "50"), ("between", "BA")), (("sort", "weight"), ("rank", "1"))]),
 )
-def test_a_view_survives_its_own_link(layer, head, pins, to):
-    view = Selection((layer, head), tuple(pins), to if pins else None)
+def test_a_view_survives_its_own_link(layer, head, pins, to, look):
+    view = Selection((layer, head), tuple(pins), to if pins else None, look)
     assert select(view.as_params(), REQUEST, GRID) == (view, [])
 
 
