@@ -167,6 +167,44 @@ def test_parts_of_any_order_give_the_bytes_of_one_part_and_of_a_plain_run(shards
     assert known["det"].documents == 160
 
 
+def test_a_second_round_that_was_killed_goes_on_and_a_damaged_or_foreign_file_of_it_is_refused(
+    shards, tmp_path, monkeypatch
+):
+    """The command once more counts its own part; a merge does what is left of it, and only that."""
+    sentences = make.read_builtin()[::40]
+    monkeypatch.setattr(make, "read_builtin", lambda: sentences)
+    folder = tmp_path / "parts"
+    trees = [str(path) for path in sorted(Path(shards[0]).parent.glob("tree-0[0-5]*"))]
+    for name, parts in (("parts", (1, 2, 3)), ("other", (1,))):
+        for part in parts:
+            compute_part("roles", MODEL, trees, part, len(parts), tmp_path / name)
+    sums, rules = [folder / f"sums-{i:05}-of-00003.zip" for i in (1, 2, 3)], folder / "rules-of-00003.zip"
+    assert [path.exists() for path in sums] == [False, False, True], "the last part fits the rules"
+    compute_part("roles", MODEL, trees, 1, 3, folder, resume=True)
+    before = {path: path.stat().st_mtime_ns for path in (*sums[::2], rules)}
+    whole = json.dumps(packed(merge_parts(folder).result()))
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    assert whole == json.dumps(packed(merge_parts(tmp_path / "other").result()))
+    content = {path: path.read_bytes() for path in folder.iterdir()}
+    foreign = next((tmp_path / "other").glob("sums-*")).read_bytes()
+    for path in (*sums, rules):
+        for bad in (content[path][:-1], content[path][:99], foreign):
+            path.write_bytes(bad)
+            with pytest.raises(InputError, match=path.name):
+                merge_parts(folder)
+        path.write_bytes(content[path])
+    (folder / "cases-00002-of-00003.zip").unlink()
+    with pytest.raises(InputError, match="cases-00002-of-00003"):
+        merge_parts(folder)
+    (folder / "cases-00002-of-00003.zip").write_bytes(content[folder / "cases-00002-of-00003.zip"])
+    for path in (*sums, rules):
+        path.unlink()
+    assert json.dumps(packed(merge_parts(folder, workers=2).result())) == whole
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == {
+        path.name: each for path, each in content.items()
+    }
+
+
 def test_parts_of_an_atlas_give_the_bytes_of_one(shards, tmp_path):
     """Also where one passage stands in every shard, so that nothing but its place tells its rows apart."""
     texts = shards[2:]

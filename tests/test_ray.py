@@ -4,6 +4,7 @@ import json
 import os
 import signal
 from collections import defaultdict
+from pathlib import Path
 
 import psutil
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from mha_core import InputError
 from mha_core.cli import main
 from mha_core.heads.part_files import compute_part, merge_parts
+from mha_core.heads.table import packed
 
 ray_engine = pytest.importorskip("mha_core.heads.ray_engine")
 pytest.importorskip("ray")
@@ -74,3 +76,35 @@ def test_what_ray_is_refused_is_said_as_by_the_command_alone(tmp_path, capfd):
     assert "CoNLL-U has 10" in capfd.readouterr().err.splitlines()[-1]
     with pytest.raises(InputError, match="nowhere"):
         ray_engine.compute_on_ray("roles", {}, [], out, address="ray://nowhere.invalid:1")
+
+
+@pytest.mark.slow
+def test_a_node_that_is_removed_while_it_computes_loses_nothing_in_either_round(
+    shards, tmp_path, monkeypatch
+):
+    import ray
+    from ray.cluster_utils import Cluster
+
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    nodes, ready = [cluster.add_node(num_cpus=1)], []
+
+    def done(n, of):
+        ready.append(n)
+        if len(ready) in (1, of + 1):
+            cluster.remove_node(nodes.pop(), allow_graceful=False)
+            nodes.append(cluster.add_node(num_cpus=1))
+
+    ray.init(address=cluster.address, logging_level="error", log_to_driver=False)
+    try:
+        options = {"model": "classroom"}
+        files = ray_engine.compute_on_ray("roles", options, [shards], tmp_path / "ray", workers=2, done=done)
+    finally:
+        ray.shutdown()
+        cluster.shutdown()
+    assert ready == [1, 2, 3, 4, 1, 2, 3, 4]
+    assert [path.name for path in files] == [f"part-{i:05}-of-00004.zip" for i in (1, 2, 3, 4)]
+    assert len(list((tmp_path / "ray").glob("sums-*"))) == 4
+    compute_part("roles", options, [shards], 1, 1, tmp_path / "one")
+    one, many = (merge_parts(tmp_path / name).result() for name in ("one", "ray"))
+    assert json.dumps(packed(one)) == json.dumps(packed(many))

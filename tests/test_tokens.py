@@ -227,6 +227,15 @@ def test_an_emoji_of_several_is_one_word_in_every_kind(kind):
     assert [word.text for word in tokens.words] == SCRIPTS["emoji"].split()
 
 
+@pytest.mark.parametrize(
+    "word", ["Mi‘kmaq", "Hawai`i", "o’clock", "well‑known", "می\u200cخواهم", "क्\u200cष", "3.14"]
+)
+def test_signs_between_letters_or_digits_stay_in_the_word(word):
+    for make, specials in (KINDS[kind] for kind in ("word pieces", "bytes", "unigram")):
+        tokens = Tokenizer(make(), 512, specials).encode(f"a {word} b")
+        assert [each.text for each in tokens.words] == ["a", word, "b"]
+
+
 def test_a_space_that_is_a_token_alone_takes_nothing_from_the_word_after_it():
     text, names = "中文 日本語 the cat", ["▁", "中文", "▁", "日本語", "the", "cat"]
     fast = unigram_tokenizer("中文", "日本語", "▁the", "▁cat")

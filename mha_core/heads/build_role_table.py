@@ -27,7 +27,7 @@ from mha_core.heads.corpus_counts import (
     question_sets,
 )
 from mha_core.heads.corpus_formats import empty_files, format_of
-from mha_core.heads.part_files import CASES, RULES, PartFile, Run, ShardStatistics, read_file, visibility_of
+from mha_core.heads.part_files import CASES, RULES, PartFile, ShardStatistics, read_file, visibility_of
 from mha_core.heads.question_counts import (
     Bucket,
     Key,
@@ -205,12 +205,12 @@ class RoleStatistics(ShardStatistics):
                 )
         self._load_rest(part)
 
-    def load_all(self, parts: Sequence[PartFile], run: Run = map) -> None:
+    def load_all(self, parts: Sequence[PartFile]) -> None:
         """Add those of part files without blocks, a bucket of questions at a time."""
         for part in parts:
             super().load(part)
             self._load_rest(part)
-        self.counts.counted = SpooledCounts([part.path for part in parts], COUNTED, run)
+        self.counts.counted = SpooledCounts([part.path for part in parts], COUNTED)
 
     def _load_rest(self, part: PartFile) -> None:
         """Take what is no sum from a part file: the built-in sentences, and the orders of questions."""

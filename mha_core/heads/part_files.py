@@ -49,7 +49,7 @@ FORM = 4  # of a part file; parts of another are computed again
 Row = dict[str, Any]
 T = TypeVar("T")
 Say = Callable[[str], None]
-Run = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]  # map, or that of a pool of processes
+Run = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
 
 class ShardStatistics:
@@ -150,9 +150,8 @@ class ShardStatistics:
         """Add those of a part file."""
         self.read |= part.read
 
-    def load_all(self, parts: Sequence["PartFile"], run: Run = map) -> None:
-        """Add those of part files in which nothing waits for rules; `run`: where there is work for several cores."""
-        del run
+    def load_all(self, parts: Sequence["PartFile"]) -> None:
+        """Add those of part files in which nothing waits for rules."""
         for part in parts:
             self.load(part.checked())
 
@@ -429,14 +428,14 @@ def merge_parts(
     """
     parts = find_parts(folder, say)
     statistics = statistics_of(parts[0].about["command"])(parts[0].about)
-    with _pool(workers) as run:
-        if statistics.has_rules:
-            rules = fit_rules(parts[0])
-            left = [part.path for part in parts if not part.beside(SUMS).exists()]
+    if statistics.has_rules:
+        rules = fit_rules(parts[0])
+        left = [part.path for part in parts if not part.beside(SUMS).exists()]
+        with _pool(min(workers, len(left))) as run:
             for n, _ in enumerate(run(partial(score_part, rules=rules), left), 1):
                 done(n, len(left))
-            parts = [_sums_of(part, rules) for part in parts]
-        statistics.load_all(parts, run)
+        parts = [_sums_of(part, rules) for part in parts]
+    statistics.load_all(parts)
     return statistics
 
 
@@ -451,7 +450,7 @@ def _sums_of(part: PartFile, rules: PartFile) -> PartFile:
 @contextmanager
 def _pool(workers: int) -> Iterator[Run]:
     """Give the map of so many processes of one thread each; for one, that of this process."""
-    if workers == 1:
+    if workers <= 1:
         yield map
         return
     before = os.environ.get("OMP_NUM_THREADS")
@@ -481,7 +480,7 @@ def find_parts(folder: str | Path, say: Say = lambda _: None) -> list[PartFile]:
         if part.about["version"] != __version__:
             raise InputError(f"{path} is of version {part.about['version']}, and this is {__version__}.")
         if parts:
-            part.of_run(next(iter(parts.values())))
+            part = part.of_run(next(iter(parts.values())))
         if part.number in parts:
             say(f"{path.name} is part {part.number} once more; it counts once.")
         parts.setdefault(part.number, part)

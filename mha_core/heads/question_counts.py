@@ -10,14 +10,13 @@ import weakref
 import zipfile
 import zlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import reduce
 from math import prod
 from operator import add
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -265,14 +264,15 @@ class SpooledCounts(Mapping[Key, QuestionCounts]):
     """Counts of files, added up a bucket at a time and read from a temporary folder one question at a time, so that
     memory goes by the largest bucket of questions, whatever the number of files.
 
-    `files`: zip archives with a member `name`-00, ... for each bucket. `run`: map, or that of several processes.
+    `files`: zip archives with a member `name`-00, ... for each bucket.
     """
 
-    def __init__(self, files: Sequence[Path], name: str, run: Callable[..., Iterable[Any]] = map) -> None:
+    def __init__(self, files: Sequence[Path], name: str) -> None:
         folder = mkdtemp(prefix="headscope-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        names, spool = [f"{name}-{i:02}" for i in range(N_BUCKETS)], partial(_spool, files, folder)
-        self.paths = {key: path for paths in run(spool, names) for key, path in paths.items()}
+        self.paths = dict[Key, Path]()
+        for number in range(N_BUCKETS):
+            self.paths |= _spool(files, folder, f"{name}-{number:02}")
 
     def __getitem__(self, key: Key) -> QuestionCounts:
         return npz.from_bytes(QuestionCounts, self.paths[key].read_bytes())
