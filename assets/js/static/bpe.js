@@ -16,10 +16,12 @@ export function bytePairs({ pieces, merges, typed, digits, classes: { letter, nu
   const utf8 = new TextEncoder(), text = new TextDecoder("utf-8", { ignoreBOM: true }), known = new Map();
   const spell = (id) => (typed.includes(pieces[id]) ? pieces[id] : text.decode(Uint8Array.from(pieces[id], (sign) => BYTES.get(sign))));
 
-  // A byte without a piece is left out. The pair that was learned first is joined first.
+  // A byte without a piece is left out, and not counted where those after it stand: the library does so. The pair that was
+  // learned first is joined first.
   function join(part) {
     const characters = [...part], place = characters.flatMap((character, i) => Array.from(utf8.encode(character), () => i));
-    const row = Array.from(utf8.encode(part), (byte, i) => ({ id: ids.get(SIGNS[byte]), start: place[i], end: place[i] + 1 })).filter(({ id }) => id !== undefined);
+    const bytes = Array.from(utf8.encode(part), (byte) => ids.get(SIGNS[byte])).filter((id) => id !== undefined);
+    const row = bytes.map((id, i) => ({ id, start: place[i], end: place[i] + 1 }));
     for (;;) {
       let best = Infinity, at = -1;
       for (let i = 0; i + 1 < row.length; i++) {
