@@ -20,10 +20,11 @@ const at = ({ weights, pieces: { length: n } }, head, q, k) => weights[(head * n
 const rowsOf = (csv) => csv.trim().split("\n").slice(1).map((line) => line.split(","));
 
 // What the button of these files saves, with head 2-2 chosen.
-function saved(kind, runs, pairs) {
+function saved(kind, runs, pairs, { data, byId } = {}) {
   const records = runs.map((run) => openRecord(recordOf(run, model, "pieces", "shown")));
-  const now = { view: { state: { head: [1, 1], pins: [1], to: 0 } }, compare: runs.length > 1, records, runs, pairs, model, unit: "pieces" };
+  const now = { view: { state: { head: [1, 1], pins: [1], to: 0 } }, compare: runs.length > 1, records, runs, pairs, model, data, unit: "pieces" };
   return withGlobals({ location: { href: "http://h/?x" } }, () => onPage(async (place, files) => {
+    document.getElementById = byId;
     offerFiles(place, now);
     await place.querySelectorAll("button").find((button) => button.textContent === kind).onclick();
     return files[0].text();
@@ -44,4 +45,13 @@ test("two texts: A, B and A minus B of the chosen head, over the words that both
   const both = [[0, 0], [1, 2]];
   const expected = both.flatMap(([q, r]) => both.map(([k, l]) => [q, k, at(a, 4, q, k), at(b, 4, r, l), at(a, 4, q, k) - at(b, 4, r, l)]));
   assert.deepEqual(rows.map((row) => [2, 3, 6, 7, 8].map((i) => Number(row[i]))), expected);
+});
+
+test("a text with markup stands in the saved page as it was typed, and ends none of its scripts", async () => {
+  const text = "</script> cat";
+  const given = { faces: { textContent: "" }, source: { textContent: " " } };
+  const data = { css: "", alone: "<script id=data>@@DATA@@</script>" };
+  const page = await saved("HTML, works offline", [runOf(text, 0)], [], { data, byId: (id) => given[id] });
+  const [, own] = /<script id=data>(.*?)<\/script>/s.exec(page);
+  assert.equal(JSON.parse(own).records[0].title, text);
 });

@@ -5,6 +5,7 @@ import * as colour from "../../assets/js/colour.js";
 import * as format from "../../assets/js/format.js";
 import { largest } from "../../assets/js/numbers.js";
 import { arcs, described, middles } from "../../assets/js/tiles/arcs.js";
+import { budget } from "../../assets/js/tiles/budget.js";
 import { budgetResult } from "../../assets/js/tiles/budget_result.js";
 import { keyboard, pager } from "../../assets/js/tiles/controls.js";
 import { follow } from "../../assets/js/tiles/follow.js";
@@ -14,7 +15,7 @@ import { bars } from "../../assets/js/tiles/bars.js";
 import { numberTiles } from "../../assets/js/tiles/number_tiles.js";
 import { painted, reach } from "../../assets/js/tiles/painted.js";
 import { sheets } from "../../assets/js/tiles/sheets.js";
-import { onPage, texts } from "./page.mjs";
+import { onPage, texts, withGlobals } from "./page.mjs";
 
 // Every shade says its level in the ramp.
 const LEVELLED = Array.from({ length: colour.LEVELS }, (_, i) => [i >> 2, i & 3, 0]);
@@ -75,6 +76,17 @@ test("one head dilutes two needs, and two heads of 100% each meet both", () => {
   assert.deepEqual(apart.needs.map(({ share, like, met }) => [share, like, met]), [[100, 1, true], [100, 1, true]]);
   assert.equal(apart.met, true);
   assert.equal(budgetResult(["animal"], [], [[0]], [[1, 0]]).met, false, "without a need nothing is met");
+});
+
+test("a budget comes back by its sentence, however many sentences came before", () => {
+  let stored = "{}";
+  const localStorage = { getItem: () => stored, setItem: (_, text) => { stored = text; } };
+  const drawn = (name) => withGlobals({ localStorage }, () => onPage(() => {
+    const tile = budget(board(1, 0), { name, labels: ["a", "b"], needs: [], at: 0, width: 1, token: "it", note: "" });
+    return [tile.querySelectorAll(".share").map((share) => share.textContent), tile.querySelector(".cup").onclick({ target: tile })];
+  })[0]);
+  for (let i = 0; i < 30; i++) assert.deepEqual(drawn(`sentence ${i}`), ["", ""]);
+  assert.deepEqual(drawn("sentence 29"), ["10", ""]);
 });
 
 test("a row of scores says each weight as it is and as it was", () => {
