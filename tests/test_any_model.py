@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 from bert_folders import bert_tokenizer
+from tokenizers.processors import TemplateProcessing
 
 from mha_core import ModelError, from_transformers, record_from_weights, trace
 from mha_core.record.export import weights_data
@@ -142,6 +143,14 @@ def test_an_encoder_decoder_gives_all_three_and_writes_its_own_target(kind, toke
         torch.tensor([tokenizer(TEXT).input_ids]), max_new_tokens=60, do_sample=False, use_cache=False
     )
     assert written[0].tolist()[: ids.shape[1]] == ids[0].tolist()
+
+
+def test_a_word_of_a_target_ends_where_the_decoder_stops_reading():
+    unframed = bert_tokenizer()
+    unframed.backend_tokenizer.post_processor = TemplateProcessing(single="$A", pair="$A $B")
+    traced = from_transformers(random_model("T5", SEQUENCES["T5"], sequence=True), unframed)
+    grid = traced(TEXT, target="it was unbelievably").decoder.grid(words=True)
+    np.testing.assert_allclose(grid.weights.sum(-1), 1, atol=1e-5)
 
 
 def test_what_a_window_leaves_out_is_not_there(tokenizer):

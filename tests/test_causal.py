@@ -52,6 +52,16 @@ def test_later_words_are_ranked_by_how_much_their_rows_moved():
     assert in_words(change, a.grid()).startswith("Up to `b` both runs are identical")
 
 
+@pytest.mark.parametrize("texts", [("ab cd", "ab x y cd"), ("ab x y cd", "ab cd")])
+def test_a_word_that_one_text_lacks_counts_in_full_in_what_moved(texts):
+    a, b = (causal_record(text.split(), seed=i, split=None) for i, text in enumerate(texts))
+    change = first_change(a.grid(), a.tokens, b.grid(), b.tokens)
+    (last,) = (mover for mover in change.movers if a.grid().labels[mover.places[0]] == "cd")
+    rows = [dict(zip(r.grid().labels, np.moveaxis(r.weights[:, :, -1], -1, 0), strict=True)) for r in (a, b)]
+    moved = sum(abs(rows[0].get(word, 0) - rows[1].get(word, 0)) for word in rows[0] | rows[1]) / 2
+    assert last.moved == pytest.approx(moved.mean(), abs=1e-6)
+
+
 def test_a_text_that_goes_on_differs_nowhere():
     a, b = causal_record(WORDS[:4], seed=7), causal_record(WORDS, seed=7)
     change = first_change(a.grid(), a.tokens, b.grid(), b.tokens)

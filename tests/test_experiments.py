@@ -204,6 +204,14 @@ def test_a_pair_is_patched_from_a_pair(model):
     np.testing.assert_allclose(patched.weights, trace_tokens(source, model).weights, atol=1e-5)
 
 
+def test_interventions_on_one_head_act_in_the_order_given(llama):
+    head, into = ((1, 1),), texts_of(llama)[0]
+    patched, zero = PatchHeads(head, OTHER), ScaleHeads(head, 0.0)
+    for first, last in ((patched, zero), (zero, patched)):
+        expected = measure(into, llama, WORD, (last,))
+        assert measure(into, llama, WORD, (first, last)) == pytest.approx(expected, abs=1e-5)
+
+
 @pytest.mark.parametrize("positions", [None, (1, 3)])
 def test_patching_every_head_is_patching_one_after_the_other(positions, llama):
     into, source = texts_of(llama)

@@ -60,6 +60,9 @@ def test_labels_and_probabilities_are_those_of_the_text_classification_pipeline(
             assert {label.text: label.logit for label in labels} == pytest.approx(expected, abs=1e-5)
         else:
             assert {label.text: label.probability for label in labels} == pytest.approx(expected, abs=1e-5)
+        if {OUTCOME.target, OUTCOME.against} <= expected.keys():
+            _, *shares = measure(model.tokenizer.encode(TEXT, pair), model, OUTCOME)
+            assert shares == pytest.approx([expected[OUTCOME.target], expected[OUTCOME.against]], abs=1e-5)
         with torch.no_grad():
             logits = theirs(**tokenizer(TEXT, pair, return_tensors="pt")).logits[0].tolist()
         assert [label.logit for label in labels] == pytest.approx(sorted(logits, reverse=True), abs=1e-5)

@@ -52,6 +52,7 @@ def test_every_layer_predicts_what_transformers_states_do(kind, which, tmp_path,
     last = lens[(lens["layer"] == model.n_layers) & (lens["position"] == 3) & (lens["rank"] <= 5)]
     own = [(token.id, token.text) for token in predict_next(tokens, model, 3, k=5)]
     assert list(zip(last["id"], last["token"], strict=True)) == own
+    assert predict_next(tokens, model, -len(tokens), k=5) == predict_next(tokens, model, 0, k=5)
     with pytest.raises(InputError, match="Unknown position 99"):
         logit_lens(tokens, model, (0, 99))
 

@@ -15,6 +15,7 @@ import pytest
 from mha_core import InputError, load_model
 from mha_core.cli import main
 from mha_core.heads import build_role_table as make
+from mha_core.heads import corpus_counts
 from mha_core.heads.atlas.statistics import AtlasStatistics
 from mha_core.heads.cases import Baseline, ScoredCases
 from mha_core.heads.conclude import score_question
@@ -153,12 +154,15 @@ def atlas_bytes(found: AtlasStatistics) -> str:
     return json.dumps(found.result().to_data()) + found.result().to_frame().to_csv()
 
 
-def test_parts_of_any_order_give_the_bytes_of_one_part_and_of_a_plain_run(shards, tmp_path, few_sentences):
+def test_parts_of_any_order_give_the_bytes_of_one_part_and_of_a_plain_run(
+    shards, tmp_path, few_sentences, monkeypatch
+):
     compute_part("roles", MODEL, shards, 1, 1, tmp_path / "one")
     for part in reversed(range(1, PARTS + 1)):
         compute_part("roles", MODEL, shards, part, PARTS, tmp_path / "many")
     one, many = (merge_parts(tmp_path / name).result() for name in ("one", "many"))
     assert json.dumps(packed(one)) == json.dumps(packed(many))
+    monkeypatch.setattr(corpus_counts, "BLOCK", 10)  # several blocks a shard
     plain = make.find_roles(load_model("classroom"), shards)
     assert json.dumps(packed(plain)) == json.dumps(packed(one)).replace(" --on-error skip", "")
     known = one.by_key
@@ -324,6 +328,16 @@ def test_each_part_and_the_whole_count_multiword_tokens_once(tmp_path, capfd, fe
         assert [line.split()[:2] for line in capfd.readouterr().err.splitlines()] == [[str(n), "multiword"]]
     assert main(["merge", str(tmp_path), "--format", "csv", "--workers", "1"]) == 0
     assert capfd.readouterr().err.split()[:2] == ["62", "multiword"]
+
+
+def test_no_baseline_is_fitted_on_a_damaged_file_of_cases(tmp_path, few_sentences):
+    for name in "ab":
+        (tmp_path / f"{name}.conllu").write_text("".join(map(conllu, planted.treebank(30))))
+    arguments = "roles", MODEL, [str(tmp_path / "*.conllu")]
+    cases_file = compute_part(*arguments, 2, 2, tmp_path / "parts").with_name("cases-00002-of-00002.zip")
+    cases_file.write_bytes(cases_file.read_bytes()[:-1] + b"?")
+    with pytest.raises(InputError, match=cases_file.name):
+        compute_part(*arguments, 1, 2, tmp_path / "parts")
 
 
 def test_a_shard_may_be_packed_or_an_address(tmp_path):

@@ -9,7 +9,7 @@ from bert_folders import random_bert, write
 from decoder_folders import random_decoder, write_decoder
 
 from mha_core import InputError, load_model
-from mha_core.causal import LogitDifference, final_result, sweep_receivers
+from mha_core.causal import LogitDifference, default_outcome, final_result, sweep_receivers
 
 pytest.importorskip("transformers")
 INPUTS = ("query", "key", "value")
@@ -117,6 +117,14 @@ def test_every_path_of_a_head_is_that_of_transformers_with_hooks(sender, pair):
         assert row.effect == pytest.approx(after - plain["i"], abs=1e-5)
         moved += abs(row.effect) > 1e-3
     assert moved > len(paths) / 3, "not because all of them do nothing"
+
+
+def test_a_text_into_itself_changes_nothing_where_each_layer_has_a_window_of_its_own():
+    classroom = load_model("classroom")
+    tokens = classroom.tokenizer.encode("the tired dog did not cross the street because it was [MASK] .")
+    outcome = default_outcome(tokens, classroom)
+    result = final_result(sweep_receivers(tokens, tokens, classroom, outcome, sender=(0, 1)))
+    np.testing.assert_allclose(result.effect, 0, atol=1e-5)
 
 
 @pytest.mark.slow

@@ -307,7 +307,7 @@ def test_entropy_is_in_nats_and_a_zero_costs_nothing():
 # Numbers
 
 
-def test_wilson_and_the_exact_tail_are_the_published_ones():
+def test_wilson_student_and_the_exact_tail_are_the_published_ones():
     assert tuple(map(float, stats.wilson(8, 10))) == pytest.approx((0.4902, 0.9433), abs=1e-4)
     assert tuple(map(float, stats.wilson(0, 0))) == (0, 1)
     from scipy.special import bdtrc
@@ -315,6 +315,8 @@ def test_wilson_and_the_exact_tail_are_the_published_ones():
     for n, k, p in ((30, 20, 0.5), (392, 279, 0.684), (1817, 1468, 0.6), (5, 5, 0.1)):
         assert float(stats.binomial_tail(k / n, n, p)) == pytest.approx(bdtrc(k - 1, n, p), rel=1e-8)
     assert stats.bonferroni_z(72) == pytest.approx(3.39, abs=1e-2)
+    for documents, t in ((2, 12.706), (10, 2.262), (31, 2.042)):  # Student's table, two-sided 5 %
+        assert stats.bonferroni_t(1, documents) == pytest.approx(t, abs=1e-3)
 
 
 def test_the_best_of_many_is_scored_on_the_half_it_was_not_chosen_on():

@@ -76,3 +76,8 @@ def test_two_runs_stand_side_by_side_with_their_difference_in_points(record, mod
     np.testing.assert_allclose(frame["B"].drop(3), in_b[shared])
     np.testing.assert_allclose(frame["A − B, points"].drop(3), 100 * (here - in_b[shared]))
     assert frame.loc[3].isna().tolist() == [False, True, False, True]
+    contexts = context_of(other, Selection(HEAD, (3, 4))), context_of(record)
+    frame = tables.looked_at_in_both(Comparison(contexts, {}, ""))
+    np.testing.assert_allclose(
+        frame["A"], b.weights[HEAD][4]
+    )  # "quickly", which B lacks, is no part of the mean
