@@ -59,7 +59,7 @@ def test_a_killed_worker_costs_its_part_and_the_result_is_that_of_one_part(shard
 
 
 @pytest.mark.slow
-def test_what_ray_is_refused_is_said_as_by_the_command_alone(tmp_path, capfd):
+def test_what_ray_is_refused_is_said_as_by_the_command_alone(tmp_path, capfd, monkeypatch):
     (tmp_path / "bad.conllu").write_text("1\tword\n\n")
     out = str(tmp_path / "parts")
     arguments = [
@@ -74,8 +74,9 @@ def test_what_ray_is_refused_is_said_as_by_the_command_alone(tmp_path, capfd):
     ]
     assert main([*arguments, "--out", out]) == 2
     assert "CoNLL-U has 10" in capfd.readouterr().err.splitlines()[-1]
+    monkeypatch.setenv("RAY_ADDRESS", "ray://nowhere.invalid:1")
     with pytest.raises(InputError, match="nowhere"):
-        ray_engine.compute_on_ray("roles", {}, [], out, address="ray://nowhere.invalid:1")
+        ray_engine.compute_on_ray("roles", {}, [], out)
 
 
 @pytest.mark.slow

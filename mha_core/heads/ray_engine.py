@@ -5,6 +5,7 @@ A task is one part in one round, a worker keeps its model, and a worker or a nod
 gives them to others.
 """
 
+import os
 import re
 import socket
 from collections.abc import Callable, Mapping, Sequence
@@ -36,9 +37,9 @@ def compute_on_ray(
     """Compute every shard as a part of its own, on Ray's workers, and return their files; None where `stop` said so.
 
     `command`, `options`, `shards`, `resume`: as in `compute_part`. `out`: a folder that all workers share. `address`:
-    a cluster's ("auto", "ray://host:10001"); without it Ray is started here and ended again. `workers`: how many parts
-    at once (all cores, or all GPUs where there are any). `done` gets the number of parts that are ready, and of all, in
-    each round.
+    a cluster's ("auto", "ray://host:10001"), by default that of RAY_ADDRESS; without either Ray is started here and
+    ended again. `workers`: how many parts at once (all cores, or all GPUs where there are any). `done` gets the number
+    of parts that are ready, and of all, in each round.
 
     Raises InputError where Ray is not installed or not reached, for shards and folders that cannot be used, and for a
     part that lost its worker four times.
@@ -49,9 +50,10 @@ def compute_on_ray(
         raise InputError("Ray is not installed; run: pip install 'headscope[ray]'.") from None
     started = not ray.is_initialized()
     if started:
-        here = {} if address else {"num_cpus": workers, "include_dashboard": False}
+        address = address or os.environ.get("RAY_ADDRESS") or "local"
+        here = {"num_cpus": workers, "include_dashboard": False} if address == "local" else {}
         try:
-            if place := re.search(r"([^/]+):([0-9]+)$", address or ""):
+            if place := re.search(r"([^/]+):([0-9]+)$", address):
                 socket.create_connection((place[1], int(place[2])), REACH_S).close()
             ray.init(address=address, logging_level="error", log_to_driver=False, **here)
         except OSError as problem:
