@@ -1,10 +1,10 @@
 """Compare: two runs side by side, word under word, and which heads switch from one candidate to another."""
 
 import html
+from contextlib import AbstractContextManager
 from functools import partial
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from mha_core import Grid, HeadScopeError
 from mha_core.display_names import Head, count_noun, head_name, visible
@@ -43,7 +43,7 @@ def draw() -> None:
         picture(above, *contexts)
 
 
-def picture(above: DeltaGenerator, a: Context, b: Context) -> None:
+def picture(above: AbstractContextManager[object], a: Context, b: Context) -> None:
     """Draw both runs, and what is below; `above`, what is said of them: the picture keeps its place in the page."""
     against = url_params.page_param("against", "sentence")
     is_same_run = a.request.run == b.request.run

@@ -1,12 +1,12 @@
 """Explore, the first page: one sentence, every head of a real model at work on it."""
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from mha_core.heads.notices import untrained
 from mha_core.record.links import strongest_link
@@ -47,7 +47,7 @@ def sentence(request: Request) -> None:
         picture(above, contexts[0])
 
 
-def picture(above: DeltaGenerator, context: Context) -> None:
+def picture(above: AbstractContextManager[object], context: Context) -> None:
     """Draw all heads of one text, and what is below; `above`, what is said of them.
 
     The picture has one place in the page, whatever is above it: in another place it would be drawn anew.

@@ -180,7 +180,7 @@ class PartFile:
 
     @property
     def about(self) -> Row:
-        """What was run."""
+        """The options of the run."""
         about: Row = self.header["about"]
         return about
 
@@ -196,7 +196,7 @@ class PartFile:
 
     @property
     def read(self) -> dict[int, Row]:
-        """What came of every shard, by its number."""
+        """Results of reading every shard, by its number."""
         return {int(number): shard for number, shard in self.header["read"].items()}
 
     def member(self, name: str, kind: type[T]) -> T:
