@@ -149,7 +149,7 @@ def _toolbar(
                 index=None,
                 key=RIVAL,
                 placeholder="no label",
-                width=170,
+                width=210,
                 on_change=lambda: _change({"word": label.target, "rival": st.session_state[RIVAL]}),
             )
 
