@@ -97,18 +97,6 @@ def trace_tokens(
     return AttentionRecord(model.info, tokens, to_numpy(weights), versions(), gates_used, edits)
 
 
-def trace_together(batch: Sequence[Tokens], model: Model) -> list[AttentionRecord]:
-    """Trace a few texts in one run; return their records in order, equal to `trace_tokens` to rounding."""
-    if isinstance(model, TransformersModel):
-        return [model.trace_tokens(tokens) for tokens in batch]
-    weights = trace_many(batch, model, batch_size=len(batch))
-    # A copy each, or every record would hold the weights of all.
-    return [
-        AttentionRecord(model.info, tokens, freeze(own.copy()), versions())
-        for tokens, own in zip(batch, weights, strict=True)
-    ]
-
-
 def trace_many(
     texts: Iterable[Tokens | str],
     model: Model,

@@ -16,7 +16,7 @@ from mha_core.arrays import FloatArray
 from mha_core.errors import InputError
 from mha_core.models.hf import TransformersModel
 from mha_core.models.model import Model
-from mha_core.models.trace import every_step, trace_together
+from mha_core.models.trace import every_step
 from mha_core.resources import asset
 from mha_core.text.tokens import Tokens
 
@@ -93,7 +93,7 @@ def attention_and_norms(batch: list[Tokens], model: Model) -> list[tuple[FloatAr
     Of a model that transformers computes it is not known: every key counts as its weight.
     """
     if isinstance(model, TransformersModel):
-        alone = [record.weights for record in trace_together(batch, model)]
+        alone = [model.trace_tokens(tokens).weights for tokens in batch]
         return [(each, np.ones((*each.shape[:2], each.shape[3]), np.float32)) for each in alone]
     weights, norms = [], []
     for step in every_step(batch, model, need_weights=True):
