@@ -3,6 +3,7 @@
 import threading
 import time
 from contextlib import nullcontext
+from types import SimpleNamespace
 
 import pytest
 
@@ -115,13 +116,16 @@ def test_one_that_is_asked_for_again_in_the_moment_it_ends_begins_again(line, mo
 
 
 def test_what_nobody_looks_at_any_more_is_paused(line, monkeypatch):
-    monkeypatch.setattr(jobs, "LOOKED_AWAY", 0.1)
-    job = line.ask("a", counting(1000))
+    clock = [1.0]
+    monkeypatch.setattr(jobs, "time", SimpleNamespace(monotonic=lambda: clock[0], sleep=time.sleep))
+    job = line.ask("a", counting(100_000))
     line.start(job, "anna")
     for _ in range(10):
+        clock[0] += 0.9 * jobs.LOOKED_AWAY
         line.look(job, "anna")
-        time.sleep(0.03)
+        time.sleep(0.01)
     assert line._thread is not None
+    clock[0] += 1.1 * jobs.LOOKED_AWAY
     until(lambda: line._thread is None, "nobody looks")
     assert not job.finished
     line.look(job, "anna")

@@ -313,3 +313,8 @@ def test_a_browser_without_the_memory_says_so_and_goes_on_with_another_model(rea
     person.is_told("This browser has not enough memory for this model.")
     person.page.get_by_role("button", name="Use the toy model").click()
     person.reads("Head 2-2").type("The dog chased the cat .").reads("chased → dog")
+    person.page.locator("#chosen").click()
+    person.page.get_by_label("Model").select_option(label="small")
+    person.page.get_by_role("button", name=re.compile("Load small")).wait_for()
+    person.page.locator("#picture").wait_for(state="hidden")  # the toy model's
+    assert not person.page.locator("#options").evaluate("(menu) => menu.open")
