@@ -4,7 +4,7 @@ Short on purpose: it asks for what depends on Streamlit. The rest of this folder
 """
 
 import pytest
-from test_flows import CAT, DOG, address, compares, link, press, said, shows, stands
+from test_flows import CAT, DOG, address, compares, link, press, shows, stands
 from test_pages import SAMPLES, opened
 
 pytestmark = [pytest.mark.versions, pytest.mark.browser, pytest.mark.slow]
@@ -24,10 +24,10 @@ def test_what_was_typed_and_pressed_is_there_again_after_back_and_a_reload(reade
     shows(person, DOG)
     press(person, person.word("sat"), person.head("6-12"))
     stands(person, DOG, "6-12", "sat")
-    before = link(person), said(person)
+    before = link(person)
     person.page.reload()
     stands(person.settled(), DOG, "6-12", "sat")
-    assert (link(person), said(person)) == before
+    assert link(person) == before
     press(person, person.page.get_by_role("link", name="Compare", exact=True))
     compares(person, DOG)
     person.page.go_back()
