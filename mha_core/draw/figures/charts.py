@@ -29,6 +29,7 @@ CELL = 9  # characters of a text in a cell
 ROW = 26  # pixels of a bar or a head, with the space around it
 FAINT, CROWDED = 0.04, 10  # a weight, and points in a plane
 DARK = 0.5  # of the largest value: from here on a mark in a cell is written in the page's own colour
+FEW = 5  # rows: beside fewer, the title of the colour bar stands at its side
 LOW_ROW, MANY = 20, 16  # of a head where more than these are across
 ABOVE, BELOW = 66, 44  # the margins of the template
 
@@ -154,10 +155,13 @@ def head_map(
     across, down = (of_layers, of_heads) if layers_across else (of_heads, of_layers)
     figure.update_xaxes(side="top", range=(0.5, width + 0.5), **ticks, **across)
     figure.update_yaxes(range=(rows + 0.5, 0.5), **ticks, **down)
+    scale, height = colour_axis(values, name, number, signed=signed, dark=dark), row * rows + ABOVE + 34
+    if rows < FEW:
+        scale["colorbar"] |= {"title": {"text": name, "side": "right"}, "len": 1.4, "nticks": 4}
     # A click selects a head, Shift adds one; the box is a tool of the bar. Dragging would eat a finger's scrolling.
     return figure.update_layout(
-        coloraxis=colour_axis(values, name, number, signed=signed, dark=dark),
-        height=row * rows + ABOVE + 34,
+        coloraxis=scale,
+        height=height,
         plot_bgcolor=colours["shade"],
         margin={"t": ABOVE + 24, "b": 10},
         dragmode=False,
