@@ -3,9 +3,6 @@
 In files layers and heads count from 1, shares go from 0 to 1 with DIGITS digits.
 """
 
-import gzip
-import json
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mha_core.display_names import Head, head_name
-from mha_core.errors import InputError
 from mha_core.heads.cluster_stats import Z_95, Gap
 from mha_core.heads.conclude import BaselineScore, QuestionResult
+from mha_core.heads.packed_files import read_packed, write_packed
 from mha_core.heads.questions.base import KIND_OF, Question
 from mha_core.heads.verdict import WORDS
 from mha_core.heads.verdict_text import head_text, question_text
@@ -270,16 +267,9 @@ def read_roles(model: str, digest: str | None = None) -> RoleTable | None:
 
 def read_table(path: str | Path) -> RoleTable:
     """Return a table that `write_roles` wrote. Raises InputError, with its name, for a file that is none."""
-    try:
-        return unpacked(json.loads(gzip.decompress(Path(path).read_bytes())))
-    except OSError as problem:
-        raise InputError(f"'{path}' is no table of roles: {problem.strerror or problem}.") from None
-    except (EOFError, zlib.error, ValueError, KeyError, TypeError):
-        raise InputError(f"'{path}' is no table of roles; `headscope merge --table` writes one.") from None
+    return read_packed(path, unpacked, "table of roles")
 
 
 def write_roles(table: RoleTable, path: Path) -> None:
     """Write the table; the same table gives the same bytes."""
-    text = json.dumps(packed(table), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(gzip.compress(text.encode(), compresslevel=9, mtime=0))
+    write_packed(packed(table), path)

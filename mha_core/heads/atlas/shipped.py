@@ -4,21 +4,18 @@ In: an atlas and what it is of, or a file. Out: a file, or an atlas in milliseco
 writes assets/atlas/<model>.json.gz, `headscope merge --table` any other.
 """
 
-import gzip
-import json
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mha_core.errors import InputError
 from mha_core.heads.atlas.collect import Example
 from mha_core.heads.atlas.describe import Description, Finding
 from mha_core.heads.atlas.effects import Effect, TokenEffect
 from mha_core.heads.atlas.features import features
 from mha_core.heads.atlas.passages import own_digest
 from mha_core.heads.atlas.table import Atlas, HeadEntry, Passage
+from mha_core.heads.packed_files import read_packed, write_packed
 from mha_core.resources import asset
 
 DIGITS = 5
@@ -66,19 +63,12 @@ def read_shipped(model: str, digest: str | None = None) -> Shipped | None:
 
 def read_atlas(path: str | Path) -> Shipped:
     """Return an atlas that `write_atlas` wrote. Raises InputError, with its name, for a file that is none."""
-    try:
-        return _unpacked(json.loads(gzip.decompress(Path(path).read_bytes())))
-    except OSError as problem:
-        raise InputError(f"'{path}' is no atlas: {problem.strerror or problem}.") from None
-    except (EOFError, zlib.error, ValueError, KeyError, TypeError):
-        raise InputError(f"'{path}' is no atlas; `headscope merge --table` writes one.") from None
+    return read_packed(path, _unpacked, "atlas")
 
 
 def write_atlas(shipped: Shipped, path: Path) -> None:
     """Write the file; the same numbers give the same bytes."""
-    text = json.dumps(packed(shipped), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(gzip.compress(text.encode(), compresslevel=9, mtime=0))
+    write_packed(packed(shipped), path)
 
 
 def packed(shipped: Shipped) -> dict[str, Any]:
