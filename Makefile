@@ -25,7 +25,9 @@ export PIP_REQUIRE_VIRTUALENV := 1
 CPU_INDEX := https://download.pytorch.org/whl/cpu
 # Without an NVIDIA card a Linux machine takes torch's build for the CPU, which saves gigabytes of CUDA. An index that
 # does not answer within six seconds is left out, because pip would try for minutes.
-INSTALL = $(BIN)/python -m pip install -q --require-hashes --no-deps --only-binary :all:
+# pip compiles nothing: Python compiles what it imports, and keeps it.
+unexport PYTHONDONTWRITEBYTECODE
+INSTALL = $(BIN)/python -m pip install -q --no-compile --require-hashes --no-deps --only-binary :all:
 # The pin of torch with its hashes, as the build for the CPU.
 TORCH_CPU = -e ':more' -e '/\\$$/{N;b more' -e '}' -e 's/^torch==[0-9.]*/&+cpu/p'
 WANTS_CUDA = -c 'import sys; from importlib import metadata; sys.exit(sys.platform != "linux" or \
@@ -39,8 +41,8 @@ FITS = -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))'
 PIP_COMPILE = CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile -q --generate-hashes --strip-extras --no-annotate \
 	--no-emit-options --no-emit-index-url --no-emit-find-links --no-emit-trusted-host $(LOCK_FLAGS)
 
-# Each test process has its own app, browser and torch, hence one thread. Compiled tests are kept.
-PYTEST = OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+# Each test process has its own app, browser and torch, hence one thread.
+PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 .PHONY: help run class static static-try test quick pytest test-versions lint types format bench train-classroom \
 	picture atlas evidence decoder image lock clean
