@@ -197,15 +197,21 @@ test("in what scrolls sideways the arrows scroll, and elsewhere they turn the sc
   });
 });
 
-test("the keys that are not shown have together what is left of the row, and nothing where all is hidden", () => {
-  const rest = (weights) => {
-    const n = weights.length;
-    const block = { tokens: ["a", "b", "c"], query: 0, shown: [0, 1], d_k: 1, d_v: 1, divisor: 1, q: 0, k: 0, products: 0, raw: 0, scores: 0, weights: n, weighted: 0, z: 0 };
-    const made = onPage(() => follow(board(...weights.map(() => 1), ...weights), block));
-    return made.textContent;
-  };
-  assert.match(rest([0.5, 0.25, 0.25]), /1 more25.0%sum100.0%/);
-  assert.match(rest([0, 0, 0]), /1 more0.0%sum0.0%/);
+test("one query is followed through the keys that are shown, the others have together what is left of the row", () => {
+  const block = { tokens: ["a", "b", "c", "d"], query: 3, shown: [1, 2], d_k: 1, d_v: 1, divisor: 1.5, q: 0, k: 0, products: 0, raw: 0, scores: 4, weights: 8, weighted: 0, z: 0 };
+  const followed = (...weights) => onPage(() => follow(board(9, -1.5, 3, 0.125, 9, -1, NaN, 9, ...weights), block));
+  const lines = (...weights) => followed(...weights).querySelectorAll("tr").map((row) => texts(row.children));
+  assert.deepEqual(lines(0.125, 0.5, 0.25, 0.125), [
+    ["key", "k", "q × k, number by number", "q · k", "÷ 1.50", "softmax: weight", "weight × v"],
+    ["q of d", "", "", "", "", "", ""],
+    ["b", "", "", "−1.500", "−1.000", "50.0%", ""],
+    ["c", "", "", "3.000", "hidden", "25.0%", ""],
+    ["2 more", "", "", "", "", "25.0%", ""],
+    ["sum", "", "", "", "", "100.0%", ""],
+  ]);
+  assert.deepEqual(lines(0, 0, 0, 0).slice(-2).map((line) => line[5]), ["0.0%", "0.0%"], "all is hidden");
+  const drawn = followed(0.125, 0.5, 0.25, 0.125);
+  assert.deepEqual([texts(drawn.querySelectorAll("tr.strongest .word")), drawn.querySelectorAll(".barline i").map((bar) => bar.style.width)], [["b"], ["62%", "31%", "31%"]]);
 });
 
 test("one product is not called products", () => {
