@@ -121,10 +121,9 @@ def test_of_two_long_texts_come_the_largest_change_under_each_cell_and_the_chose
 
 
 @pytest.mark.parametrize("pins", [(7,), (5, 9, 250)])
-@pytest.mark.parametrize("paired", [False, True])
-def test_a_long_text_sends_the_strongest_links_of_the_pinned_words_whatever_is_left_out(pins, paired):
+def test_a_long_text_sends_the_strongest_links_of_the_pinned_words_whatever_is_left_out(pins):
     words = [f"w{i}" for i in range(300)]
-    texts = (" ".join(words[:160]), " ".join(words[160:])) if paired else (" ".join(words), None)
+    texts = " ".join(words[:160]), " ".join(words[160:])
     grid = grid_of(texts[0], layers=2, heads=2, pair=texts[1])
     weights = grid.weights.copy()
     weights[:, :, 3, 0] = 1.0  # stronger than all, and to [CLS]
@@ -134,35 +133,20 @@ def test_a_long_text_sends_the_strongest_links_of_the_pinned_words_whatever_is_l
     packed = explore_payload(grid, tokens_of(*texts), model_title="M", selection=Selection((1, 0), pins))
     view = packed["view"]
     links, k = view["links"], view["links"]["k"]
-    assert (links["pins"], links["to"], links["scale"], "link_toward" in view) == (
-        list(pins),
-        None,
-        len(pins),
-        False,
-    )
+    assert (links["pins"], links["to"], links["scale"]) == (list(pins), None, len(pins))
+    assert "link_toward" not in view
     row = sum(grid.weights[:, :, pin].astype(float) for pin in pins)
-    special, second = np.isin(np.arange(302), (0, 301)), np.arange(302) > (160 if paired else 400)
-    among = {"all": ~special | special, "words": ~special}
-    if paired:
-        among |= {
-            "A": ~second,
-            "B": second,
-            "words of A": ~second & ~special,
-            "words of B": second & ~special,
-        }
+    word, first = ~np.isin(np.arange(302), (0, 301)), np.arange(302) <= 160
+    loud = np.array(packed["records"][0]["loudest"]).reshape(2, 2, 3)
     for place in np.ndindex(2, 2):
         sent = view["link_index"].reshape(2, 2, k)[place]
         shares = view["link_weight"].reshape(2, 2, k)[place] / 65535 * links["scale"]
         assert np.abs(shares - row[place][sent]).max() <= len(pins) * WITHIN
-        for those in among.values():
-            first = next(int(cut) for cut in sent if those[cut])
-            assert first == np.where(those, row[place], -1).argmax()
-    loud = np.array(packed["records"][0]["loudest"]).reshape(2, 2, 3)
-    for place in np.ndindex(2, 2):
-        words = grid.weights[place][1:-1, 1:-1] * ~np.eye(len(grid) - 2, dtype=bool)
-        words *= np.outer(*2 * [~special[1:-1]])
-        q, key = np.unravel_index(words.argmax(), words.shape)
-        assert loud[place].tolist() == [q + 1, key + 1, round(float(words.max()) * 65535)]
+        for among in (word | True, word, first, ~first, first & word, ~first & word):
+            assert next(key for key in sent if among[key]) == np.where(among, row[place], -1).argmax()
+        between = grid.weights[place] * np.outer(word, word) * ~np.eye(302, dtype=bool)
+        q, key = np.unravel_index(between.argmax(), between.shape)
+        assert loud[place].tolist() == [q, key, round(float(between.max()) * 65535)]
 
 
 def test_a_pair_comes_with_the_text_and_the_segment_of_every_unit():

@@ -72,15 +72,6 @@ def test_a_file_says_which_view_it_is_of_and_no_other_view_has_its_name(record, 
     assert params_of_both(a, b, "sentence")["text2"] == b.text
 
 
-def test_a_spreadsheet_runs_nothing_of_a_csv(model):
-    traced = trace("x =1+1 +1 -1 @x \t=1 ＝1", model)
-    runs = alone(traced, grid=traced.grid(words=True))
-    rows = list(csv.reader(io.StringIO(export.csv_of(runs, [(0, 0)]))))[1:]
-    cells = {cell.strip() for row in rows for cell in (row[3], row[5])}
-    assert len(cells) > 6
-    assert not {cell for cell in cells if cell[:1] in "=+-@＝"}
-
-
 def test_the_json_has_all_that_is_needed_to_get_it_again(record, model):
     content = json.loads(export.json_of_runs(alone(record), [(3, 1)]))
     n_parameters = sum(parameter.numel() for parameter in model.encoder.parameters())

@@ -65,12 +65,6 @@ def row(head: tuple[int, int], column: int, side: int) -> np.ndarray:
     return np.array([0 if query is None or p[side] is None else own[query, p[side]] for p in PAIRS])
 
 
-def points(difference: float) -> str:
-    """A difference as the picture writes it: whole points, below one with a decimal."""
-    text = percent(difference).removesuffix("%")
-    return text if text == "0" else f"{'−' if difference < 0 else '+'}{text}"
-
-
 SPAN = math.ceil(10 * max(np.abs(change(head)).max() for head in ALL_HEADS)) / 10
 
 
@@ -113,19 +107,6 @@ def are_changes(cells, head, theme):
     np.testing.assert_allclose(np.abs(drawn), np.abs(truth), atol=0.03)
     clear = np.abs(truth) > 0.05
     assert (np.sign(drawn) == np.sign(truth))[clear].all()
-
-
-def test_a_cell_says_its_own_words_and_number_to_the_pointer_and_aloud(compared):
-    picture, truth, q, k = compared(), change(COREFERENCE), 3, 0
-    picture.point(q, k, len(truth))
-    names = [NAMES[column] for column in BOTH]
-    assert picture.tip() == f"{names[q]} to {names[k]}: {points(truth[q, k])} points"
-    picture.matrix.focus()
-    for key in ["ArrowRight", *["ArrowDown"] * BOTH.index(IT), *["ArrowRight"] * BOTH.index(DOG)]:
-        picture.matrix.press(key)
-    a, b = (percent(row(COREFERENCE, IT, side)[DOG]) for side in (0, 1))
-    aloud = picture.root.locator("p.hidden-aloud").text_content()
-    assert aloud == f"it looks at dog: {a} in A, {b} in B"
 
 
 # Where the two words of each column and every percentage stand: [text, middle, middle].
