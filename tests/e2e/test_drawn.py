@@ -90,6 +90,10 @@ def test_matrix_small_pictures_arcs_and_percentages_are_the_run_s(draw, record, 
     if run == "cross":
         assert names == [*cross.grid().key_labels, *cross.grid().labels]
         assert max(word["y"] for word in picture.words()[:6]) < min(word["y"] for word in picture.words()[6:])
+        picture.root.get_by_role("button", name="Clear", exact=True).click()
+        picture.word(1).hover()
+        lookers = {(6 + q, 1) for q in np.flatnonzero(grid.weights[head][:, 1] >= 0.01)}
+        assert {(start, end) for start, end, *_ in picture.settle().arcs()} == lookers
 
 
 def have_shades(picture: Picture, pixels: np.ndarray, weights: np.ndarray, seen: np.ndarray) -> None:
@@ -140,6 +144,7 @@ def test_a_pressed_role_frames_its_heads_and_they_are_ranked_sorted_and_chosen(d
     roles = {head: Role("", kind, KIND_OF[kind].name, "", head != (4, 4)) for head, kind in kinds.items()}
     picture = draw(explored(grid, record.tokens, (3, 1), (IT,), ANIMAL, roles=roles))
     assert picture.framed(16) == ([IT], [ANIMAL])
+    assert picture.page.get_by_role("button", name="Why").count() == 0, "asked of a server alone"
     words = picture.part("Mark the heads with a role").get_by_role("button")
 
     def framed() -> list[str]:
@@ -185,6 +190,8 @@ def test_a_pressed_role_frames_its_heads_and_they_are_ranked_sorted_and_chosen(d
         .startswith("Where “animal”, “cross” and")
     )
     check_ranking(picture, grid.weights, (ANIMAL, CROSS, IT), None)
+    label = picture.root.get_by_role("gridcell").first.get_attribute("aria-label")
+    assert "“animal”, “cross” and “it” look on average at" in label
     start = f"Head {heads[1]} looks from “animal”, “cross” and “it” to "
     assert re.fullmatch(rf"{start}“\S+” \(\d+% of their attention\)\.", picture.said())
 

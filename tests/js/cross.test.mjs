@@ -1,7 +1,7 @@
 // Two texts in one list: two words of the source, then three of the target, which look.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { chosenAcross, crossSpec, hintAcross, inUnits, lookers, pointedAt, squared } from "../../assets/js/cross_attention.js";
+import { chosenAcross, crossSpec, hintAcross, inUnits, isOffBlock, lookers, pointedAt, squared } from "../../assets/js/cross_attention.js";
 
 const record = { keys: 2, n: 5 };
 const given = Float64Array.of(0.1, 0.9, 0.2, 0.8, 0.3, 0.7, 0.4, 0.6, 0.5, 0.5, 0.55, 0.45); // two heads of 3 x 2
@@ -13,6 +13,7 @@ test("a matrix has the target's words on its rows and the source's on its column
   const { rows, columns, values, from, hovered } = crossSpec(record, spec);
   assert.deepEqual([rows.join(""), columns.join(""), [...values], from, hovered], ["XYZ", "ab", [0.4, 0.6, 0.5, 0.5, 0.55, 0.45], [1], [2, 1]]);
   assert.deepEqual(crossSpec(record, { ...spec, hovered: [1, 3] }).hovered, [null, null]);
+  assert.deepEqual([[2, 0], [4, 1], [0, 1], [1, 2], [2, 3]].map(([q, k]) => isOffBlock(record, q, k)), [false, false, true, true, true], "only the target looks, and only at the source");
 });
 
 test("what is pointed at in a matrix is told as units, and a word of the source as one that is looked at", () => {

@@ -102,7 +102,7 @@ function ranking(state, more) {
 }
 
 test("where nothing is ranked it is said what to click", () => {
-  assert.deepEqual([ranking({}), ranking({ pins: [2] }, { mine: { pins: [2] } })].map(({ entries, hint }) => [entries, hint]), [[null, "Click two words to rank the heads."], [null, "Click a second word to rank the heads."]]);
+  assert.deepEqual([ranking({}), ranking({ pins: [2] }, { mine: { pins: [2] } })].map(({ title, entries, hint }) => [title, entries, hint]), [["Ranking", null, "Click two words to rank the heads."], ["Ranking", null, "Click a second word to rank the heads."]]);
 });
 
 test("until a word is chosen the ranking is of the word's own link, whichever head is shown", () => {
@@ -241,6 +241,12 @@ function clicks(state = {}, hovered = {}) {
   return view;
 }
 const chosen = (view) => [view.state.pins, view.state.to];
+
+test("a click pins a word, a second one asks for a link, one on either takes it back, and one elsewhere begins anew", () => {
+  const view = clicks();
+  const after = (unit) => [view.choose(unit), chosen(view)][1];
+  assert.deepEqual([2, 1, 1, 1, 0, 0].map(after), [[[2], null], [[2], 1], [[2], null], [[2], 1], [[0], null], [[], null]]);
+});
 
 test("the first click on what the page chose by itself keeps it, a second one takes it back", () => {
   const view = clicks({ pins: [2] });
