@@ -1,26 +1,73 @@
-"""A picture opened on its own in a browser, and what is drawn in it turned back into weights.
+"""A picture opened on its own in a browser, and what is drawn in it turned back into numbers.
 
 The way back is not the code that draws: a shade is read by its lightness (pixels.py), a place from where words stand.
 """
 
+import base64
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from pixels import THEMES, colour, of_canvas, oklab, weights
 
-from mha_core.draw.payload import explore_payload
-from mha_core.draw.standalone import standalone_html
+from mha_core.draw.bundle import bundle, style
 from mha_core.draw.text import indexed
-from mha_core.record.grid import Grid
-from mha_core.text.tokens import Tokens
-from pages.parts.frame.selection import Selection
 
 SHADE = 0.008  # what 8 bits a channel leave unknown of a weight
 STRENGTH = 0.3  # a stroke of weight 0 has this share of the ramp, so that it is seen
+COMPONENT = """async ({ source, style, data }) => {
+  const draw = (await import(`data:text/javascript;base64,${source}`)).default;
+  const host = document.createElement("div");
+  document.body.append(Object.assign(document.createElement("style"), { textContent: style }), host);
+  const told = (globalThis.told = []);
+  const tell = (name, value) => told.push([name, value]);
+  draw({ data, parentElement: host, setStateValue: tell, setTriggerValue: tell });
+}"""
+FRAME = """<!doctype html><html lang="en"><meta charset="utf-8"><style>
+:root { color-scheme: light dark; --st-background-color: #fbfaf7; --st-text-color: #1d1c1a; --st-primary-color: #a8400c;
+  --st-border-color: #d8d4ca; --st-font: serif; }
+@media (prefers-color-scheme: dark) { :root { --st-background-color: #151513; --st-text-color: #ecebe5; } }
+body { margin: 0; background: var(--st-background-color); }</style><body></body></html>"""
+FRAMES = "new Promise(go => requestAnimationFrame(() => requestAnimationFrame(go)))"
+ATTRIBUTES = "all => all.map(e => Object.fromEntries([...e.attributes].map(a => [a.name, a.value])))"
+
+
+@cache
+def _offline(chromium: Any) -> Any:
+    """A browser profile whose window stays open: to open one takes longer than most of these tests do."""
+    viewport = {"width": 1280, "height": 1000}
+    context = chromium.new_context(offline=True, viewport=viewport, reduced_motion="reduce")
+    context.new_page()
+    return context
+
+
+@contextmanager
+def own_page(chromium: Any, scheme: str = "light") -> Iterator[Any]:
+    """An empty page without a network and without motion; what goes wrong on it fails the test."""
+    page, wrong = _offline(chromium).new_page(), []
+    page.emulate_media(color_scheme=scheme)
+    page.on("pageerror", lambda problem: wrong.append(str(problem)))
+    page.on("console", lambda line: line.type == "error" and wrong.append(line.text))
+    try:
+        yield page
+    finally:
+        page.close()
+    assert not wrong, wrong
+
+
+def component(page: Any, name: str, **data: Any) -> Any:
+    """Draw with one of the small components; what it tells the app is in the page's `told`."""
+    page.set_content(FRAME)
+    data = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in data.items()}
+    encoded = base64.b64encode(bundle(name).encode()).decode()
+    page.evaluate(COMPONENT, {"source": encoded, "style": style(name), "data": data})
+    return page
 
 
 def shares(colours: Any, paper: Sequence[int]) -> np.ndarray:
@@ -40,29 +87,16 @@ def centres(start: float, size: float, n: int) -> np.ndarray:
     return np.floor(start + (np.arange(n) + 0.5) * size / n).astype(int)
 
 
-@dataclass
-class Stroke:
-    """A drawn line: where it begins and ends in pixels of its picture, how thick and how dark it is."""
-
-    x1: float
-    y1: float
-    x2: float
-    y2: float
-    width: float
-    colour: tuple[int, ...]
-
-
-def strokes(paths: Sequence[dict[str, str]]) -> list[Stroke]:
-    """Strokes of `path` elements given by their attributes."""
-    found = []
-    for path in paths:
-        numbers = [float(part) for part in re.findall(r"-?\d+(?:\.\d+)?", path["d"])]
-        ends = (*numbers[:2], *numbers[-2:])
-        found.append(Stroke(*ends, float(path["stroke-width"]), colour(path["stroke"])))
-    return found
-
-
-ATTRIBUTES = "all => all.map(e => Object.fromEntries([...e.attributes].map(a => [a.name, a.value])))"
+def strokes(paths: Any) -> list[tuple[list[float], float, tuple[int, ...]]]:
+    """The numbers of each path, how thick it is and its colour."""
+    return [
+        (
+            [float(part) for part in re.findall(r"-?\d+(?:\.\d+)?", path["d"])],
+            float(path["stroke-width"]),
+            colour(path["stroke"]),
+        )
+        for path in paths.evaluate_all(ATTRIBUTES)
+    ]
 
 
 @dataclass
@@ -70,79 +104,77 @@ class Picture:
     """The drawn view in one tab, read as a reader would."""
 
     page: Any
+    named: str = "The chosen head as a matrix"
 
     @property
     def root(self) -> Any:
         return self.page.locator(".headscope[data-record]").first
+
+    def open(self, content: str, folder: Path) -> "Picture":
+        """Open a page that is one file, and wait until its picture is drawn."""
+        file = folder / "picture.html"
+        file.write_text(content, encoding="utf-8")
+        self.page.goto(file.as_uri())
+        self.root.wait_for()
+        self.page.evaluate("document.fonts.ready")
+        return self.settle()
 
     def part(self, label: str) -> Any:
         return self.root.get_by_label(label, exact=True)
 
     def settle(self) -> "Picture":
         """Two frames later everything chosen is drawn: these pages do not animate."""
-        self.page.evaluate("new Promise(go => requestAnimationFrame(() => requestAnimationFrame(go)))")
+        self.page.evaluate(FRAMES)
         return self
 
     @property
     def paper(self) -> tuple[int, ...]:
-        ground = "e => getComputedStyle(document.querySelector('[data-testid=stApp]') ?? document.body).backgroundColor"
-        return colour(self.root.evaluate(ground))
-
-    def image(self, canvas: Any) -> np.ndarray:
-        """The pixels of a canvas: (row, column, 4)."""
-        return of_canvas(canvas)
-
-    @property
-    def pixels(self) -> float:
-        """A canvas's pixels to a point of the page: the screen's, up to two."""
-        return min(2, self.page.evaluate("devicePixelRatio"))
+        return colour(self.root.evaluate("e => getComputedStyle(document.body).backgroundColor"))
 
     # ---- the matrix
     @property
     def matrix(self) -> Any:
-        return self.part("The chosen head as a matrix")
+        return self.part(self.named)
 
-    def frame(self, image: np.ndarray) -> tuple[int, int, int]:
-        """Left, top and side of the cells in the matrix's pixels, from the line around them."""
+    def frame(self, image: np.ndarray, ratio: float = 1) -> tuple[int, int, int, int]:
+        """Left, top, width and height of the cells in the matrix's pixels, from the line around them."""
         high, wide = image.shape[:2]
-        margin, line = round(2 * self.pixels), round(self.pixels)
         for y in range(high):
-            row = image[y, [wide - margin - 2, wide - 11, wide - 47, wide - 101]]
+            row = image[y, [wide - 4, wide - 11, wide - 47, wide - 101]]
             if (row == row[0]).all() and row[0, 3] == 255:
-                side = high - margin - (y + line)
-                return wide - margin - side, y + line, side
+                tall = high - 2 - (y + 1)
+                return wide - 2 - round(tall * ratio), y + 1, round(tall * ratio), tall
         raise AssertionError("the matrix has no frame")
 
-    def weights(self, n: int) -> np.ndarray:
-        """What the matrix's shades say: (query, key)."""
-        image = self.image(self.matrix)
-        left, top, side = self.frame(image)
-        cells = image[np.ix_(centres(top, side, n), centres(left, side, n))]
-        assert (cells[..., 3] == 255).all()
-        return shares(cells[..., :3], self.paper)
+    def cells(self, rows: int, columns: int) -> np.ndarray:
+        """The pixels in every cell of the matrix but near its edges: (query, key, down, across, 4)."""
+        image = of_canvas(self.matrix)
+        left, top, wide, tall = self.frame(image, columns / rows)
+        around = np.arange(1 - (size := int(tall / rows / 2) - 3), size)
+        y = centres(top, tall, rows)[:, None] + around
+        x = centres(left, wide, columns)[:, None] + around
+        return image[y[:, None, :, None], x[None, :, None, :]]
 
     def framed(self, n: int) -> tuple[list[int], list[int]]:
         """The rows and columns with the accent along both of their edges: its red outweighs its blue."""
-        image = self.image(self.matrix)
-        left, top, side = self.frame(image)
+        image = of_canvas(self.matrix)
+        left, top, side, _ = self.frame(image)
         warm = image[..., 0].astype(int) - image[..., 2] > 40
         across, down = centres(left, side, n), centres(top, side, n)
-        near = range(-round(self.pixels), round(self.pixels))
         edges = [round(i * side / n) for i in range(n + 1)]
-        rows = [max(warm[top + edge + d, across].mean() for d in near) > 0.8 for edge in edges]
-        columns = [max(warm[down, left + edge + d].mean() for d in near) > 0.8 for edge in edges]
-        found = [[i for i, both in enumerate(pairwise(on)) if all(both)] for on in (rows, columns)]
-        return found[0], found[1]
+        rows = [max(warm[top + edge + d, across].mean() for d in (-1, 0)) > 0.8 for edge in edges]
+        columns = [max(warm[down, left + edge + d].mean() for d in (-1, 0)) > 0.8 for edge in edges]
+        return tuple([i for i, both in enumerate(pairwise(on)) if all(both)] for on in (rows, columns))
 
     def point(self, q: int, k: int, n: int) -> None:
         """Put the pointer on a cell of the matrix."""
-        left, top, side = self.frame(self.image(self.matrix))
-        at = {"x": centres(left, side, n)[k] / self.pixels, "y": centres(top, side, n)[q] / self.pixels}
-        self.matrix.hover(position=at)
+        left, top, side, _ = self.frame(of_canvas(self.matrix))
+        x, y = float(centres(left, side, n)[k]), float(centres(top, side, n)[q])
+        self.matrix.hover(position={"x": x, "y": y})
         self.settle()
 
     def tip(self) -> str:
-        return self.root.locator(".tip").first.inner_text()
+        return self.part("The chosen head").locator(".tip").inner_text()
 
     # ---- the small pictures
     def heads(self) -> list[str]:
@@ -150,21 +182,23 @@ class Picture:
         names = self.root.get_by_role("gridcell").evaluate_all("all => all.map(e => e.ariaLabel)")
         return [re.match(r"Head (\d+-\d+)", name)[1] for name in names]
 
-    def small(self) -> dict[str, np.ndarray]:
-        """The pixels of every small picture, as shares of the ramp, under the name its button says."""
-        canvas = self.part("All heads").locator("canvas")
-        image = self.image(canvas)
-        boxes = self.root.get_by_role("gridcell").evaluate_all(
-            "all => all.map(e => { const r = e.getBoundingClientRect(); return [r.left, r.top, r.width] })"
+    def small(self, rows: int, columns: int, label: str = "All heads") -> dict[tuple[int, int], np.ndarray]:
+        """The middle pixel of every cell of every small picture, (query, key, 4), by the head its button says."""
+        canvas = self.part(label).locator("canvas")
+        image, place = (
+            of_canvas(canvas),
+            "e => { const r = e.getBoundingClientRect(); return [r.left, r.top, r.width] }",
         )
-        scroll = canvas.evaluate("e => { const r = e.getBoundingClientRect(); return [r.left, r.top] }")
-        found, scale = {}, self.pixels
-        for name, (x, y, width) in zip(self.heads(), boxes, strict=True):
-            side = round(boxes[0][2] * scale)
-            left, top = round((x - scroll[0]) * scale), round((y - scroll[1]) * scale)
-            assert width > 8
-            found[name] = shares(image[top : top + side, left : left + side, :3], self.paper)
-        return found
+        boxes = self.root.get_by_role("gridcell").evaluate_all(f"all => all.map({place})")
+        x0, y0, _ = canvas.evaluate(place)
+        pictures = {}
+        for name, (x, y, side) in zip(self.heads(), boxes, strict=True):
+            layer, head = name.split("-")
+            cells = np.ix_(
+                centres(round(y - y0), round(side), rows), centres(round(x - x0), round(side), columns)
+            )
+            pictures[int(layer) - 1, int(head) - 1] = image[cells]
+        return pictures
 
     # ---- the sentence
     def word(self, unit: int) -> Any:
@@ -182,50 +216,44 @@ class Picture:
         return [i for i, state in enumerate(states) if state == "true"]
 
     def words(self) -> list[dict[str, float]]:
-        """Where the words stand in the sentence's own pixels: x is the middle."""
+        """Where the middles of the words stand in the sentence's own pixels."""
         return self.part("Your sentence, word by word").evaluate(
             """e => { const o = e.parentElement.getBoundingClientRect();
             return [...e.querySelectorAll('[data-unit]')].map(u => { const r = u.getClientRects()[0];
-            return {x: r.left + r.width / 2 - o.left, y: r.top + r.height / 2 - o.top, width: r.width} }) }"""
+            return {x: r.left + r.width / 2 - o.left, y: r.top + r.height / 2 - o.top} }) }"""
         )
 
     def arcs(self) -> list[tuple[int, int, float, float]]:
         """The arcs as (from, to, weight by the shade, thickness); an end belongs to the word in whose middle it is."""
-        paths = self.root.locator("svg.arcs path").evaluate_all(ATTRIBUTES)
-        stand = self.words()
-        found = []
-        for stroke in strokes(paths):
+        stand, arcs = self.words(), []
+        for numbers, width, shade in strokes(self.root.locator("svg.arcs path")):
             ends = [
                 min(range(len(stand)), key=lambda i: abs(stand[i]["x"] - x) + 0.2 * abs(stand[i]["y"] - y))
-                for x, y in ((stroke.x1, stroke.y1), (stroke.x2, stroke.y2))
+                for x, y in (numbers[:2], numbers[-2:])
             ]
-            found.append((*ends, self.strength(stroke), stroke.width))
-        return found
+            arcs.append((*ends, (float(shares(shade, self.paper)) - STRENGTH) / (1 - STRENGTH), width))
+        return arcs
 
     def labels(self) -> dict[int, str]:
         """The percentages under the words, by the word they stand under."""
-        read = """all => all.map(e => [parseFloat(e.style.left), parseFloat(e.style.top), e.textContent])"""
-        stand = self.words()
-        found = {}
+        read = "all => all.map(e => [parseFloat(e.style.left), parseFloat(e.style.top), e.textContent])"
+        stand, texts = self.words(), {}
         for x, y, text in self.root.locator(".labels > *").evaluate_all(read):
-            unit = min(
-                range(len(stand)),
-                key=lambda i: abs(stand[i]["x"] - x) + (0 if stand[i]["y"] < y < stand[i]["y"] + 75 else 500),
-            )
-            found[unit] = text
-        return found
-
-    def strength(self, stroke: Stroke) -> float:
-        return (float(shares(stroke.colour, self.paper)) - STRENGTH) / (1 - STRENGTH)
+            under = [abs(word["x"] - x) + (0 if 0 < y - word["y"] < 75 else 500) for word in stand]
+            texts[int(np.argmin(under))] = text
+        return texts
 
     # ---- words and rows
     def said(self) -> str:
         return self.root.locator("p.inwords").first.get_attribute("data-said")
 
     def ranking(self) -> list[tuple[str, str, str, float]]:
-        """The ranked heads: name, percentage, the word beside it, and the bar's share of the scale in percent."""
+        """All ranked heads: name, percentage, the word beside it, and the bar's share of the scale in percent."""
         read = """all => all.map(e => { const b = e.lastElementChild; const s = [...e.children].map(c => c.textContent);
             return [s[0], s[1], s.length > 3 ? s[2] : '', parseFloat(b.style.getPropertyValue('--share'))] })"""
+        every = self.part("Heads ranked").get_by_role("button", name=re.compile("^All "))
+        if every.count():
+            every.click()
         return [tuple(row) for row in self.part("Heads ranked").locator("li button").evaluate_all(read)]
 
     def view(self, label: str) -> Any:
@@ -233,20 +261,3 @@ class Picture:
         if not self.root.locator("details.view").evaluate("e => e.open"):
             self.root.locator("summary", has_text="View").click()
         return self.root.locator("details.view").get_by_label(label, exact=True)
-
-    def all_ranked(self) -> list[tuple[str, str, str, float]]:
-        """Every ranked head, as `ranking` has the first ones."""
-        self.part("Heads ranked").get_by_role("button", name=re.compile("^All ")).click()
-        found = self.ranking()
-        self.part("Heads ranked").get_by_role("button", name="Fewer").click()
-        return found
-
-
-def page_of(
-    grid: Grid, tokens: Tokens, head: tuple[int, int], pins: Sequence[int] = (), to: int | None = None, **more
-) -> str:
-    """The picture as a page of its own; `more`: for the payload."""
-    payload = explore_payload(
-        grid, tokens, model_title="all-MiniLM-L6-v2", selection=Selection(head, tuple(pins), to), **more
-    )
-    return standalone_html(payload, title="HeadScope")

@@ -5,17 +5,12 @@ in B), read in OKLab (Ottosson 2020), where both ramps are straight lines of lig
 """
 
 import base64
+import io
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-
-COPY = """canvas => {
-  const { data, width, height } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-  let text = "";
-  for (let i = 0; i < data.length; i += 8192) text += String.fromCharCode(...data.subarray(i, i + 8192));
-  return [width, height, btoa(text)];
-}"""
+from PIL import Image
 
 
 @dataclass(frozen=True)
@@ -36,8 +31,8 @@ THEMES = {
 
 def of_canvas(canvas: Any) -> np.ndarray:
     """The pixels of a canvas on the page: (height, width, 4)."""
-    width, height, text = canvas.evaluate(COPY)
-    return np.frombuffer(base64.b64decode(text), np.uint8).reshape(height, width, 4)
+    png = canvas.evaluate("canvas => canvas.toDataURL().split(',')[1]")
+    return np.array(Image.open(io.BytesIO(base64.b64decode(png))).convert("RGBA"))
 
 
 # Ottosson's two matrices, transposed: from linear red, green and blue to cones, from cones to OKLab.
@@ -79,20 +74,3 @@ def colour(text: str) -> tuple[int, ...]:
     if text.startswith("#"):
         return tuple(bytes.fromhex(text[1:]))
     return tuple(int(part) for part in text.split("(")[1].rstrip(")").replace(",", " ").split()[:3])
-
-
-def table(pixels: np.ndarray, line: tuple[int, ...], n: int) -> np.ndarray:
-    """The colours in the middle of n x n cells in the frame of that line: (n, n, 3)."""
-    framed = np.abs(pixels[..., :3].astype(int) - np.array(line)).max(axis=-1) <= 3
-    across, down = framed.sum(axis=1), framed.sum(axis=0)
-    rows, columns = (np.flatnonzero(counts > 0.4 * counts.max()) for counts in (across, down))
-    top, bottom, right = rows[0] + 1, rows[-1], columns[-1]
-    size = bottom - top
-    middle = ((np.arange(n) + 0.5) * size / n).astype(int)
-    return pixels[np.ix_(top + middle, right - size + middle)]
-
-
-def small(pixels: np.ndarray, left: float, top: float, side: float, n: int) -> np.ndarray:
-    """The colours in the middle of n x n cells of a small picture."""
-    middle = (np.arange(n) + 0.5) * side / n
-    return pixels[np.ix_((top + middle).astype(int), (left + middle).astype(int))]

@@ -14,7 +14,6 @@ from causal_runs import causal_record as decoder_run
 from mha_core import InputError, grid_of, record_from_weights, trace
 from mha_core.draw.figures import charts, figure
 from pages.parts.frame.charts import selected_heads
-from tests.conftest import HEADLESS_SHELL, find_chromium
 
 TEXT = "The animal didn't cross the street because it was too tired."
 KINDS = ("matrix", "heads", "arcs", "lines", "bars")
@@ -211,21 +210,6 @@ def test_a_figure_is_as_wide_as_it_is_asked_to_be_and_opens_again(kind, record, 
     assert json.loads(again.to_json()) == json.loads(drawn.to_json())
 
 
-@pytest.mark.browser
-@pytest.mark.slow
-def test_a_figure_is_written_as_an_image_of_that_width(record, tmp_path, monkeypatch):
-    pytest.importorskip("kaleido")
-    browser = find_chromium("", HEADLESS_SHELL)
-    if browser is None:
-        pytest.skip("needs a Chromium")
-    monkeypatch.setenv("BROWSER_PATH", browser)
-    drawn = record.plot("arcs", "4-2", "it", unit="words", width_cm=12)
-    drawn.write_image(tmp_path / "figure.svg")
-    svg = (tmp_path / "figure.svg").read_text(encoding="utf-8")
-    assert float(re.search(r'<svg[^>]* width="([\d.]+)"', svg)[1]) == pytest.approx(12 * CM)
-    assert {"animal", "68%"} <= set(re.findall(r">([^<>]+)<", svg))
-
-
 def test_what_looks_like_markup_is_drawn_as_it_stands():
     weights = np.full((1, 1, 3, 3), 1 / 3, np.float32)
     given = record_from_weights(weights, ["<s>", "a<b>", "&amp;"], causal=False, title="<i>T</i>")
@@ -234,33 +218,24 @@ def test_what_looks_like_markup_is_drawn_as_it_stands():
     assert "&lt;i&gt;T&lt;/i&gt;" in drawn.layout.title.text
 
 
-def test_a_head_that_is_selected_on_a_map_is_the_one_that_is_drawn_there(monkeypatch):
-    frame = pd.DataFrame(
-        {"layer": [1, 1, 1, 2, 2, 2], "head": [1, 2, 3, 1, 2, 3], "score": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]}
-    )
-    cells, points = charts.head_map(frame, "score", title="t", name="score").data
-    drawn = [cells.z[y - 1][x - 1] for x, y in zip(points.x, points.y, strict=True)]
-    assert drawn == frame["score"].tolist()
-    chosen = {
-        "customdata": {str(i): value for i, value in enumerate(points.customdata[5])}
-    }  # as a browser sends it
-    monkeypatch.setattr(st, "session_state", {"map": {"selection": {"points": [chosen]}}})
-    assert selected_heads("map") == [(1, 2)]
-
-
-def test_mlps_have_a_column_of_their_own_on_a_map_and_are_no_head_to_select(monkeypatch):
+def test_a_head_that_is_selected_on_a_map_is_the_one_that_is_drawn_there_and_an_mlp_is_none(monkeypatch):
     heads = pd.array([1, 2, 3, None, 1, 2, 3, None], "Int64")
     frame = pd.DataFrame({"layer": [1] * 4 + [2] * 4, "head": heads, "score": np.arange(1.0, 9)})
     figure = charts.head_map(frame, "score", title="t", name="score")
     cells, points = figure.data
     np.testing.assert_array_equal(cells.z, [[1, 2, 3, np.nan, 4], [5, 6, 7, np.nan, 8]])
+    drawn = [cells.z[y - 1][x - 1] for x, y in zip(points.x, points.y, strict=True)]
+    assert sorted(drawn) == frame["score"].tolist()
     ticks = dict(zip(figure.layout.xaxis.ticktext, figure.layout.xaxis.tickvals, strict=True))
     assert ticks == {"1": 1, "2": 2, "3": 3, "MLP": 5}
-    sent = json.loads(figure.to_json())["data"][1]
-    assert "NaN" not in json.dumps(sent)
-    picked = [{"customdata": list(points.customdata[index])} for index in (5, 7)]
+    assert "NaN" not in json.dumps(json.loads(figure.to_json())["data"][1])
+    data = [points.customdata[drawn.index(score)] for score in (8, 7)]  # the second layer's MLP and last head
+    picked = [
+        {"customdata": list(data[0])},
+        {"customdata": {str(i): value for i, value in enumerate(data[1])}},
+    ]
     monkeypatch.setattr(st, "session_state", {"map": {"selection": {"points": picked}}})
-    assert selected_heads("map") == [(1, 1)]
+    assert selected_heads("map") == [(1, 2)]
 
 
 @pytest.mark.parametrize(

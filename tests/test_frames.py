@@ -49,6 +49,14 @@ def test_numbers_come_back_as_they_were_and_what_is_not_known_is_empty(capsys, f
     assert np.array_equal(np.float32([weights[0], weights[2]]), FRAME["weight"].to_numpy()[[0, 2]])
 
 
+def test_no_cell_of_a_csv_starts_a_formula():
+    record = record_from_weights(
+        np.full((1, 1, 6, 6), 1 / 6, np.float32), ["=1", "+1", "-1", "@x", "\t=1", "＝1"]
+    )
+    cells = pd.read_csv(io.StringIO(csv_of(record.to_frame())), dtype=str)[["query_text", "key_text"]]
+    assert not cells.stack().str.strip().str.match("[=+@＝-]").any()
+
+
 def test_a_person_is_shown_the_columns_and_words_in_full(capsys):
     long = "x" * 200
     shown = pd.DataFrame({"word": [long, "it"], "weight": [0.67684, np.nan]})

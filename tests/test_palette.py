@@ -32,12 +32,12 @@ SCRIPT = """
 """
 
 
-@pytest.fixture(params=["light", "dark"])
+@pytest.fixture(params=["light", "dark"], scope="module")
 def scheme(request):
     return request.param
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def browser(scheme):
     """What the browser's colours are at VALUES, and the variables that it sets for CSS."""
     if shutil.which("node") is None:
@@ -74,6 +74,9 @@ def test_the_ramps_run_from_the_page_s_paper_to_the_colours_readers_are_promised
     np.testing.assert_allclose(pixels.weights(np.array(browser["weights"]), promised), VALUES, atol=0.01)
     signed = pixels.changes(np.array(browser["differences"]), promised)
     np.testing.assert_allclose(signed, 2 * np.array(VALUES) - 1, atol=0.02)
+    ends = pixels.oklab([browser["differences"][0], browser["differences"][-1]])
+    hues = pixels.oklab([promised.less, promised.more])[:, 1:]
+    np.testing.assert_allclose(ends[:, 1:], hues, atol=0.05)
 
 
 def test_the_theme_of_streamlit_has_the_page_s_colours(scheme):

@@ -1,12 +1,28 @@
-"""A record on its way to the browser: what comes out is what went in, and small."""
+"""A record on its way to the browser: what comes out there is what went in, and it is small."""
+
+import base64
+import json
+import shutil
+import subprocess
 
 import numpy as np
+import pytest
 from visit import opened
 
+from mha_core.draw.bundle import SCRIPTS
 from pages.parts.picture.sealed import encode_record
 
+# Opens a record within a larger message: after "before".
+OPEN = """
+import { decodeRecord } from "SCRIPTS/sealed.js";
+const message = new Uint8Array(Buffer.from("YmVmb3Jl" + process.argv[1], "base64"));
+const record = await decodeRecord(message.subarray("before".length));
+const plain = (value) => (ArrayBuffer.isView(value) ? [value.constructor.name, ...value] : value);
+console.log(JSON.stringify(Object.fromEntries(Object.entries(record).map(([name, value]) => [name, plain(value)]))));
+"""
 
-def test_what_is_opened_is_what_was_sealed():
+
+def test_a_sealed_record_is_opened_as_it_was():
     columns = {
         "weights": np.arange(0, 65536, 13, dtype=np.uint16),
         "small": np.array([0, 7, 255], dtype=np.uint8),
@@ -14,11 +30,19 @@ def test_what_is_opened_is_what_was_sealed():
         "exact": np.array([0.1, 1e-7], dtype=np.float32),
         "more": np.array([515, 0], dtype=np.uint16),
     }
-    record = opened(encode_record({"title": "“ä” 🙂\u2028", "names": ["a", None], **columns}))
-    assert (record["title"], record["names"]) == ("“ä” 🙂\u2028", ["a", None])
+    plain = {"title": "“ä” 🙂\u2028", "names": ["a", None]}
+    sealed = encode_record(plain | columns)
+    node = shutil.which("node") or pytest.skip("needs node to run the browser's side")
+    script = OPEN.replace("SCRIPTS", SCRIPTS.as_uri())
+    command = [node, "--input-type=module", "-e", script, base64.b64encode(sealed).decode()]
+    record = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    python = opened(sealed)
+    assert {name: record[name] for name in plain} == plain == {name: python[name] for name in plain}
     for name, column in columns.items():
-        assert record[name].dtype == column.dtype
-        np.testing.assert_array_equal(record[name], column)
+        kind, *numbers = record[name]
+        assert (kind.removesuffix("Array").lower(), python[name].dtype) == (column.dtype.name, column.dtype)
+        np.testing.assert_array_equal(np.array(numbers, column.dtype), column)
+        np.testing.assert_array_equal(python[name], column)
 
 
 def test_weights_that_are_mostly_small_take_less_than_two_bytes_each():

@@ -30,54 +30,42 @@ def test_the_chosen_words_have_a_column_each_and_their_mean(record):
     np.testing.assert_allclose(frame["Mean"], rows.mean(axis=0))
 
 
-def causal(grid):
-    return replace(grid, visible=np.tri(len(grid), dtype=bool)[None].repeat(len(grid.weights), 0))
-
-
-def test_what_a_word_cannot_see_has_no_number_and_a_word_without_a_choice_looks_nowhere(record):
-    grid = causal(record.grid())
-    names = tables.names_of(grid, record.tokens)
-    frame = tables.looked_at(grid, HEAD, (2,), *names)
-    assert np.isnan(frame["From cat₁"]).tolist() == [False] * 3 + [True] * 5
-    most = tables.strongest(grid, HEAD, *names)
-    assert most.loc[0].isna().tolist() == [False, True, True]
-
-
 def test_without_a_chosen_word_every_word_has_the_one_it_looks_at_most(record):
     grid = record.grid()
     names, keys = tables.names_of(grid, record.tokens)
-    frame = tables.strongest(grid, HEAD, names, keys)
-    weights = grid.weights[HEAD]
+    frame, weights = tables.strongest(grid, HEAD, names, keys), grid.weights[HEAD]
     assert frame["Word"].tolist() == names
     assert frame["Looks most at"].tolist() == [keys[key] for key in weights.argmax(axis=1)]
     np.testing.assert_array_equal(frame["Weight"], weights.max(axis=1))
 
 
-def test_a_learned_sink_is_the_last_row(record):
+def test_what_a_word_cannot_see_has_no_number_and_a_learned_sink_is_the_last_row(record):
     grid = record.grid()
-    grid = replace(grid, sink=np.full((6, 12, len(grid)), 0.25, dtype=np.float32))
-    frame = tables.looked_at(grid, HEAD, (2,), *tables.names_of(grid, record.tokens))
+    seen = np.tri(len(grid), dtype=bool)[None].repeat(len(grid.weights), 0)
+    grid = replace(grid, visible=seen, sink=np.full((6, 12, len(grid)), 0.25, dtype=np.float32))
+    names = tables.names_of(grid, record.tokens)
+    frame = tables.looked_at(grid, HEAD, (2,), *names)
+    assert np.isnan(frame["From cat₁"]).tolist() == [False] * 3 + [True] * 5 + [False]
     assert frame.iloc[-1].tolist() == ["(sink)", 0.25]
+    most = tables.strongest(replace(grid, sink=None), HEAD, *names)
+    assert most.loc[0].isna().tolist() == [False, True, True], "a word without a choice looks nowhere"
 
 
 def test_two_runs_stand_side_by_side_with_their_difference_in_points(record, model):
     other = trace("The cat quickly saw the dog.", model)
-    a, b = record.grid(), other.grid()
-    contexts = context_of(record, Selection(HEAD, (2, 3))), context_of(other)
-    frame = tables.looked_at_in_both(Comparison(contexts, {}, ""))
+    a, b = (each.weights[HEAD].astype(float) for each in (record, other))
     shared = [0, 1, 2, 4, 5, 6, 7, 8]  # "quickly" is alone
-    here, in_b = (
-        grid.weights[HEAD][rows].astype(float).mean(axis=0) for grid, rows in ((a, [2, 3]), (b, [2, 4]))
+    ours, theirs = a[[2, 3]].mean(axis=0), b[[2, 4]].mean(axis=0)[shared]
+    frame = tables.looked_at_in_both(
+        Comparison((context_of(record, Selection(HEAD, (2, 3))), context_of(other)), {}, "")
     )
     assert frame["Looked at"].tolist() == [
         "[CLS]", "The", "cat₁ / cat", "quickly (only in B)", "saw", "the", "cat₂ / dog", ".", "[SEP]",
     ]  # fmt: skip
-    np.testing.assert_allclose(frame["A"].drop(3), here)
-    np.testing.assert_allclose(frame["B"].drop(3), in_b[shared])
-    np.testing.assert_allclose(frame["A − B, points"].drop(3), 100 * (here - in_b[shared]))
+    wanted = np.stack([ours, theirs, 100 * (ours - theirs)], axis=1)
+    np.testing.assert_allclose(frame[["A", "B", "A − B, points"]].drop(3), wanted)
     assert frame.loc[3].isna().tolist() == [False, True, False, True]
-    contexts = context_of(other, Selection(HEAD, (3, 4))), context_of(record)
-    frame = tables.looked_at_in_both(Comparison(contexts, {}, ""))
+    turned = Comparison((context_of(other, Selection(HEAD, (3, 4))), context_of(record)), {}, "")
     np.testing.assert_allclose(
-        frame["A"], b.weights[HEAD][4]
-    )  # "quickly", which B lacks, is no part of the mean
+        tables.looked_at_in_both(turned)["A"], b[4]
+    )  # "quickly" is no part of the mean

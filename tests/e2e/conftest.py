@@ -5,8 +5,9 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from alone import own_page, show
-from drawn import Picture
+from drawn import Picture, own_page
+
+from mha_core.draw.standalone import standalone_html
 
 
 @pytest.fixture
@@ -18,8 +19,8 @@ def tab(chromium) -> Iterator[Any]:
 
 @pytest.fixture
 def draw(chromium, tmp_path) -> Iterator[Callable[..., Picture]]:
-    """`draw(html, scheme)`: a picture in a tab of its own, without motion and without a network."""
+    """`draw(payload, scheme)`: a picture in a tab of its own, without motion and without a network."""
     with ExitStack() as tabs:
-        yield lambda content, scheme="light": Picture(
-            show(tabs.enter_context(own_page(chromium, scheme)), content, tmp_path)
-        )
+        yield lambda payload, scheme="light", **options: Picture(
+            tabs.enter_context(own_page(chromium, scheme)), **options
+        ).open(standalone_html(payload, title="HeadScope"), tmp_path)

@@ -1,189 +1,100 @@
-"""What Inside draws is what it was given: every block read back in a page of its own."""
+"""What Inside draws is what it was given: blocks of numbers, read back in a page of its own."""
 
 import re
-from typing import Any
 
 import numpy as np
-import pixels
 import pytest
-from alone import component, own_page, told
+from drawn import component, own_page
+from pixels import THEMES, changes, colour, of_canvas
 
 pytestmark = pytest.mark.browser
 TABLE = np.array([[1.5, -0.25, 0.0, 3.0], [-3.0, 0.75, np.nan, 2.0], [0.5, 1.0, -1.5, -2.25]])
-MINUS = str.maketrans({"−": "-"})
+STACK = np.random.default_rng(2).normal(size=(3, 2, 4))
 ROWS, COLUMNS = ["it", "saw", "dog"], ["a", "b", "c", "d"]
+MINUS = str.maketrans({"−": "-"})
 
 
-def number(text: str) -> float:
-    return float("nan") if text == "hidden" else float(text.translate(MINUS).removesuffix("%"))
+def numbers(texts: list[str]) -> np.ndarray:
+    """The numbers of a row of texts; NaN where one is hidden."""
+    return np.array([float(text.translate(MINUS).replace("hidden", "nan")) for text in texts])
 
 
-def cells(page: Any, selector: str) -> list[list[str]]:
-    return page.locator(selector).first.evaluate(
-        "t => [...t.rows].map(r => [...r.cells].map(c => c.textContent))"
-    )
-
-
-def block(kind: str, values: np.ndarray, **options) -> dict:
-    return {"type": kind, "name": "M", "shape": list(values.shape), "at": 2, "ramp": "signed", **options}
-
-
-def drawn(page, numbers, *blocks, **data):
-    """Blocks over a column of numbers that begins with two that belong to nobody."""
-    return component(
-        page, "tiles", blocks=list(blocks), numbers=np.array([9.0, -9.0, *np.ravel(numbers)]), **data
-    )
-
-
-@pytest.fixture(params=["light", "dark"])
-def scheme(request):
-    return request.param
-
-
-def test_a_matrix_has_its_numbers_as_colours_and_says_them_under_the_pointer(chromium, scheme):
-    names = {"rows": ROWS, "cols": COLUMNS, "high": 30, "wide": 30}
-    with own_page(chromium, scheme) as page:
-        drawn(page, TABLE, block("matrix", TABLE, **names))
-        canvas = page.locator("canvas")
-        rgb = pixels.of_canvas(canvas)
-        assert rgb.shape == (3, 4, 4)
-        seen = np.isfinite(TABLE)
-        np.testing.assert_allclose(
-            pixels.changes(rgb, pixels.THEMES[scheme])[seen] * 3, TABLE[seen], atol=0.05
-        )
-        assert np.flatnonzero(rgb[..., 3] == 0).tolist() == [6], "a hidden number has no colour"
-        assert page.locator(".readout").inner_text().split() == ["−3.00", "+3.00"]
-        ends = re.findall(r"rgb\([^)]*\)", page.locator(".scale").evaluate("e => e.style.background"))
-        assert pixels.changes(pixels.colour(ends[0]), pixels.THEMES[scheme]) == pytest.approx(-1, abs=0.02)
-        assert pixels.changes(pixels.colour(ends[-1]), pixels.THEMES[scheme]) == pytest.approx(1, abs=0.02)
-        box = canvas.bounding_box()
-        for q, row in enumerate(ROWS):
-            for k, column in enumerate(COLUMNS):
-                page.mouse.move(
-                    box["x"] + (k + 0.5) * box["width"] / 4, box["y"] + (q + 0.5) * box["height"] / 3
-                )
-                who, value = page.locator(".readout").inner_text().split(": ")
-                assert who == f"{row}, {column}"
-                np.testing.assert_allclose(number(value), TABLE[q, k])
-        page.mouse.move(1, 1)
-        assert "+3.00" in page.locator(".readout").inner_text()
-
-
-def test_tiles_show_every_number_where_it_belongs_and_what_is_typed_is_told_with_its_place(chromium, scheme):
-    with own_page(chromium, scheme) as page:
-        drawn(
-            page, TABLE, block("tiles", TABLE, id="t", rows=ROWS, cols=COLUMNS),
-            block("tiles", TABLE, id="e", editable=True), cells={"e": {"5": 0.75}},
-        )  # fmt: skip
-        grid = page.locator(".tiles[data-matrix=t] > div")
-        texts = grid.all_inner_texts()
-        assert texts[:5] == ["", *COLUMNS]
-        for q, row in enumerate(ROWS):
-            line = texts[5 * (q + 1) : 5 * (q + 2)]
-            assert line[0] == row
-            np.testing.assert_allclose([number(text) for text in line[1:]], TABLE[q])
-        fills = grid.evaluate_all("all => all.map(e => e.style.background)")
-        for q in range(3):
-            for k in range(4):
-                fill = fills[5 * (q + 1) + 1 + k]
-                if np.isfinite(TABLE[q, k]):
-                    share = pixels.changes(pixels.colour(fill), pixels.THEMES[scheme])
-                    assert share * 3 * 1.6 == pytest.approx(TABLE[q, k], abs=0.12)
-        edited = page.get_by_label("M, row 2, column 2", exact=True)
-        assert edited.input_value() == "0.75"
-        marked = page.locator("input").evaluate_all("all => all.map(e => e.classList.contains('edited'))")
-        assert marked.index(True) == 5
-        box = page.get_by_label("M, row 3, column 4", exact=True)
-        assert box.input_value() == "−2.25"
-        box.fill("−1,5")
-        box.press("Enter")
-        assert told(page)[-1] == ["typed", {"e": {"5": 0.75, "11": -1.5}}]
-        box.fill("no number")
-        box.press("Enter")
-        assert "wrong" in box.get_attribute("class")
-        assert len(told(page)) == 1
-
-
-def one_query() -> dict[str, np.ndarray]:
-    """The row of `it` in a head of two or three numbers, worked out by hand; the last key is hidden from sight."""
-    rng = np.random.default_rng(5)
-    q, k, v = rng.normal(size=3), rng.normal(size=(5, 3)), rng.normal(size=(5, 2))
-    scores = k @ q / np.sqrt(3)
-    weights = np.exp(scores) / np.exp(scores).sum()
-    return {
-        "q": q, "k": k, "products": q * k, "raw": k @ q, "scores": np.where(np.arange(5) == 4, np.nan, scores),
-        "weights": weights, "weighted": weights[:, None] * v, "z": weights @ v,
-    }  # fmt: skip
-
-
-def followed(page, parts: dict[str, np.ndarray], shown: list[int]) -> list[list[str]]:
-    at, flat = {}, []
-    for name, values in parts.items():
-        at[name] = 2 + len(flat)
-        flat += np.ravel(values).tolist()
-    sizes = {"query": 3, "shown": shown, "d_k": 3, "d_v": 2, "divisor": 3**0.5}
-    drawn(page, flat, {"type": "follow", "tokens": FOLLOWED, **sizes, **at})
-    return cells(page, "table.follow")
-
-
-FOLLOWED = ["[CLS]", "dog", "saw", "it", "[SEP]"]
-
-
-def test_one_query_is_followed_through_every_key(tab):
-    parts = one_query()
-    weights = parts["weights"]
-    shown = np.sort(np.argsort(-weights)[:4]).tolist()
-    lines = followed(tab, parts, shown)
-    assert lines[0] == [
-        "key",
-        "k",
-        "q × k, number by number",
-        "q · k",
-        "÷ 1.73",
-        "softmax: weight",
-        "weight × v",
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_matrices_tiles_and_small_sheets_show_their_own_numbers_and_tell_what_is_typed(chromium, scheme):
+    theme = THEMES[scheme]
+    table = {"name": "M", "shape": [3, 4], "at": 2, "ramp": "signed"}
+    named = table | {"rows": ROWS, "cols": COLUMNS, "high": 30, "wide": 30}
+    sheets = {
+        "type": "sheets",
+        "name": "q",
+        "shape": [3, 2, 4],
+        "at": 26,
+        "chosen": 1,
+        "wide": 52,
+        "high": 32,
+    }
+    choosing = {
+        "select": "figure",
+        "tells": "picked",
+        "values": [0, 1, 2],
+        "now": 1,
+        "line": 1,
+        "item": sheets,
+    }
+    blocks = [
+        named | {"type": "matrix"},
+        named | {"type": "matrix", "at": 14},
+        named | {"type": "tiles", "id": "t"},
+        table | {"type": "tiles", "id": "e", "editable": True},
+        choosing | {"type": "choosing", "labels": ["Choose head 1", "Choose head 2", "Choose head 3"]},
     ]
-    assert lines[1][0] == "q of it"
-    for line, i in zip(lines[2:], shown, strict=False):
-        assert line[0] == FOLLOWED[i]
-        assert number(line[3]) == pytest.approx(parts["raw"][i], abs=6e-4)
-        assert number(line[4]) == pytest.approx(parts["scores"][i], abs=6e-4, nan_ok=True)
-        assert number(line[5]) == pytest.approx(100 * weights[i], abs=0.051)
-    rest = (set(range(5)) - set(shown)).pop()
-    assert lines[-2][0] == "1 more"
-    assert number(lines[-2][5]) == pytest.approx(100 * weights[rest], abs=0.051)
-    assert (lines[-1][0], lines[-1][5]) == ("sum", "100.0%")
-    assert tab.locator("tr.strongest .word").inner_text() == FOLLOWED[int(weights.argmax())]
-    bars = tab.locator(".barline i").evaluate_all("all => all.map(e => parseFloat(e.style.width))")
-    np.testing.assert_allclose(bars[:4], [62 * weights[i] / weights.max() for i in shown], atol=0.01)
-
-
-def test_small_sheets_keep_to_their_own_head_and_one_scale(chromium, scheme):
-    stack = np.random.default_rng(2).normal(size=(3, 2, 4))
+    column = np.concatenate([[9, -9], TABLE.ravel(), np.nan_to_num(TABLE).ravel(), STACK.ravel()])
+    seen = np.isfinite(TABLE)
     with own_page(chromium, scheme) as page:
-        drawn(
-            page,
-            stack,
-            {
-                "type": "choosing", "select": "figure", "tells": "picked", "values": [0, 1, 2], "now": 1, "line": 1,
-                "labels": ["Choose head 1", "Choose head 2", "Choose head 3"],
-                "item": {
-                    "type": "sheets", "name": "q", "shape": [3, 2, 4], "at": 2, "chosen": 1, "wide": 52, "high": 32,
-                },
-            },
-        )  # fmt: skip
-        for head in range(3):
-            rgb = pixels.of_canvas(page.locator("canvas").nth(head))
-            shown = pixels.changes(rgb, pixels.THEMES[scheme]) * np.abs(stack).max()
-            np.testing.assert_allclose(shown, stack[head], atol=0.06)
+        component(page, "tiles", blocks=blocks, numbers=column, cells={"e": {"5": 0.75}})
+        canvas, readout = page.locator("canvas").first, page.locator(".readout").first
+        rgb = of_canvas(canvas)
+        assert rgb.shape == (3, 4, 4)
+        np.testing.assert_allclose(changes(rgb, theme)[seen] * 3, TABLE[seen], atol=0.05)
+        assert ((rgb[..., 3] == 0) == ~seen).all(), "a hidden number has no colour"
+        ground = "all => all.slice(0, 2).map(c => getComputedStyle(c).backgroundImage.includes('repeating'))"
+        assert page.locator("canvas").evaluate_all(ground) == [True, False], "hatched where one is hidden"
+        assert readout.inner_text().split() == ["−3.00", "+3.00"]
+        scale = page.locator(".scale").first.evaluate("e => e.style.background")
+        ends = [colour(end) for end in re.findall(r"rgb\([^)]*\)", scale)]
+        np.testing.assert_allclose(changes([ends[0], ends[-1]], theme), [-1, 1], atol=0.02)
+        box = canvas.bounding_box()
+        for (q, k), value in np.ndenumerate(TABLE):
+            page.mouse.move(box["x"] + (k + 0.5) * box["width"] / 4, box["y"] + (q + 0.5) * box["height"] / 3)
+            who, text = readout.inner_text().split(": ")
+            assert who == f"{ROWS[q]}, {COLUMNS[k]}"
+            np.testing.assert_allclose(numbers([text]), value)
+        page.mouse.move(1, 1)
+        assert "+3.00" in readout.inner_text()
+
+        tiles = page.locator(".tiles[data-matrix=t] > div")
+        texts = np.reshape(tiles.all_inner_texts(), (4, 5))
+        assert (texts[0].tolist(), texts[1:, 0].tolist()) == (["", *COLUMNS], ROWS)
+        np.testing.assert_allclose(numbers(texts[1:, 1:].ravel()).reshape(3, 4), TABLE)
+        fills = np.reshape(tiles.evaluate_all("all => all.map(e => e.style.background)"), (4, 5))[1:, 1:]
+        drawn = changes([colour(fill) for fill in fills[seen]], theme)
+        np.testing.assert_allclose(
+            drawn * 3 * 1.6, TABLE[seen], atol=0.12
+        )  # paler, so that both signs can be read
+        assert page.get_by_label("M, row 2, column 2", exact=True).input_value() == "0.75"
+        marked = page.locator("input").evaluate_all("all => all.map(e => e.classList.contains('edited'))")
+        assert np.flatnonzero(marked).tolist() == [5]
+        cell = page.get_by_label("M, row 3, column 4", exact=True)
+        assert cell.input_value() == "−2.25"
+        for typed in ("−1,5", "no number"):
+            cell.fill(typed)
+            cell.press("Enter")
+        assert "wrong" in cell.get_attribute("class")
+
+        for head, values in enumerate(STACK):
+            rgb = of_canvas(page.locator("canvas").nth(2 + head))
+            np.testing.assert_allclose(changes(rgb, theme) * np.abs(STACK).max(), values, atol=0.06)
         assert page.locator("figure.chosen").inner_text() == "head 2"
         page.get_by_role("button", name="Choose head 3").click()
-        assert told(page) == [["picked", 2]]
-
-
-def test_what_is_not_there_is_hatched_and_nothing_else_is(tab):
-    whole = np.where(np.isfinite(TABLE), TABLE, 0)
-    for values, hatched in ((TABLE, True), (whole, False)):
-        drawn(tab, values, block("matrix", values, rows=ROWS, cols=COLUMNS, high=30, wide=30))
-        style = tab.locator("canvas").last.evaluate("c => getComputedStyle(c).backgroundImage")
-        assert ("repeating-linear-gradient" in style) == hatched
+        typed = ["typed", {"e": {"5": 0.75, "11": -1.5}}]
+        assert page.evaluate("globalThis.told") == [typed, ["picked", 2]]

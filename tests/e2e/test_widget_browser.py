@@ -4,8 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from alone import FRAME
-from drawn import Picture, percent
+from drawn import FRAME, Picture, percent
 
 from mha_core import record_from_weights
 from mha_core.draw.figures.colours import page as page_colours

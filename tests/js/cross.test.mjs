@@ -1,32 +1,19 @@
 // Two texts in one list: two words of the source, then three of the target, which look.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isOffBlock, blockOf, chosenAcross, crossSpec, hintAcross, inUnits, lookers, pointedAt, sources, squared } from "../../assets/js/cross_attention.js";
+import { chosenAcross, crossSpec, hintAcross, inUnits, isOffBlock, lookers, pointedAt, squared } from "../../assets/js/cross_attention.js";
 
 const record = { keys: 2, n: 5 };
 const given = Float64Array.of(0.1, 0.9, 0.2, 0.8, 0.3, 0.7, 0.4, 0.6, 0.5, 0.5, 0.55, 0.45); // two heads of 3 x 2
 const squares = squared({ keys: 2, names: ["a", "b", "X", "Y", "Z"] }, given);
 const second = squares.subarray(25);
 
-test("every head's weights stand below and left in a square of all units", () => {
-  const filled = (square) => [...square].flatMap((weight, at) => (weight ? [[Math.floor(at / 5), at % 5, weight]] : []));
-  assert.deepEqual(filled(squares.subarray(0, 25)), [[2, 0, 0.1], [2, 1, 0.9], [3, 0, 0.2], [3, 1, 0.8], [4, 0, 0.3], [4, 1, 0.7]]);
-  assert.deepEqual([...blockOf(record, second)], [0.4, 0.6, 0.5, 0.5, 0.55, 0.45]);
-  assert.deepEqual([...squared({ names: ["a"] }, given)], [...given], "one text is what it was");
-});
-
-test("only the target looks, and only at the source", () => {
-  const pairs = [[2, 0], [4, 1], [0, 1], [1, 2], [2, 3]];
-  assert.deepEqual(pairs.map(([q, k]) => isOffBlock(record, q, k)), [false, false, true, true, true]);
-  assert.equal(isOffBlock({ n: 5 }, 0, 4), false);
-  assert.deepEqual([sources(record), sources({})], [2, 0]);
-});
-
 test("a matrix has the target's words on its rows and the source's on its columns", () => {
   const spec = { rows: [..."abXYZ"], columns: [..."abXYZ"], values: second, from: [3, 0], hovered: [4, 1] };
   const { rows, columns, values, from, hovered } = crossSpec(record, spec);
   assert.deepEqual([rows.join(""), columns.join(""), [...values], from, hovered], ["XYZ", "ab", [0.4, 0.6, 0.5, 0.5, 0.55, 0.45], [1], [2, 1]]);
   assert.deepEqual(crossSpec(record, { ...spec, hovered: [1, 3] }).hovered, [null, null]);
+  assert.deepEqual([[2, 0], [4, 1], [0, 1], [1, 2], [2, 3]].map(([q, k]) => isOffBlock(record, q, k)), [false, false, true, true, true], "only the target looks, and only at the source");
 });
 
 test("what is pointed at in a matrix is told as units, and a word of the source as one that is looked at", () => {

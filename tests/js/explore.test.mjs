@@ -4,9 +4,12 @@ import test from "node:test";
 import { Explore } from "../../assets/js/explore.js";
 import { describe, drawRanking, fillSheet } from "../../assets/js/explore/heads.js";
 import { drawUsual, drawWords, sentenceShown } from "../../assets/js/explore/captions.js";
-import { fromNow, matrixSpec, shownLinks } from "../../assets/js/explore/view_model.js";
+import { matrixSpec, shownLinks } from "../../assets/js/explore/view_model.js";
 import { Ranking } from "../../assets/js/ranking.js";
-import { WEIGHTS, column, numbers, opened, record as records, words } from "./drawing.mjs";
+import * as numbers from "../../assets/js/numbers.js";
+import * as records from "../../assets/js/record.js";
+import * as words from "../../assets/js/words.js";
+import { WEIGHTS, column, opened } from "./drawing.mjs";
 import { onPage, texts, withGlobals } from "./page.mjs";
 
 const tidy = (value) => Number(value.toFixed(4));
@@ -22,11 +25,6 @@ function viewOf({ state = {}, hovered = {}, record = opened(), ...more } = {}) {
   return view;
 }
 const told = (links) => links.map(({ from, to, weight }) => [from, to, tidy(weight)]);
-
-test("who looks: what is under the pointer, also beside pinned words, else the pinned words", () => {
-  const from = (state, hovered) => fromNow(viewOf({ state, hovered }));
-  assert.deepEqual([from({}, {}), from({}, { unit: 2 }), from({ pins: [1, 2] }, { unit: 0 }), from({ pins: [1] }, { q: 0 })], [[], [2], [0], [0]]);
-});
 
 test("what was asked for comes first, also below the threshold, and the others step back", () => {
   const shown = shownLinks(viewOf({ state: { pins: [1, 2], to: 0, least: 0.5 } }));
@@ -104,7 +102,7 @@ function ranking(state, more) {
 }
 
 test("where nothing is ranked it is said what to click", () => {
-  assert.deepEqual([ranking({}), ranking({ pins: [2] }, { mine: { pins: [2] } })].map(({ entries, hint }) => [entries, hint]), [[null, "Click two words to rank the heads."], [null, "Click a second word to rank the heads."]]);
+  assert.deepEqual([ranking({}), ranking({ pins: [2] }, { mine: { pins: [2] } })].map(({ title, entries, hint }) => [title, entries, hint]), [["Ranking", null, "Click two words to rank the heads."], ["Ranking", null, "Click a second word to rank the heads."]]);
 });
 
 test("until a word is chosen the ranking is of the word's own link, whichever head is shown", () => {
@@ -222,12 +220,6 @@ test("the sentence follows the pointer to another word, and back", () => {
   assert.equal(sentenceShown(view({ q: 1 })), "Head 1-1: “cat” looks at “it” (75%), “cat” (15%) and “[CLS]” (10%).");
 });
 
-test("while another head is on its way the sentence names the head whose numbers it says", () => {
-  const view = viewOf({ state: { head: [0, 0], pins: [2] }, hovered: { q: 1 } });
-  view.state.head = [1, 1];
-  assert.match(sentenceShown(view), /^Head 1-1: “cat” looks at “it” \(75%\)/);
-});
-
 test("what a head usually does is said while the choice that it is about stands", () => {
   onPage(() => {
     const said = (state, usual) => {
@@ -249,6 +241,12 @@ function clicks(state = {}, hovered = {}) {
   return view;
 }
 const chosen = (view) => [view.state.pins, view.state.to];
+
+test("a click pins a word, a second one asks for a link, one on either takes it back, and one elsewhere begins anew", () => {
+  const view = clicks();
+  const after = (unit) => [view.choose(unit), chosen(view)][1];
+  assert.deepEqual([2, 1, 1, 1, 0, 0].map(after), [[[2], null], [[2], 1], [[2], null], [[2], 1], [[0], null], [[], null]]);
+});
 
 test("the first click on what the page chose by itself keeps it, a second one takes it back", () => {
   const view = clicks({ pins: [2] });
@@ -359,16 +357,6 @@ test("another order of the heads is told, for the link", () => {
     view.resort("weight");
     view.resort("layer");
     assert.deepEqual(emitted, [{ sort: "weight" }, {}]);
-  });
-});
-
-test("who hears the small pictures hears where the words look that are pinned now, and a head's role once", () => {
-  open(opened({ after: [""], roles: [["rare-word head", "rare word", "red", "1-2"]] }), (view) => {
-    const said = () => view.sheet.cells.map((cell) => cell.getAttribute("aria-label"));
-    view.select({ pins: [1] });
-    assert.deepEqual(said().slice(0, 2), ["Head 1-1: “cat” looks at “it” (75%), “cat” (15%) and “[CLS]” (10%).", "Head 1-2, rare-word head: “cat” looks at “it” (34%), “[CLS]” (33%) and “cat” (33%)."]);
-    view.select({ pins: [2] });
-    assert.deepEqual(said()[2], "Head 2-1: “it” looks at “[CLS]” (40%), “it” (35%) and “cat” (25%).");
   });
 });
 

@@ -1,17 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { changesInWords, ghostInWords, ghostLinks, unitBefore, unitNow } from "../../assets/js/ghost.js";
+import { changesInWords, ghostInWords, ghostLinks } from "../../assets/js/ghost.js";
 import { unitsOfWord } from "../../assets/js/word_edit.js";
 
 const change = { start: 1, old: 1, new: 2 };
 // Three units, one head: the last one looks at the first with a quarter, at the changed one with three.
 const steps = (share) => Math.round(share * 65535);
 const record = { n: 3, heads: 1, named: ["it", "tired", "end"], full: Uint16Array.from([65535, 0, 0, 0, 65535, 0, steps(0.25), steps(0.75), 0]) };
-
-test("units before and after a change of one word into two", () => {
-  assert.deepEqual([0, 1, 2, 3].map((unit) => unitBefore(change, unit)), [0, 1, null, 2]);
-  assert.deepEqual([0, 1, 2].map((unit) => unitNow(change, unit)), [0, 1, 3]);
-});
 
 test("the old links stand on the new words, with the old shares", () => {
   const found = ghostLinks({ record, change }, [0, 0], [3]);

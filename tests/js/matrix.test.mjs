@@ -1,6 +1,7 @@
 // The large matrix as it is painted: every pixel of it, its size, and the names on both axes.
 import assert from "node:assert/strict";
 import test from "node:test";
+import { level } from "../../assets/js/heatmap.js";
 import { Matrix, clip } from "../../assets/js/matrix.js";
 import { onPage, withGlobals } from "./page.mjs";
 
@@ -102,17 +103,34 @@ test("a name that is too long ends in an ellipsis, between letters and not insid
   assert.deepEqual([36, 52].map((room) => clip(marksTakeRoom, "e\u0301e\u0301e\u0301e\u0301", room)), ["e\u0301…", "e\u0301e\u0301…"], "half a letter would have had room");
 });
 
-test("a crowded matrix paints what is there and nothing else", () => {
-  const n = 300;
+test("what lies below the threshold or is filtered out is paper, what lies on the threshold is drawn", () => {
+  const values = Float32Array.of(0.25, 0.125, 0.5, 1);
+  const shown = (more) => {
+    const { images: [{ pixels, width }] } = drawn(spec(["a", "b"], ["x", "y"], { values, ...more }));
+    return [pixels[0], pixels[width - 1], pixels.at(-width), pixels.at(-1)];
+  };
+  assert.deepEqual([shown({ least: 0.25 }), shown({ hidden: (q, k) => q < k })], [[256, 0, 512, 1023], [256, 0, 512, 1023]]);
+});
+
+test("of the cells under one pixel of a crowded matrix the strongest is painted, with its sign, and nothing where there are none", () => {
+  const n = 300; // three by three to a pixel
   const names = Array.from({ length: n }, () => "");
-  const values = new Float32Array(n * n);
-  values[7 * n + 11] = 0.8;
-  const { images: [image] } = drawn(spec(names, names, { values, most: 100, absent: (q, k) => k > q + 150 }), { wide: 150 });
-  assert.deepEqual([image.width, image.height], [100, 100]);
-  assert.equal(image.pixels[2 * 100 + 3], Math.round(0.8 * 1023));
-  assert.equal([...image.pixels].filter(Boolean).length, 1);
-  const loud = (hidden) => [...drawn(spec(names, names, { values, most: 100, hidden }), { wide: 150 }).images[0].pixels].filter(Boolean).length;
-  assert.deepEqual([loud((q) => q === 7), loud((q) => q === 11), loud((_, k) => k === 11)], [0, 1, 0], "the filter is asked for query and key");
-  const signed = drawn(spec(names, names, { values, signed: true, most: 100, absent: (q, k) => k > q + 150 }), { wide: 150 }).images[0];
-  assert.deepEqual([signed.pixels[5], signed.pixels[99]], [512, 0], "nothing there is not the same as no change");
+  const crowded = (cells, more) => {
+    const values = new Float32Array(n * n);
+    for (const [q, k, value] of cells) values[q * n + k] = value;
+    const { images: [image] } = drawn(spec(names, names, { values, most: 100, ...more }), { wide: 150 });
+    assert.deepEqual([image.width, image.height], [100, 100]);
+    return image.pixels;
+  };
+  const painted = (...given) => [...crowded(...given)].flatMap((level, at) => (level ? [[Math.floor(at / 100), at % 100, level]] : []));
+  const links = [[6, 10, 0.5], [7, 11, 0.75], [8, 9, 0.25], [299, 0, 1]];
+  assert.deepEqual(painted(links), [[2, 3, 767], [99, 0, 1023]]);
+  assert.deepEqual(painted(links, { hidden: (q, k) => q === 7 && k === 11, least: 0.5 }), [[2, 3, 512], [99, 0, 1023]]);
+  const signed = crowded([[0, 0, 0.25], [1, 2, -1], [3, 3, -0.5], [5, 4, 0.75]], { signed: true, absent: (q, k) => k > q + 150 });
+  assert.deepEqual([0, 101, 5, 99].map((at) => signed[at]), [0, 895, 512, 0], "nothing there is not the same as no change");
+});
+
+test("differences are stretched to the largest one shown, weights to the top, and both are kept inside the ramp", () => {
+  const levels = [[0.1, { signed: true, span: 0.2 }], [-0.1, { signed: true, span: 0.2 }], [-3, { signed: true, span: 0.2 }], [0.5, { signed: true }], [0.3, { signed: false, span: 0.2 }], [1.4, { signed: false }], [-0.4, { signed: false }], [0.45, { signed: false, top: 0.9 }]];
+  assert.deepEqual(levels.map((given) => level(...given)), [0.75, 0.25, 0, 0.75, 0.3, 1, 0, 0.5]);
 });

@@ -2,7 +2,7 @@
 
 class Element {
   constructor(tag) {
-    Object.assign(this, { tag, childNodes: [], attributes: {}, dataset: {}, className: "", tabIndex: 0, hidden: false, parent: null });
+    Object.assign(this, { tag, childNodes: [], attributes: {}, dataset: {}, className: "", tabIndex: 0, hidden: false, parentElement: null });
     this.style = { setProperty: (name, value) => (this.style[name] = value) };
     const classes = () => this.className.split(" ").filter(Boolean);
     const set = (names) => (this.className = [...new Set(names)].join(" "));
@@ -27,14 +27,10 @@ class Element {
     return this.attributes[name] ?? null;
   }
 
-  hasAttribute(name) {
-    return name in this.attributes;
-  }
-
   append(...nodes) {
     for (const node of nodes) {
       const child = typeof node === "object" ? node : Object.assign(new Element("#text"), { text: String(node) });
-      child.parent = this;
+      child.parentElement = this;
       this.childNodes.push(child);
     }
   }
@@ -68,28 +64,8 @@ class Element {
     return this.children;
   }
 
-  get parentElement() {
-    return this.parent;
-  }
-
   get firstChild() {
-    return this.childNodes[0] ?? null;
-  }
-
-  insertRow() {
-    return added(this, "tr");
-  }
-
-  insertCell() {
-    return added(this, "td");
-  }
-
-  createTHead() {
-    return added(this, "thead");
-  }
-
-  createTBody() {
-    return added(this, "tbody");
+    return this.childNodes[0];
   }
 
   removeAttribute(name) {
@@ -106,7 +82,7 @@ class Element {
 
   closest(selector) {
     let node = this;
-    while (node && !node.matches(selector)) node = node.parent;
+    while (node && !node.matches(selector)) node = node.parentElement;
     return node;
   }
 
@@ -133,7 +109,7 @@ class Element {
     });
   }
 
-  // Only `tag`, `.class`, `tag.class`, `[name]` and `[name="value"]`, one inside another.
+  // Only `tag`, `.class`, `tag.class` and `[name]`, one inside another.
   querySelectorAll(selector) {
     return selector.split(" ").reduce((inside, part) => inside.flatMap((one) => within(one).filter((node) => fits(node, part))), [this]);
   }
@@ -143,11 +119,11 @@ class Element {
   }
 }
 
-function added(parent, tag) {
-  const node = new Element(tag);
-  parent.append(node);
-  return node;
-}
+for (const [method, tag] of Object.entries({ insertRow: "tr", insertCell: "td", createTHead: "thead", createTBody: "tbody" }))
+  Element.prototype[method] = function () {
+    this.append(new Element(tag));
+    return this.childNodes.at(-1);
+  };
 
 const within = (node) => node.children.flatMap((child) => [child, ...within(child)]);
 
@@ -155,14 +131,14 @@ function fits(node, part) {
   const [, tag, rest] = /^([\w-]*)(.*)$/.exec(part);
   if (tag && node.tag !== tag) return false;
   const classes = [...rest.matchAll(/\.([\w-]+)/g)].every(([, name]) => node.classList.contains(name));
-  return classes && [...rest.matchAll(/\[([\w-]+)(?:="([^"]*)")?\]/g)].every(([, name, value]) => (value === undefined ? node.hasAttribute(name) : node.getAttribute(name) === value));
+  return classes && [...rest.matchAll(/\[([\w-]+)\]/g)].every(([, name]) => name in node.attributes);
 }
 
-/** Give `use` these globals, until it has ended, and what was there before back again. */
+/** Give `use` these globals, until it has ended, and what stood there before back again. */
 export function withGlobals(given, use) {
   const before = Object.keys(given).map((name) => [name, Object.getOwnPropertyDescriptor(globalThis, name)]);
   const putBack = () => {
-    for (const [name, was] of before) if (was) Object.defineProperty(globalThis, name, was); else delete globalThis[name];
+    for (const [name, old] of before) if (old) Object.defineProperty(globalThis, name, old); else delete globalThis[name];
   };
   for (const [name, value] of Object.entries(given)) Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
   let done;

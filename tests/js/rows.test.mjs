@@ -1,8 +1,11 @@
 // Rows, rankings, tables and sentences of matrices that are not their own transpose; every number by hand.
-import { strongestUnder } from "../../assets/js/heatmap.js";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { WEIGHTS, column, format, numbers, record, words } from "./drawing.mjs";
+import * as format from "../../assets/js/format.js";
+import * as numbers from "../../assets/js/numbers.js";
+import * as record from "../../assets/js/record.js";
+import * as words from "../../assets/js/words.js";
+import { WEIGHTS, column } from "./drawing.mjs";
 
 const { STEPS, quantise } = numbers;
 const near = (a, b, within = 2e-5) => assert.ok(Math.abs(a - b) <= within, `${a} is not ${b}`);
@@ -60,32 +63,15 @@ test("of several opened heads the one opened longest ago is given up, and one op
   assert.deepEqual([...record.matrixOf(text, [1, 0])], [STEPS, STEPS]);
 });
 
-test("every direction of a pair lets through its own links alone", () => {
-  const shown = (filter) => [0, 2].flatMap((q) => [0, 2].filter((k) => record.pairAllows(full(), filter, q, k)).map((k) => `${q}${k}`));
-  assert.deepEqual(shown("all"), ["00", "02", "20", "22"]);
-  assert.deepEqual([shown("AA"), shown("AB"), shown("BA"), shown("BB")], [["00"], ["02"], ["20"], ["22"]]);
-});
-
-test("the strongest links of a matrix ask the filter for query and key, in this order", () => {
-  const matrix = record.matrixOf(full(), [0, 0]);
-  const links = numbers.strongestLinks(matrix, 3, 5, (q, k) => q === 2 && k < 2);
-  assert.deepEqual(links.map((l) => [l.from, l.to]), [[2, 1]]);
-  near(links[0].weight, 0.9);
-});
-
-test("of equal weights the first key and the first query come first", () => {
+test("links are the strongest from the threshold on that the filter lets through; of equal ones the first key and query come first", () => {
+  assert.deepEqual(numbers.strongestLinks(record.matrixOf(full(), [0, 0]), 3, 5, (q, k) => q === 2 && k < 2).map((l) => [l.from, l.to]), [[2, 1]]);
+  assert.deepEqual(numbers.strongest([0.05, 0, 0.049, 0.06], 9, 0.05).map((l) => l.to), [3, 0]);
+  assert.deepEqual(numbers.strongest([0.1, 0.4, 0.5, 0], 9, 0, (k) => k !== 2).map((l) => l.to), [1, 0]);
   const even = quantise([0.5, 0.5, 0, 0.25, 0.25, 0.5, 0.5, 0, 0.5]);
   assert.deepEqual(numbers.strongestLinks(even, 3, 3).map((l) => [l.from, l.to]), [[0, 0], [1, 2], [2, 0]]);
   assert.deepEqual(numbers.strongest([0.3, 0.3, 0.4, 0.3], 4).map((l) => l.to), [2, 0, 1, 3]);
   const tied = [[1, 1], [0, 1], [1, 0], [0, 0]].map(([layer, head]) => ({ layer, head, weight: 0.5 }));
   assert.deepEqual(order(numbers.ranked(tied)), ["1-1", "1-2", "2-1", "2-2"]);
-});
-
-test("a threshold keeps what lies on it, and nothing is never a link", () => {
-  assert.deepEqual(numbers.strongest([0.05, 0, 0.049, 0.06], 9, 0.05).map((l) => l.to), [3, 0]);
-  assert.deepEqual(numbers.strongest([0, 0], 9), []);
-  assert.deepEqual(numbers.strongest([0.1, 0.4, 0.5], 9, 0, (k) => k !== 2).map((l) => l.to), [1, 0]);
-  assert.deepEqual(numbers.strongestLinks(new Uint16Array(4), 2, 9), []);
 });
 
 test("a share of one to five percent is said, one below one percent is not", () => {
@@ -101,32 +87,12 @@ test("a whole head says who looks at whom, three links, the strongest first", ()
   assert.equal(words.headInWords([0, 0], ["[CLS]", "b"], quantise([0, 1, 1, 0]), () => false), "Head 1-1: no link between two words of this text.");
 });
 
-test("sums and weights on their way keep their sign and their place", () => {
-  const matrix = record.matrixOf(full(), [0, 0]);
-  [0.075, 0.525, 0.4].forEach((weight, k) => near(numbers.meanRow(matrix, 3, [1, 2])[k], weight, 4e-5));
-  assert.deepEqual([...numbers.mix([0, 1], Float64Array.of(1, 0), 1)], [1, 0]);
+test("weights on their way keep their place, and steps stay between nothing and all", () => {
+  assert.deepEqual([...numbers.mix([0, 1], Float64Array.of(1, 0), 0.25)], [0.25, 0.75]);
   assert.deepEqual([...numbers.quantise([-0.5, 0.5, 2])], [0, 32768, STEPS]);
-  near(numbers.dequantise([13107])[0], 0.2);
-});
-
-test("small pictures of uneven cuts keep queries on rows", () => {
-  const cells = new Float64Array(25);
-  cells[5 * 4 + 1] = 9;
-  cells[5 * 1 + 4] = -4;
-  const at = strongestUnder([5, 5], [2, 2], (q, k) => (q + k > 6 ? null : cells[5 * q + k]));
-  assert.deepEqual([at(0, 0), at(0, 1), at(1, 0), at(1, 1)], [0, -4, 9, 0]);
-  const wide = strongestUnder([2, 4], [2, 2], (q, k) => [1, 2, 3, 4, 8, 7, 6, 5][4 * q + k]);
-  assert.deepEqual([wide(0, 0), wide(0, 1), wide(1, 0), wide(1, 1)], [2, 4, 8, 6], "each row keeps its height");
-  assert.equal(strongestUnder([2, 2], [1, 1], () => null)(0, 0), null);
 });
 
 test("a percentage is whole, below one percent it has a decimal, and a real minus", () => {
-  assert.equal(format.percent(0.67685), "68%");
-  assert.equal(format.percent(0.0004), "0%");
-  assert.equal(format.percent(0.0042), "0.4%");
-  assert.equal(format.percent(1), "100%");
-  assert.equal(format.percent(-0.224), "−22%");
-  assert.equal(format.percent(-0.0001), "0%");
-  assert.equal(format.points(0.396), "+40");
-  assert.deepEqual([0.0004, -0.0004, 0.0006, -0.0006].map(format.points), ["0", "0", "+0.1", "−0.1"], "what is no change has no sign");
+  assert.deepEqual([0.67685, 0.0004, 0.0042, 1, -0.224, -0.0001].map(format.percent), ["68%", "0%", "0.4%", "100%", "−22%", "0%"]);
+  assert.deepEqual([0.396, 0.0004, -0.0004, 0.0006, -0.0006].map(format.points), ["+40", "0", "0", "+0.1", "−0.1"], "what is no change has no sign");
 });

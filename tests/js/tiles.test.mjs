@@ -14,24 +14,17 @@ import { softmaxRow, sum } from "../../assets/js/tiles/origin.js";
 import { bars } from "../../assets/js/tiles/bars.js";
 import { numberTiles } from "../../assets/js/tiles/number_tiles.js";
 import { painted, reach } from "../../assets/js/tiles/painted.js";
-import { sheets } from "../../assets/js/tiles/sheets.js";
 import { onPage, texts, withGlobals } from "./page.mjs";
 
 // Every shade says its level in the ramp.
 const LEVELLED = Array.from({ length: colour.LEVELS }, (_, i) => [i >> 2, i & 3, 0]);
-const level = (rgb) => (4 * rgb[0] + rgb[1]) / (colour.LEVELS - 1);
 const SCALE = { ramp: LEVELLED, pixels: colour.pixels(LEVELLED) };
 const PAINT = { ...SCALE, change: SCALE, ink: [0, 0, 0], soft: [9, 9, 9], line: [8, 8, 8], paper: [255, 255, 255] };
 const board = (...numbers) => ({ numbers: Float32Array.from(numbers), paint: PAINT, component: {} });
 
 test("a number is written with a real minus and never as minus zero", () => {
-  assert.equal(format.fixed(-1.23456), "−1.2346");
-  assert.equal(format.fixed(-0.00001), "0.0000");
-  assert.equal(format.fixed(NaN), "hidden");
-  assert.equal(format.percent(0.6774), "68%");
-  assert.equal(format.trim("2.5000"), "2.5");
-  assert.equal(format.trim("20"), "20");
-  assert.equal(format.tiny(-0.0000122), "−1.2e−5");
+  assert.deepEqual([-1.23456, -0.00001, NaN].map((value) => format.fixed(value)), ["−1.2346", "0.0000", "hidden"]);
+  assert.deepEqual([...["2.5000", "20"].map(format.trim), format.tiny(-0.0000122)], ["2.5", "20", "−1.2e−5"]);
 });
 
 test("a typed number may have a comma, a point or a real minus, and nothing else is one", () => {
@@ -96,11 +89,9 @@ test("a row of scores says each weight as it is and as it was", () => {
   ]);
 });
 
-test("tiles of weights are as dark as they are large; those of other numbers stay paler, so that both signs can be read", () => {
-  const colours = (block) => onPage(() => numberTiles(board(0.25, 1), { id: "t", at: 0, shape: [1, 2], ...block })).querySelectorAll(".tiles div").map((tile) => tile.style.background);
-  const shade = (share, paint = LEVELLED) => colour.css(colour.at(paint, share));
-  assert.deepEqual(colours({ ramp: "weight" }), [shade(0.25), shade(1)]);
-  assert.deepEqual(colours({ ramp: "signed" }), [0.25, 1].map((value) => colour.css(colour.at(LEVELLED, value / 1.6, true))));
+test("tiles of weights are as dark as they are large", () => {
+  const drawn = onPage(() => numberTiles(board(0.25, 1), { id: "t", at: 0, shape: [1, 2], ramp: "weight" }));
+  assert.deepEqual(drawn.querySelectorAll(".tiles div").map((tile) => tile.style.background), [0.25, 1].map((share) => colour.css(colour.at(LEVELLED, share))));
 });
 
 test("which query head reads which keys is drawn once for each head", () => {
@@ -126,10 +117,15 @@ test("of more products than fit the largest are shown, whatever their sign", () 
   assert.match(made.querySelector(".total").textContent, /^10 products add up to −0\.5/);
 });
 
-test("what is added to a sum of products has its sign once", () => {
-  const line = (added) => onPage(() => sum(board(1, 2, 3, 4, 3, 8), { title: "", left: 0, right: 2, products: 4, count: 2, most: 8, names: ["q", "k"], sum: 11, added, added_name: "b", value: 11 + added })).querySelector(".total").childNodes;
-  assert.match(texts(line(-2.5)).join(""), /^2 products: 11 − 2\.5 \(b\) = 8\.5/);
-  assert.match(texts(line(2.5)).join(""), /^2 products: 11 \+ 2\.5 \(b\) = 13\.5/);
+test("what is added to a sum of products has its sign once, and one product is not called products", () => {
+  const total = (count, more) => {
+    const block = { title: "", names: ["q", "k"], most: 8, left: 0, right: count, products: 2 * count, count, sum: 11, added: null, ...more };
+    return onPage(() => sum(board(1, 2, 3, 4, 3, 8), block)).querySelector(".total").textContent;
+  };
+  assert.match(total(2, { added: -2.5, added_name: "b", value: 8.5 }), /^2 products: 11 − 2\.5 \(b\) = 8\.5/);
+  assert.match(total(2, { added: 2.5, added_name: "b", value: 13.5 }), /^2 products: 11 \+ 2\.5 \(b\) = 13\.5/);
+  assert.match(total(1), /1 product adds up to 11/);
+  assert.match(total(1, { added: 1, added_name: "b", value: 12 }), /1 product: 11 \+ 1/);
 });
 
 test("arcs end over the words they belong to, rise with the way and with the weight become thick and dark", () => {
@@ -161,18 +157,21 @@ test("the pager leads to the screens beside this one and to any by name, and sto
   assert.equal(at(2).querySelector(".place-of").textContent, "of 3");
 });
 
-test("keys turn the screens, but not those that are typed, and not with Control, Alt or the command key", () => {
+test("keys turn the screens, but not those that are typed, that scroll what is wide, or come with Control, Alt or the command key", () => {
   onPage(() => {
     const told = [];
     const heard = {};
     Object.assign(document, { addEventListener: (kind, act) => (heard[kind] = act), removeEventListener: (kind) => delete heard[kind] });
     const stop = keyboard({ setTriggerValue: (...given) => told.push(given) });
-    const press = (key, { field = false, ...more } = {}) => {
-      const event = { key, prevented: false, preventDefault: () => (event.prevented = true), composedPath: () => [{ matches: () => field }, {}], ...more };
+    const press = (key, { field = false, wide = 400, ...more } = {}) => {
+      const table = { matches: (selector) => selector === "[role=group][tabindex]", scrollWidth: wide, clientWidth: 400 };
+      const event = { key, prevented: false, preventDefault: () => (event.prevented = true), composedPath: () => [{ matches: () => field }, table, {}], ...more };
       heard.keydown(event);
       return [told.splice(0).flat(), event.prevented];
     };
-    assert.deepEqual(["ArrowRight", "PageDown", "ArrowLeft", "PageUp"].map((key) => press(key)), [1, 1, -1, -1].map((go) => [["go", go], true]));
+    const keys = ["ArrowRight", "PageDown", "ArrowLeft", "PageUp"];
+    assert.deepEqual(keys.map((key) => press(key)), [1, 1, -1, -1].map((go) => [["go", go], true]));
+    assert.deepEqual(keys.map((key) => press(key, { wide: 900 })[0].length), [0, 2, 0, 2]);
     for (const more of [{ field: true }, { ctrlKey: true }, { altKey: true }, { metaKey: true }]) assert.deepEqual(press("ArrowRight", more), [[], false]);
     assert.deepEqual(press("a"), [[], false]);
     stop();
@@ -180,37 +179,19 @@ test("keys turn the screens, but not those that are typed, and not with Control,
   });
 });
 
-test("in what scrolls sideways the arrows scroll, and elsewhere they turn the screens", () => {
-  onPage(() => {
-    const told = [];
-    const heard = {};
-    Object.assign(document, { addEventListener: (kind, act) => (heard[kind] = act), removeEventListener: (kind) => delete heard[kind] });
-    keyboard({ setTriggerValue: (...given) => told.push(given) });
-    const press = (key, sizes) => {
-      const table = { matches: (selector) => selector === "[role=group][tabindex]", ...sizes };
-      heard.keydown({ key, preventDefault: () => {}, composedPath: () => [{ matches: () => false }, table, {}] });
-      return told.splice(0).length;
-    };
-    const turned = (sizes) => ["ArrowRight", "ArrowLeft", "PageDown", "PageUp"].map((key) => press(key, sizes));
-    assert.deepEqual(turned({ scrollWidth: 900, clientWidth: 400 }), [0, 0, 1, 1]);
-    assert.deepEqual(turned({ scrollWidth: 400, clientWidth: 400 }), [1, 1, 1, 1]);
-  });
-});
-
-test("the keys that are not shown have together what is left of the row, and nothing where all is hidden", () => {
-  const rest = (weights) => {
-    const n = weights.length;
-    const block = { tokens: ["a", "b", "c"], query: 0, shown: [0, 1], d_k: 1, d_v: 1, divisor: 1, q: 0, k: 0, products: 0, raw: 0, scores: 0, weights: n, weighted: 0, z: 0 };
-    const made = onPage(() => follow(board(...weights.map(() => 1), ...weights), block));
-    return made.textContent;
-  };
-  assert.match(rest([0.5, 0.25, 0.25]), /1 more25.0%sum100.0%/);
-  assert.match(rest([0, 0, 0]), /1 more0.0%sum0.0%/);
-});
-
-test("one product is not called products", () => {
-  const block = { title: "z", names: ["weights", "V"], count: 1, most: 32, left: 0, right: 1, products: 2, sum: 0.5, added: null, terms: null };
-  const said = (more) => onPage(() => sum(board(1, 0.5, 0.5), { ...block, ...more })).textContent;
-  assert.match(said({}), /1 product adds up to 0\.5/);
-  assert.match(said({ added: 1, added_name: "b_v", value: 1.5 }), /1 product: 0\.5 \+ 1/);
+test("one query is followed through the keys that are shown, the others have together what is left of the row", () => {
+  const block = { tokens: ["a", "b", "c", "d"], query: 3, shown: [1, 2], d_k: 1, d_v: 1, divisor: 1.5, q: 0, k: 0, products: 0, raw: 0, scores: 4, weights: 8, weighted: 0, z: 0 };
+  const followed = (...weights) => onPage(() => follow(board(9, -1.5, 3, 0.125, 9, -1, NaN, 9, ...weights), block));
+  const lines = (...weights) => followed(...weights).querySelectorAll("tr").map((row) => texts(row.children));
+  assert.deepEqual(lines(0.125, 0.5, 0.25, 0.125), [
+    ["key", "k", "q × k, number by number", "q · k", "÷ 1.50", "softmax: weight", "weight × v"],
+    ["q of d", "", "", "", "", "", ""],
+    ["b", "", "", "−1.500", "−1.000", "50.0%", ""],
+    ["c", "", "", "3.000", "hidden", "25.0%", ""],
+    ["2 more", "", "", "", "", "25.0%", ""],
+    ["sum", "", "", "", "", "100.0%", ""],
+  ]);
+  assert.deepEqual(lines(0, 0, 0, 0).slice(-2).map((line) => line[5]), ["0.0%", "0.0%"], "all is hidden");
+  const drawn = followed(0.125, 0.5, 0.25, 0.125);
+  assert.deepEqual([texts(drawn.querySelectorAll("tr.strongest .word")), drawn.querySelectorAll(".barline i").map((bar) => bar.style.width)], [["b"], ["62%", "31%", "31%"]]);
 });
