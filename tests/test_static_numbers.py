@@ -7,10 +7,7 @@ import random
 import re
 import shutil
 import subprocess
-import threading
 from contextlib import ExitStack, contextmanager
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import bert_folders
@@ -19,6 +16,7 @@ import numpy as np
 import once
 import pytest
 from gguf_files import write_gguf
+from running import hosted
 
 import mha_core
 from mha_core.draw.static_site.build import model_files
@@ -44,7 +42,7 @@ TWENTY = [
     "Cafe\u0301s na\u0131\u0308ve A\u030angstro\u0308m",
     "bell\x07 and\x1b escape\x00d\u200b\u200e",
     "word " * 600,
-    *ODD[::30],
+    *ODD[::60],
 ]
 CLOSE = 1e-4
 # Letters, spaces, ends of words, joiners, accents, flags, special tokens and any other character.
@@ -118,22 +116,14 @@ def small_site():
 @contextmanager
 def opened(chromium, folder):
     """A site's page in a profile of its own, and the paths that it asked for."""
-    requests = []
-
-    class Handler(SimpleHTTPRequestHandler):
-        def log_message(self, *_):
-            requests.append(self.path)
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(folder))) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+    with hosted(folder) as host:
         context = chromium.new_context()
         page = context.new_page()
         page.set_default_timeout(300_000)
-        page.goto(f"http://127.0.0.1:{server.server_port}/empty.html")
+        page.goto(f"{host.url}/empty.html")
         page.evaluate(ASK)
-        yield page, requests
+        yield page, host.requests
         context.close()
-        server.shutdown()
 
 
 @pytest.fixture
@@ -279,28 +269,6 @@ def unpacked(files, about):
     return numbers
 
 
-@pytest.fixture
-def graph(site, tmp_path):
-    """MiniLM's graph in ONNX Runtime, outside a browser: tokens to weights."""
-    import onnxruntime
-
-    about = json.loads((site / "models/minilm/model.json").read_bytes())
-    shutil.copy(site / about["graph"], tmp_path)
-    files = {path.name: path.read_bytes() for path in (site / "models/minilm").iterdir()}
-    (tmp_path / "weights").write_bytes(unpacked(files, about).tobytes())
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(
-        tmp_path / "graph.onnx", options, providers=["CPUExecutionProvider"]
-    )
-
-    def run(tokens):
-        given = {"ids": tokens.ids, "segments": tokens.segments}
-        return session.run(None, {name: np.array(value, np.int64) for name, value in given.items()})[0]
-
-    return run
-
-
 @pytest.mark.slow
 def test_the_page_says_of_each_model_what_it_weighs_and_takes(site, models):
     page = (site / "index.html").read_text()
@@ -338,22 +306,13 @@ def test_the_kept_page_has_another_name_where_any_of_its_files_is_another(tmp_pa
 
 
 @pytest.mark.slow
-def test_the_graph_gives_the_engines_weights_outside_a_browser_too(graph, model):
-    worst = 0.0
-    for text in [*SENTENCES[::8], "One sentence. [SEP] And another."]:
-        record = mha_core.trace(text, model)
-        worst = max(worst, np.abs(graph(record.tokens) - record.weights).max())
-    assert worst < CLOSE / 3
-
-
-@pytest.mark.slow
 @pytest.mark.browser
-@pytest.mark.parametrize("name", ["minilm", "toy"])
-def test_a_browser_gives_the_engines_tokens_words_and_weights(name, site, models, open_page):
+def test_a_browser_gives_the_engines_tokens_words_and_weights(site, models, open_page):
     page, _ = open_page(site)
-    texts = [*SENTENCES[:: len(SENTENCES) // 6], *TWENTY]
-    assert max(difference(ask(page, text=text, model=name), text, models[name]) for text in texts) < CLOSE
-    assert ask(page, text=" \x1c ", model=name)["error"] == "The sentence is empty. Type a word."
+    for name, model in models.items():
+        for text in (*SENTENCES[:: len(SENTENCES) // 6], *TWENTY):
+            assert difference(ask(page, text=text, model=name), text, model) < CLOSE
+        assert ask(page, text=" \x1c ", model=name)["error"] == "The sentence is empty. Type a word."
 
 
 @pytest.mark.slow

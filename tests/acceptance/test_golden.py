@@ -27,17 +27,6 @@ TEXTS = GOLDEN["texts"]
 WEIGHT, LOGIT = 1e-5, 1e-4
 
 
-def ask(*command, ending="csv"):
-    """What a command saves; it is run in this process, which has the models already."""
-    with TemporaryDirectory() as folder:
-        path = Path(folder, f"answer.{ending}")
-        assert main([*command, "--device", "cpu", "--out", str(path)]) == 0
-        if ending == "npz":
-            return dict(np.load(path))
-        text = path.read_text(encoding="utf-8")
-        return json.loads(text) if ending == "json" else list(csv.DictReader(text.splitlines(keepends=True)))
-
-
 def load(name):
     try:
         return mha_core.load_model(name, device="cpu")  # of those loaded before
@@ -75,16 +64,6 @@ def traced(model, words=False):
     return in_python
 
 
-def saved_csv(names):
-    labels, weights = {"query": {}, "key": {}}, np.zeros((6, 12, 99, 99))
-    for row in ask("trace", TEXTS["tired"]):
-        layer, head, query, key = (int(row[axis]) for axis in ("layer", "head", "query", "key"))
-        weights[layer - 1, head - 1, query, key] = row["weight"]
-        labels["query"][query], labels["key"][key] = row["query_text"], row["key_text"]
-    queries, keys = ([of[i] for i in range(len(of))] for of in labels.values())
-    return {name: cell(name, weights, queries, keys) for name in names}
-
-
 def flow(names):
     tokens = load("minilm").tokenizer.encode(TEXTS["tired"])
     labels = [piece.text for piece in tokens.pieces]
@@ -105,11 +84,6 @@ def next_tokens(names):
     return {f"{text}|{guess.text}": guess.probability for text in texts for guess in said[text]}
 
 
-def next_command(names):
-    rows = ask("next", TEXTS["too"], "--top", "20") if load("smollm2") else []
-    return {f"too|{row['token']}": float(row["probability"]) for row in rows}
-
-
 def heads_taken_away(names):
     model, outcome = load("smollm2"), LogitDifference(" Mary", " John")
     tokens = model.tokenizer.encode(TEXTS["mary"])
@@ -122,7 +96,22 @@ def heads_taken_away(names):
 
 def asked_of_heads(path, limit):
     """Right and n of every question, by its key and the head's name."""
-    rows = ask("roles", "--corpus", path, "--limit", limit, "--all")
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "roles.csv")
+        command = [
+            "roles",
+            "--corpus",
+            path,
+            "--limit",
+            limit,
+            "--all",
+            "--device",
+            "cpu",
+            "--out",
+            str(file),
+        ]
+        assert main(command) == 0
+        rows = list(csv.DictReader(file.read_text("utf-8").splitlines()))
     return {
         (row["question"], f"{row['layer']}-{row['head']}"): [
             pytest.approx(float(row["score"]) * int(row["n"]), abs=1e-6),
@@ -149,14 +138,12 @@ def coreference(names):
 SLOW = (pytest.mark.slow,)
 TABLE = (
     ("encoder", "", traced("minilm"), WEIGHT, ()),
-    ("encoder", "tired", saved_csv, WEIGHT, ()),
     ("words", "", traced("minilm", words=True), WEIGHT, ()),
     ("classroom", "", traced("classroom"), WEIGHT, ()),
     ("flow", "", flow, WEIGHT, ()),
     ("by hand", "", worked, WEIGHT, ()),
     ("decoder", "", traced("smollm2"), WEIGHT, SLOW),
     ("next", "", next_tokens, LOGIT, SLOW),
-    ("next", "too", next_command, LOGIT, SLOW),
     ("ablation", "before|.*-|sum from layer 21", heads_taken_away, LOGIT, SLOW),
     ("relations", "", relations, 0, SLOW),
     ("coreference", "", coreference, 0, SLOW),
