@@ -1,4 +1,4 @@
-"""The library and the command line against golden.json, whose numbers benchmarks/golden.py found without them.
+"""The library, and `roles`, against golden.json, whose numbers benchmarks/golden.py found without them.
 
 A name there is a question; that file says how it is read. HEADSCOPE_UD_EWT and HEADSCOPE_GAP name the files of the
 corpora, if they do not lie beside the project.
@@ -7,14 +7,12 @@ corpora, if they do not lie beside the project.
 import csv
 import json
 import os
-import re
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-import torch
 
 import mha_core
 from mha_core.causal import LogitDifference, ScaleHeads, heads_from, measure, sweep_heads
@@ -71,13 +69,6 @@ def flow(names):
     return {name: cell(name, kinds[name.split()[0]], labels, labels) for name in names}
 
 
-def worked(names):
-    qkv = torch.tensor([[[2.0, 0.0], [0.0, 4.0]]])
-    both = mha_core.scaled_dot_product_attention(qkv, qkv, qkv)
-    found = dict(zip(("context", "weight"), both, strict=True))
-    return {name: float(found[name.split()[0]][0, int(name[-3]) - 1, int(name[-1]) - 1]) for name in names}
-
-
 def next_tokens(names):
     texts = {name.split("|")[0] for name in names}
     said = {text: mha_core.predict_next(TEXTS[text], load("smollm2"), k=200) for text in texts}
@@ -98,18 +89,7 @@ def asked_of_heads(path, limit):
     """Right and n of every question, by its key and the head's name."""
     with TemporaryDirectory() as folder:
         file = Path(folder, "roles.csv")
-        command = [
-            "roles",
-            "--corpus",
-            path,
-            "--limit",
-            limit,
-            "--all",
-            "--device",
-            "cpu",
-            "--out",
-            str(file),
-        ]
+        command = ["roles", "--corpus", path, *f"--limit {limit} --all --device cpu --out {file}".split()]
         assert main(command) == 0
         rows = list(csv.DictReader(file.read_text("utf-8").splitlines()))
     return {
@@ -135,28 +115,29 @@ def coreference(names):
     return {name: found["antecedent", name.split()[1]] for name in names}
 
 
-SLOW = (pytest.mark.slow,)
-TABLE = (
-    ("encoder", "", traced("minilm"), WEIGHT, ()),
-    ("words", "", traced("minilm", words=True), WEIGHT, ()),
-    ("classroom", "", traced("classroom"), WEIGHT, ()),
-    ("flow", "", flow, WEIGHT, ()),
-    ("by hand", "", worked, WEIGHT, ()),
-    ("decoder", "", traced("smollm2"), WEIGHT, SLOW),
-    ("next", "", next_tokens, LOGIT, SLOW),
-    ("ablation", "before|.*-|sum from layer 21", heads_taken_away, LOGIT, SLOW),
-    ("relations", "", relations, 0, SLOW),
-    ("coreference", "", coreference, 0, SLOW),
-)
+TABLE = {
+    "encoder": (traced("minilm"), WEIGHT),
+    "words": (traced("minilm", words=True), WEIGHT),
+    "classroom": (traced("classroom"), WEIGHT),
+    "flow": (flow, WEIGHT),
+    "decoder": (traced("smollm2"), WEIGHT),
+    "next": (next_tokens, LOGIT),
+    "ablation": (heads_taken_away, LOGIT),
+    "relations": (relations, 0),
+    "coreference": (coreference, 0),
+}
 
 
-@pytest.mark.parametrize(
-    ("group", "which", "way", "tolerance"),
-    [pytest.param(*row, marks=marks, id=f"{row[0]} {row[2].__name__}") for *row, marks in TABLE],
-)
-def test_it_says_what_was_found_without_it(group, which, way, tolerance):
-    wanted = {name: n for name, n in GOLDEN[group]["numbers"].items() if re.match(which, name)}
-    found = {name: number for name, number in way(list(wanted)).items() if name in wanted}
-    off = {name: tolerance * (10 if name.startswith("sum") else 1) for name in wanted}  # of 90 heads or more
-    near = {name: pytest.approx(number, abs=off[name], rel=0) for name, number in wanted.items() if tolerance}
-    assert found == (near or wanted)
+@pytest.mark.slow
+@pytest.mark.parametrize("group", TABLE)
+def test_it_gives_the_numbers_that_were_computed_without_it(group):
+    answer, tolerance = TABLE[group]
+    expected = GOLDEN[group]["numbers"]
+    numbers = {name: number for name, number in answer(list(expected)).items() if name in expected}
+    off = {
+        name: tolerance * (10 if name.startswith("sum") else 1) for name in expected
+    }  # of 90 heads or more
+    near = {
+        name: pytest.approx(number, abs=off[name], rel=0) for name, number in expected.items() if tolerance
+    }
+    assert numbers == (near or expected)
