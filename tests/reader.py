@@ -72,7 +72,7 @@ class Reader:
 
     def reads(self, text: str) -> "Reader":
         """Wait until this stands with the sentence in the picture."""
-        sentence = self.page.get_by_role("region", name="The sentence")
+        sentence = self.page.get_by_role("region", name=re.compile("entence"))
         sentence.filter(has_text=re.compile(text)).wait_for(timeout=120_000)
         return self
 

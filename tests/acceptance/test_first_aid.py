@@ -30,18 +30,17 @@ def test_a_visitor_points_presses_and_types_and_is_understood(reader):
         assert box[start] <= row[start] <= box[start] + box[length] - row[length], "in sight"
     person.word("it").click()
     expect(person.word("it"), "a second click takes back").to_have_attribute("aria-pressed", "false")
-    person.type("Dogs bark.")
-    person.reads("Dogs")
+    person.open("/?text=Paris%0A%0Ais%0Alarge.")
+    sentence = person.page.get_by_label("Your sentence", exact=True)
+    lines = sentence.bounding_box()
+    person.type("Dogs bark.").reads("Dogs")
+    line = sentence.bounding_box()
+    assert (lines["x"], lines["width"]) == (line["x"], line["width"])
+    assert lines["height"] <= 5 * line["height"]
     words = person.page.get_by_label("word by word").get_by_role("button")
     pinned = [word.inner_text() for word in words.all() if word.get_attribute("aria-pressed") == "true"]
     assert pinned, "a new sentence opens on a word"
     assert set(pinned) <= {"Dogs", "bark"}
-    sentence = person.page.get_by_label("Your sentence", exact=True)
-    line = sentence.bounding_box()
-    person.open("/?text=Paris%0A%0Ais%0Alarge.")
-    lines = sentence.bounding_box()
-    assert (lines["x"], lines["width"]) == (line["x"], line["width"])
-    assert lines["height"] <= 5 * line["height"]
 
 
 def test_a_comparison_prints_whole_and_its_example_does_not_leave_its_model_to_the_next(reader):

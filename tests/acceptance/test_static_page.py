@@ -125,7 +125,7 @@ def test_a_first_visit_shows_the_classic_and_what_one_word_changes(reader, host,
     person.page.keyboard.press("Enter")
     person.reads("Head 2-2").type("The dog chased the cat .").reads("chased → dog 9.%, the strongest of 8")
     reports(person.type("The zebra slept."), "1 token is not in the model's vocabulary")
-    paths = (path.partition("?")[0].strip("/") or "index.html" for path in files.requests)
+    paths = {path.partition("?")[0].strip("/") or "index.html" for path in files.requests}
     assert sum((static_folder / path).stat().st_size for path in paths) < 1_500_000
 
 
