@@ -36,7 +36,8 @@ PAGES = {
     ],
     "a decoder": [
         "/experiment",
-        *(to("/experiment", try_=tab) for tab in ("Ablation sweep", "Activation patching")),
+        to("/experiment", try_="Ablation sweep"),
+        to("/experiment", try_="Activation patching", model="minilm"),
         to("/", model="smollm2"),
     ],
     "inside and learn": [
