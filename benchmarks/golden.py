@@ -12,7 +12,6 @@ A name in golden.json is a question: "tired 4-2 it>animal" asks head 2 of layer 
 
 import csv
 import json
-import math
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -189,18 +188,6 @@ def see_toy(text):
     return words, torch.stack(Plain(CLASSROOM)(words)[0])
 
 
-def by_hand():
-    """q1 = k1 = v1 = [2, 0] and q2 = k2 = v2 = [0, 4]: scores over sqrt(2), softmax, weights times values."""
-    q, numbers = [[2.0, 0.0], [0.0, 4.0]], {}
-    for i in (0, 1):
-        powers = [math.exp((q[i][0] * k[0] + q[i][1] * k[1]) / math.sqrt(2)) for k in q]
-        weights = [power / sum(powers) for power in powers]
-        for j in (0, 1):
-            numbers[f"weight {i + 1}>{j + 1}"] = weights[j]
-            numbers[f"context {i + 1},{j + 1}"] = weights[0] * q[0][j] + weights[1] * q[1][j]
-    return numbers
-
-
 @torch.no_grad()
 def main(data):
     answers = {
@@ -209,7 +196,6 @@ def main(data):
         "decoder": lambda names: cells(names, see_llama),
         "classroom": lambda names: cells(names, see_toy),
         "flow": flow,
-        "by hand": lambda names: by_hand(),
         "next": lambda names: {name: next_token(name) for name in names},
         "ablation": ablation,
         "relations": lambda names: relations(names, data / "en_ewt-ud-dev.conllu"),

@@ -78,7 +78,7 @@ def _compared(page: Any, name: str, model: mha_core.Model) -> tuple[str, str]:
         answer = ask(page, text=text, model=name)
         worst = max(worst, difference(answer, text, model))
         if model.next_head is not None:
-            same += answer["likeliest"] == mha_core.predict_next(text, model, k=1)[0].id
+            same += answer["likeliest"][0] == mha_core.predict_next(text, model, k=1)[0].id
     return f"{worst:.1e}", f"{same} of {len(SENTENCES)}" if model.next_head is not None else "none"
 
 

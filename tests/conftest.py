@@ -5,12 +5,13 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import once
 import pytest
 from reader import app, profile, reader  # noqa: F401 - fixtures
-from running import AppServer, start_app
+from running import AppServer, Host, hosted, start_app
 
 try:
     from hypothesis import settings
@@ -120,6 +121,13 @@ def static_folder() -> Path:
     from mha_core import static_site
 
     return once.once("static-folder", lambda: static_site(once.folder / "static-folder", model="minilm"))
+
+
+@pytest.fixture
+def host() -> Iterator[Callable[[Path], Host]]:
+    """`host(folder)`: a host of its files until the test ends."""
+    with ExitStack() as hosts:
+        yield lambda folder: hosts.enter_context(hosted(folder))
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ import pytest
 from running import AppServer
 
 DESKTOP = {"width": 1280, "height": 800}
-IDLE = "[data-testid=stApp][data-test-script-state=notRunning]"
+IDLE = "[data-testid=stApp][data-test-script-state=notRunning], #files"  # or the page without a server
 # For how long nothing on the page changed, in steps of 50 ms: Streamlit says that a run is over before the browser has
 # drawn what came of it. A clock would go on while the browser has no time to draw; these steps do not.
 WATCH = """
@@ -69,6 +69,20 @@ class Reader:
         box.fill(text)
         box.press("Enter")
         return self.settled()
+
+    def reads(self, text: str) -> "Reader":
+        """Wait until this stands with the sentence in the picture."""
+        sentence = self.page.get_by_role("region", name=re.compile("entence"))
+        sentence.filter(has_text=re.compile(text)).wait_for(timeout=120_000)
+        return self
+
+    def reaches(self, parts: Any, key: str = "Tab") -> None:
+        """Press a key until the focus is on one of these."""
+        for _ in range(40):
+            self.page.keyboard.press(key)
+            if parts.and_(self.page.locator(":focus")).count():
+                return
+        pytest.fail(f"{key} does not lead there")
 
     def word(self, text: str) -> Any:
         """A word of the sentence in the picture, to press or to point at."""

@@ -8,8 +8,13 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -92,3 +97,31 @@ def start_app(
             pytest.fail(f"the app did not start (exit status {status}):\n{server.output()[-4000:]}")
         time.sleep(0.1)
     return server
+
+
+@dataclass
+class Host:
+    """A host that serves the files of a folder and nothing else, and the paths that it was asked for."""
+
+    url: str
+    requests: list[str]
+    stop: Callable[[], None]
+
+
+@contextmanager
+def hosted(folder: Path) -> Iterator[Host]:
+    requests: list[str] = []
+
+    class Handler(SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            requests.append(self.path)
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(folder))) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+
+        def stop() -> None:
+            server.shutdown()
+            server.server_close()
+
+        yield Host(f"http://127.0.0.1:{server.server_port}", requests, stop)
+        stop()

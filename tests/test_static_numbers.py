@@ -7,10 +7,7 @@ import random
 import re
 import shutil
 import subprocess
-import threading
 from contextlib import ExitStack, contextmanager
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import bert_folders
@@ -19,6 +16,7 @@ import numpy as np
 import once
 import pytest
 from gguf_files import write_gguf
+from running import hosted
 
 import mha_core
 from mha_core.draw.static_site.build import model_files
@@ -44,7 +42,7 @@ TWENTY = [
     "Cafe\u0301s na\u0131\u0308ve A\u030angstro\u0308m",
     "bell\x07 and\x1b escape\x00d\u200b\u200e",
     "word " * 600,
-    *ODD[::30],
+    *ODD[::60],
 ]
 CLOSE = 1e-4
 # Letters, spaces, ends of words, joiners, accents, flags, special tokens and any other character.
@@ -74,7 +72,8 @@ ASK = """() => {
       const { length } = answer.weights ?? [], sample = answer.weights?.filter((_, i) => i % every(length) === 0);
       let text = "";
       for (const byte of new Uint8Array(sample?.buffer ?? [])) text += String.fromCharCode(byte);
-      const likeliest = answer.next?.indexOf(answer.next.reduce((a, b) => Math.max(a, b)));
+      const highest = answer.next?.reduce((a, b) => Math.max(a, b));
+      const likeliest = answer.next && [answer.next.indexOf(highest), highest];
       resolve({ ...answer, likeliest, next: null, spellings: null, weights: btoa(text) });
     });
     worker.postMessage({ ...message, id: last });
@@ -118,22 +117,14 @@ def small_site():
 @contextmanager
 def opened(chromium, folder):
     """A site's page in a profile of its own, and the paths that it asked for."""
-    requests = []
-
-    class Handler(SimpleHTTPRequestHandler):
-        def log_message(self, *_):
-            requests.append(self.path)
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(folder))) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+    with hosted(folder) as host:
         context = chromium.new_context()
         page = context.new_page()
         page.set_default_timeout(300_000)
-        page.goto(f"http://127.0.0.1:{server.server_port}/empty.html")
+        page.goto(f"{host.url}/empty.html")
         page.evaluate(ASK)
-        yield page, requests
+        yield page, host.requests
         context.close()
-        server.shutdown()
 
 
 @pytest.fixture
@@ -219,88 +210,6 @@ def differing_tokens(model, texts, folder):
     return differ
 
 
-def decoder_session(model, folder):
-    """A Llama's graph in ONNX Runtime, on one thread: ids, and the cache of those before, to what it gives."""
-    import onnxruntime
-
-    files = {Path(name).name: content for name, content in model_files("decoder", model).items()}
-    about = json.loads(files["model.json"])
-    (folder / "weights").write_bytes(unpacked(files, about).tobytes())
-    (folder / "graph.onnx").write_bytes(files["graph.onnx"])
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(folder / "graph.onnx", options, providers=["CPUExecutionProvider"])
-    config = model.config
-
-    def run(ids, past=None):
-        past = np.zeros((*about["cached"], 0, config.d_k), np.float32) if past is None else past
-        first, n = past.shape[2], len(ids)
-        speeds = np.float32(config.theta) ** (-np.arange(0, config.d_k, 2, dtype=np.float32) / config.d_k)
-        angles = np.outer(np.arange(first, first + n, dtype=np.float32), speeds).astype(np.float32)
-        cos, sin = np.cos(angles), np.sin(angles)
-        given = {"ids": np.array(ids, np.int64), "past": past, "cos": np.hstack([cos, cos])}
-        given["sin"] = np.hstack([-sin, sin])
-        given["mask"] = np.where(np.tri(n, first + n, first, dtype=bool), 0, -np.inf).astype(np.float32)
-        return session.run(["weights", "next", "present"], given)
-
-    return run
-
-
-def check_decoder(run, text, model):
-    """Compare a text's weights and the probabilities of its next token with the engine's, in one go and in two."""
-    record = mha_core.trace(text, model)
-    ids, half = record.tokens.ids, len(record.tokens) // 2
-    following = {each.id: each.probability for each in mha_core.predict_next(record.tokens, model, k=20)}
-    weights, after, _ = run(ids)
-    late, after_late, _ = run(ids[half:], run(ids[:half])[2])
-    for rows, expected_rows in ((weights, record.weights), (late, record.weights[:, :, half:])):
-        assert np.abs(rows - expected_rows).max() < CLOSE, text
-    for shares in (after[0], after_late[0]):
-        assert shares.argmax() == next(iter(following)), text
-        np.testing.assert_allclose(shares[list(following)], list(following.values()), atol=CLOSE)
-
-
-def unpacked(files, about):
-    """The bytes of all arrays, read from the parts by name."""
-    numbers = np.empty(about["bytes"], np.uint8)
-    parts = [files[Path(name).name] for name in about["parts"]]
-    for stretch in about["stretches"]:
-        part, start, to = parts[stretch["part"]], stretch["at"], stretch["to"]
-        if "plain" in stretch:
-            numbers[to : to + stretch["plain"]] = np.frombuffer(part, "u1", stretch["plain"], start)
-            continue
-        rows, n = stretch["rows"], stretch["rows"] * stretch["columns"]
-        scale = np.frombuffer(part, "<f4", rows, start)
-        high = np.frombuffer(part, "<u2", n, start + 4 * rows).astype(np.int32)
-        both = np.frombuffer(part, "u1", (n + 1) // 2, start + 4 * rows + 2 * n)
-        low = np.stack([both & 15, both >> 4], axis=1).ravel()[:n]
-        matrix = ((high << 4 | low) - 2**19).reshape(rows, -1) * scale[:, None]
-        numbers[to : to + 4 * n] = matrix.astype("<f4").view("u1").ravel()
-    return numbers
-
-
-@pytest.fixture
-def graph(site, tmp_path):
-    """MiniLM's graph in ONNX Runtime, outside a browser: tokens to weights."""
-    import onnxruntime
-
-    about = json.loads((site / "models/minilm/model.json").read_bytes())
-    shutil.copy(site / about["graph"], tmp_path)
-    files = {path.name: path.read_bytes() for path in (site / "models/minilm").iterdir()}
-    (tmp_path / "weights").write_bytes(unpacked(files, about).tobytes())
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(
-        tmp_path / "graph.onnx", options, providers=["CPUExecutionProvider"]
-    )
-
-    def run(tokens):
-        given = {"ids": tokens.ids, "segments": tokens.segments}
-        return session.run(None, {name: np.array(value, np.int64) for name, value in given.items()})[0]
-
-    return run
-
-
 @pytest.mark.slow
 def test_the_page_says_of_each_model_what_it_weighs_and_takes(site, models):
     page = (site / "index.html").read_text()
@@ -338,22 +247,13 @@ def test_the_kept_page_has_another_name_where_any_of_its_files_is_another(tmp_pa
 
 
 @pytest.mark.slow
-def test_the_graph_gives_the_engines_weights_outside_a_browser_too(graph, model):
-    worst = 0.0
-    for text in [*SENTENCES[::8], "One sentence. [SEP] And another."]:
-        record = mha_core.trace(text, model)
-        worst = max(worst, np.abs(graph(record.tokens) - record.weights).max())
-    assert worst < CLOSE / 3
-
-
-@pytest.mark.slow
 @pytest.mark.browser
-@pytest.mark.parametrize("name", ["minilm", "toy"])
-def test_a_browser_gives_the_engines_tokens_words_and_weights(name, site, models, open_page):
+def test_a_browser_gives_the_engines_tokens_words_and_weights(site, models, open_page):
     page, _ = open_page(site)
-    texts = [*SENTENCES[:: len(SENTENCES) // 6], *TWENTY]
-    assert max(difference(ask(page, text=text, model=name), text, models[name]) for text in texts) < CLOSE
-    assert ask(page, text=" \x1c ", model=name)["error"] == "The sentence is empty. Type a word."
+    for name, model in models.items():
+        for text in (*SENTENCES[:: len(SENTENCES) // 6], *TWENTY):
+            assert difference(ask(page, text=text, model=name), text, model) < CLOSE
+        assert ask(page, text=" \x1c ", model=name)["error"] == "The sentence is empty. Type a word."
 
 
 @pytest.mark.slow
@@ -361,12 +261,6 @@ def test_javascript_cuts_odd_and_random_texts_as_the_engine_does(models, smollm2
     texts = [*ODD, *random_texts(200), "word " * 300, "a\x06\u0301-0"]  # \x06 is no token of SmolLM2
     for model in (*models.values(), smollm2):
         assert not differing_tokens(model, texts, tmp_path), model.title
-
-
-def test_the_decoders_graph_gives_the_engines_weights_and_next_token(smollm2, tmp_path):
-    run = decoder_session(smollm2, tmp_path)
-    for text in (CLASSIC, "Paris is the capital of", "In 2024, 3 of 17 people paid $12.50.", "street " * 40):
-        check_decoder(run, text, smollm2)
 
 
 # The matrices of the attention and of the net, and the embeddings.
@@ -382,17 +276,26 @@ def small_llama(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [{}, {"tie_word_embeddings": True, "num_key_value_heads": 4}])
-def test_any_llama_in_the_same_blocks_is_computed(options, small_llama, tmp_path):
-    path = small_llama(**options)
-    tensors = {tensor.name: tensor for tensor in gguf.GGUFReader(path, "r+").tensors}
-    for row, (scale, minimum) in enumerate([(0, 0.25), (0, 0)]):  # of blocks whose numbers are all alike
-        tensors["blk.0.attn_v.weight"].data[row, :4] = np.array([scale, minimum], "<f2").view("u1")
-    tensors["blk.0.attn_v.weight"].data.flush()
-    model = mha_core.load_model(path)
-    run = decoder_session(model, tmp_path)
-    for text in ("the item", "it is the other"):
-        check_decoder(run, text, model)
+@pytest.mark.browser
+@pytest.mark.parametrize("name", ["small.gguf", "smollm2"])
+def test_a_browser_gives_a_decoders_weights_and_next_token_also_after_a_beginning(
+    name, small_llama, open_page, tmp_path, request
+):
+    if name == "smollm2":
+        model, texts = request.getfixturevalue("smollm2"), (CLASSIC, CLASSIC + " In 2024, it slept.")
+    else:
+        path = small_llama(tie_word_embeddings=True, num_key_value_heads=4)
+        tensors = {tensor.name: tensor for tensor in gguf.GGUFReader(path, "r+").tensors}
+        for row, (scale, minimum) in enumerate([(0, 0.25), (0, 0)]):  # of blocks whose numbers are all alike
+            tensors["blk.0.attn_v.weight"].data[row, :4] = np.array([scale, minimum], "<f2").view("u1")
+        tensors["blk.0.attn_v.weight"].data.flush()
+        model, texts = mha_core.load_model(path), ("the item", "the item is the other", "it is")
+    page, _ = open_page(build(tmp_path / "site", model=model, texts=[CLASSIC[:9]]))
+    for text in texts:
+        answer = ask(page, text=text, model=name)
+        assert difference(answer, text, model) < CLOSE
+        (following,) = mha_core.predict_next(text, model, k=1)
+        assert answer["likeliest"] == [following.id, pytest.approx(following.probability, abs=CLOSE)]
 
 
 @pytest.mark.parametrize(

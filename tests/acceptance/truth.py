@@ -41,8 +41,8 @@ class Engine:
 
 
 @cache
-def engine(text: str) -> Engine:
-    grid = trace(text, load_model("minilm")).grid()
+def engine(text: str, model: str = "minilm") -> Engine:
+    grid = trace(text, load_model(model)).grid()
     words = list(grid.labels)
     assert len(set(words)) == len(words), "a word is told by its name"
     heads = [f"{layer + 1}-{head + 1}" for layer, head in np.ndindex(grid.weights.shape[:2])]

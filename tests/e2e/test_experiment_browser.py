@@ -66,7 +66,9 @@ def test_heads_are_switched_by_pointer_and_key_undone_and_kept_in_the_link(reade
 
 def cell(tab, key, name, shape=(6, 12)):
     """The middle of a head's cell on a map of so many layers and heads, the longer side across."""
-    box = tab.page.locator(f".st-key-{key} .js-plotly-plot .nsewdrag").first.bounding_box()
+    plot = tab.page.locator(f".st-key-{key} .js-plotly-plot .nsewdrag").first
+    plot.scroll_into_view_if_needed()
+    box = plot.bounding_box()
     place, size = tuple(map(int, name.split("-"))), shape
     if shape[0] < shape[1]:
         place, size = place[::-1], shape[::-1]
@@ -88,44 +90,39 @@ def press(tab, key, name, shape=(6, 12), label=None):
         labels = tab.page.locator(f".st-key-{key} .hovertext").all_text_contents()
         if any(re.search(rf"\b{label or name}\b", text) for text in labels):
             tab.page.mouse.click(x, y)
-            tab.page.wait_for_timeout(1000)
-            if tab.n_runs > n_runs:
-                return tab.settled()
-    return pytest.fail(f"the map {key} says {labels}, and nothing of {label or name} was asked for")
-
-
-def test_heads_that_are_selected_on_the_map_of_a_sweep_can_be_ablated(reader):
-    tab = reader(f"{MINILM}&try=Ablation+sweep")
-    tab.page.get_by_text("Click a head on the map").wait_for(timeout=120_000)
-    tab.settled()
-    press(tab, "effects", "4-2")
-    tab.page.get_by_role("link", name="Ablate this head").wait_for()
-    tab.settled()
-    tab.page.keyboard.down("Shift")
-    press(tab, "effects", "6-6")
-    tab.page.keyboard.up("Shift")
-    tab.page.get_by_role("link", name="Ablate these heads").wait_for()
-    tab.settled()
-    tab.page.get_by_role("link", name="Ablate these heads").click()
-    wait_for_link(tab, "4-2,6-6")
-    assert finding(tab).startswith("Without 4-2 and 6-6")
-    assert head(tab, "4-2").get_attribute("aria-pressed") == "true"
+            for _ in range(10):
+                tab.page.wait_for_timeout(100)
+                if tab.n_runs > n_runs:
+                    return tab.settled()
+    return pytest.fail(f"the map {key} says {labels}, and nothing of {label or name} was requested")
 
 
 @pytest.mark.slow
-def test_a_head_that_is_selected_on_the_map_of_attribution_can_be_ablated_and_an_mlp_cannot(reader):
+def test_heads_that_are_selected_on_a_map_can_be_ablated_and_an_mlp_cannot(reader):
     text = quote("When Mary and John went to the store, John gave a drink to")
     address = f"/experiment?try=Ablation+sweep&model=smollm2&text={text}&word=Mary&rival=John"
-    tab = reader(address, viewport={"width": 1280, "height": 1500})  # all of the map is on the screen
+    tab = reader(address, viewport={"width": 1280, "height": 1500})  # all of a map is on the screen
     tab.page.get_by_text("Click a head on the map").wait_for(timeout=120_000)
     tab.page.locator(".st-key-attribution .nsewdrag").first.wait_for(state="attached", timeout=60_000)
     tab.settled()
+    link = tab.page.get_by_role("link", name=re.compile("^Ablate th(is head|ese heads)$"))
     shape = (30, 11)  # nine heads, nothing, MLPs
     press(tab, "attribution", "30-11", shape, label="MLP 30")
-    assert not tab.page.get_by_role("link", name="Ablate this head").count()
+    assert not link.count()
     press(tab, "attribution", "24-4", shape)
-    tab.page.get_by_role("link", name="Ablate this head").click()
-    wait_for_link(tab, "24-4")
+    link.wait_for()
+    press(tab, "effects", "4-2", (30, 9))
+    tab.page.keyboard.down("Shift")
+    press(tab, "effects", "24-6", (30, 9))
+    tab.page.keyboard.up("Shift")
+    tab.page.get_by_role("link", name="Ablate these heads").click()
+    wait_for_link(tab, "4-2,24-4,24-6")
+    assert finding(tab).startswith("Without 4-2, 24-4 and 24-6, Mary falls")
+    assert head(tab, "4-2").get_attribute("aria-pressed") == "true"
+    place = head(tab, "24-6").bounding_box()
+    head(tab, "24-6").click()
+    wait_for_link(tab, "4-2,24-4")
+    assert head(tab, "24-6").bounding_box() == place, "heads stay where they are while one is switched"
 
 
 def test_a_head_of_roles_is_chosen_on_the_map_or_by_key_and_a_box_filters_the_rows(reader):
