@@ -143,11 +143,18 @@ def smollm2():
 
 @pytest.fixture
 def few_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every tenth of the built-in sentences, where it does not matter what they tell of a model."""
-    from mha_core.heads import build_role_table
+    """Every tenth of the built-in sentences, every fourth pair of those of agreement, and three folds, where it does
+    not matter what they tell of a model."""
+    from mha_core.heads import build_role_table, surface
+    from mha_core.heads.questions import agreement
 
-    sentences = build_role_table.read_builtin()[::10]
-    monkeypatch.setattr(build_role_table, "read_builtin", lambda: sentences)
+    sentences = build_role_table.read_builtin()
+    pairs = [each for each in sentences if each.kind in agreement.AGREEMENT]
+    monkeypatch.setattr(build_role_table, "read_builtin", lambda: sentences[::10])
+    monkeypatch.setattr(
+        agreement, "read_builtin", lambda: [each for i, each in enumerate(pairs) if i % 8 < 2]
+    )
+    monkeypatch.setattr(surface, "FOLDS", 3)
 
 
 @pytest.fixture(scope="session")
