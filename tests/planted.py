@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from mha_core.heads.baselines import fit_on_halves
-from mha_core.heads.cases import Frame, ScoredCases, frame_of
+from mha_core.heads.cases import Case, Frame, ScoredCases, frame_of
 from mha_core.heads.conclude import QuestionResult, score_question
 from mha_core.heads.corpora import Sentence
 from mha_core.heads.questions.syntax import RelationQuestions
@@ -42,7 +42,7 @@ def sentence(number: int, words: str, heads: list[int], relations: str, tags: st
     return Sentence(forms, tuple(heads), names, " ".join(forms), number, kinds, f"document {number // 3}")
 
 
-def treebank(n: int = 600) -> list[Sentence]:
+def treebank(n: int = 400) -> list[Sentence]:
     """In two of four sentences the noun is the next one; in the others a rule that looks for it is wrong."""
     return [sentence(i, *(NEAR, LONG, FAR, FURTHER)[i % 4]) for i in range(n)]
 
@@ -101,8 +101,14 @@ def frame_of_looks(trees: list[Sentence], looks: list[np.ndarray], is_causal: bo
 
 def scored(frame: Frame, *keys: str) -> list[ScoredCases]:
     """The cases of some questions, rules fitted on them."""
-    known = {one.question.key: one for one in RelationQuestions().scored(frame, "treebank")}
-    return [known[key] for key in keys]
+    every = RelationQuestions().cases(frame)
+    return [_scored(key, frame, every[key]) for key in keys]
+
+
+def _scored(key: str, frame: Frame, cases: list[Case]) -> ScoredCases:
+    questions = RelationQuestions()
+    rules = fit_on_halves(questions.fits, cases, frame.halves[[case.text for case in cases]])
+    return questions.score(key, frame, cases, rules, "treebank")
 
 
 def answer(frame: Frame, key: str, n_heads: int = 6) -> QuestionResult:
@@ -126,9 +132,9 @@ def called(found: Sequence[ScoredCases], n_heads: int = 6) -> list[tuple[str, in
 
 def shuffled(frame: Frame, keys: Sequence[str], seed: int) -> Iterator[ScoredCases]:
     """The questions with shuffled gold: every dependent has the distance of another case that fits its sentence."""
-    rng, questions = np.random.default_rng(seed), RelationQuestions()
+    rng, every = np.random.default_rng(seed), RelationQuestions().cases(frame)
     for key in keys:
-        cases = questions.cases(frame)[key]
+        cases = every[key]
         length = np.array([len(case.candidates) for case in cases])
         query, answers = (np.array(each) for each in zip(*(case[1:3] for case in cases), strict=True))
         distances, left = answers - query, np.ones(len(cases), dtype=bool)
@@ -137,6 +143,5 @@ def shuffled(frame: Frame, keys: Sequence[str], seed: int) -> Iterator[ScoredCas
             fits = left & (drawn >= 0) & (drawn < length)
             answers[fits] = drawn[fits]
             left &= ~fits
-        cases = [case._replace(answer=int(place)) for case, place in zip(cases, answers, strict=True)]
-        rules = fit_on_halves(questions.fits, cases, frame.halves[[case.text for case in cases]])
-        yield questions.score(key, frame, cases, rules, "treebank")
+        pairs = zip(cases, answers, strict=True)
+        yield _scored(key, frame, [case._replace(answer=int(place)) for case, place in pairs])
