@@ -9,7 +9,7 @@ import visit
 from decoder_folders import random_decoder, word_tokenizer, write_decoder
 from tokenizers import Tokenizer
 
-from mha_core import InputError, copying_scores, load_model, trace
+from mha_core import InputError, copying_scores, load_model, trace_many
 from mha_core.causal.prompts import prompts
 from mha_core.heads.build_role_table import NAMES
 from mha_core.heads.conclude import score_question, with_verdicts
@@ -87,29 +87,33 @@ def planted(folders):
     return load_model(str(folders["planted"]), device="cpu")
 
 
-def test_a_head_has_the_role_if_it_copies_and_looks_at_names(planted):
-    found = answers_of(planted)
-    roles = {
-        key: [tuple(map(int, at)) for at in np.argwhere(answer.word == "role")]
-        for key, answer in found.items()
-    }
-    assert roles == {"mover": [MOVER], "suppression": [SUPPRESSION]}
-    mover = found["mover"]
+@pytest.fixture(scope="module")
+def results(planted):
+    return answers_of(planted)
+
+
+def test_a_head_has_the_role_if_it_copies_and_looks_at_names(results):
+    heads = {key: np.argwhere(result.word == "role").tolist() for key, result in results.items()}
+    assert heads == {"mover": [list(MOVER)], "suppression": [list(SUPPRESSION)]}
+    mover = results["mover"]
     assert (mover.n, mover.score[LOOKS_AWAY] > 0.8, mover.mass[LOOKS_AWAY] < HALF) == (KNOWN, True, True)
     assert mover.mass[SILENT] > HALF
-    assert max(answer.score[SILENT] for answer in found.values()) == 0, "it writes nothing"
-    for answer in found.values():
-        assert {rule.name.rpartition("with ")[2] for rule in answer.baselines} == {
-            "random weights", "shuffled output matrices",
-        }  # fmt: skip
+    assert max(result.score[SILENT] for result in results.values()) == 0, "it writes nothing"
+    for result in results.values():
+        names = {rule.name.rpartition("with ")[2] for rule in result.baselines}
+        assert names == {"random weights", "shuffled output matrices"}
 
 
-def test_less_attention_or_a_better_baseline_takes_the_role(planted):
-    answer = answers_of(planted)["mover"]
-    assert with_verdicts(replace(answer, mass=np.full_like(answer.mass, 0.49))).word[MOVER] == "no"
-    rule = replace(answer.baselines[0], score=float(answer.score[MOVER]) - 0.05)
-    assert with_verdicts(replace(answer, baselines=(rule,))).word[MOVER] != "role"
-    assert with_verdicts(replace(answer, control=answer.score, over_control=None)).word[MOVER] == "no"
+def test_less_attention_or_a_better_baseline_takes_the_role(results):
+    mover = results["mover"]
+    rule = replace(mover.baselines[0], score=float(mover.score[MOVER]) - 0.05)
+    for change, is_no in (
+        ({"mass": np.full_like(mover.mass, 0.49)}, True),
+        ({"baselines": (rule,)}, False),
+        ({"control": mover.score, "over_control": None}, True),
+    ):
+        word = with_verdicts(replace(mover, **change)).word[MOVER]
+        assert word == "no" if is_no else word != "role"
 
 
 def test_random_weights_give_no_role(folders):
@@ -136,7 +140,7 @@ def test_a_model_whose_copying_cannot_be_measured_is_refused_in_a_sentence(folde
         names_of(model)
 
 
-def test_roles_says_why_a_decoder_is_not_asked_about_names(folders, monkeypatch):
+def test_roles_says_why_a_decoder_is_not_asked_about_names(folders, monkeypatch, few_sentences):
     monkeypatch.setenv("HEADSCOPE_ALLOW_FOLDERS", "1")
     at = visit.open_page("pages/roles.py", model=str(folders["bytes"]))
     (reason,) = visit.said(at, "notice")
@@ -160,18 +164,16 @@ def test_smollm2_has_three_name_movers_and_two_heads_of_copy_suppression():
 @pytest.mark.slow
 def test_the_shipped_numbers_are_those_of_plain_loops_over_the_prompts(smollm2):
     table, names = read_roles("smollm2"), prompts().names[:40]
-    some, n = names[::4], len(names)
+    some, n = names[::8], len(names)
     own = copying_scores([f" {name}" for name in some], smollm2)
     for key, column in (("mover", "copying"), ("suppression", "negative_copying")):
         every, few = n * table.by_key[key].score.ravel(), len(some) * own[column]
         assert (few < every + 1.1).all()  # one name may tip over by rounding
         assert (every - few < n - len(some) + 1.1).all()
         assert few.max() == len(some)
-    given = np.zeros(table.shape)
-    for i, name in enumerate(names):
-        pair = (name, names[(i + 1) % len(names)])
-        text = prompts().naming[i % 20].replace("{A}", pair[0]).replace("{B}", pair[1])
-        record = trace(text, smollm2)
-        at = [piece.text.strip(" Ġ") in pair for piece in record.tokens.pieces]
-        given += record.weights[:, :, -1, at].sum(-1)
-    np.testing.assert_allclose(table.by_key["mover"].mass, given / len(names), atol=1e-4)
+    pairs = list(zip(names, (*names[1:], names[0]), strict=True))
+    naming = (prompts().naming[i % 20].replace("{A}", a).replace("{B}", b) for i, (a, b) in enumerate(pairs))
+    tokens, mass = [smollm2.tokenizer.encode(text) for text in naming], np.zeros(table.shape)
+    for pair, each, weights in zip(pairs, tokens, trace_many(tokens, smollm2), strict=True):
+        mass += weights[:, :, -1, [piece.text.strip(" Ġ") in pair for piece in each.pieces]].sum(-1)
+    np.testing.assert_allclose(table.by_key["mover"].mass, mass / n, atol=1e-4)

@@ -11,7 +11,7 @@ import pytest
 from mha_core import load_model, trace_many, trace_tokens
 from mha_core.cli import main
 from mha_core.display_names import percent
-from mha_core.heads.build_role_table import find_roles
+from mha_core.heads import build_role_table as make
 from mha_core.heads.builtin import builtin_path, read_builtin, tree_of
 from mha_core.heads.conclude import score_question
 from mha_core.heads.questions.base import POSITIONAL_KINDS
@@ -21,7 +21,7 @@ from mha_core.heads.questions.repeated import AFTER, IN_ORDER, N_TEXTS, Repeated
 from mha_core.heads.questions.syntax import RelationQuestions
 from mha_core.heads.roles import description_of, heads_with, roles
 from mha_core.heads.survey import stream_corpus
-from mha_core.heads.table import packed, read_roles, unpacked
+from mha_core.heads.table import read_roles
 from mha_core.heads.verdict import SHARE, THRESHOLDS, missing
 from mha_core.heads.verdict_text import comparison, head_text, question_text
 from mha_core.models.model_list import DECODER_DIGEST, EMBEDDED_DIGESTS
@@ -141,15 +141,6 @@ def test_known_heads_have_their_names(minilm):
     assert description_of(minilm, (2, 8)).name == "determiner → its noun, no better than a rule"
 
 
-@pytest.mark.slow
-def test_a_table_is_the_same_when_it_was_written_and_read(minilm):
-    again = unpacked(json.loads(json.dumps(packed(minilm), allow_nan=False)))
-    assert again.to_frame().equals(minilm.to_frame())
-    frame = minilm.to_frame()
-    assert len(frame) == 72 * len(minilm.answers)
-    assert frame.groupby("question").held_out.count().eq(1).all()
-
-
 # Random tokens said twice, in a decoder
 
 
@@ -226,24 +217,9 @@ GOLD = (
 )
 
 
-@pytest.fixture
-def roles_of(capsys):
-    """Run the command; gives exit code, what was printed and what was said."""
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        try:
-            code = main(list(map(str, arguments)))
-        except SystemExit as stop:
-            code = stop.code
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    return run
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("few_sentences")
-def test_the_rows_are_counted_from_the_weights_themselves(roles_of, tmp_path, model, monkeypatch):
+def test_the_rows_are_counted_from_the_weights_themselves(tmp_path, model, monkeypatch, capsys):
     """Word by word: whose row (or column) peaks at the head, [CLS], [SEP] and the word itself left out."""
     monkeypatch.setattr(RelationQuestions, "min_cases", 1)
     monkeypatch.setattr("mha_core.heads.cases.half_of", lambda _, seen=[]: seen.append(0) or len(seen) % 2)
@@ -264,10 +240,10 @@ def test_the_rows_are_counted_from_the_weights_themselves(roles_of, tmp_path, mo
             for key, given in ((relation, row), (f"{relation}:back", column)):
                 hits[key, la + 1, h + 1] += others[given[others].argmax()] == head
                 cases[key, la + 1, h + 1] += 1
-    code, text, _ = roles_of("roles", "--corpus", path, "--all", "--format", "json")
-    rows = [row for row in json.loads(text)["rows"] if row["role"] == "syntactic head"]
+    assert main(["roles", "--corpus", str(path), "--all", "--format", "json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    rows = [row for row in rows if row["role"] == "syntactic head"]
     found = {(row["question"], row["layer"], row["head"]): row for row in rows}
-    assert code == 0
     assert found.keys() <= cases.keys()
     assert {key for key, _, _ in found} >= {"det", "nsubj", "obj", "aux", "det:back"}
     for key, row in found.items():
@@ -275,49 +251,50 @@ def test_the_rows_are_counted_from_the_weights_themselves(roles_of, tmp_path, mo
 
 
 @pytest.mark.parametrize(
-    "asked", [("--question", "nothing"), ("--head", "9-9"), ("--corpus", "no-such-file.conllu")]
+    ("arguments", "named"),
+    [
+        ("--question nothing", "nothing"),
+        ("--head 9-9", "9-9"),
+        ("--corpus no-such-file.conllu", "no-such-file.conllu"),
+        ("--corpus empty.txt --model classroom", "empty.txt"),
+    ],
 )
-def test_what_there_is_not_is_no_crash(roles_of, asked):
-    assert roles_of("roles", *asked)[0] == 2
-
-
-@pytest.mark.usefixtures("few_sentences")
-def test_a_file_without_cases_is_refused(roles_of, tmp_path):
-    path = tmp_path / "empty.txt"
-    path.write_text("\n")
-    code, _, said = roles_of("roles", "--corpus", path, "--model", "classroom")
-    assert (code, "empty.txt" in said) == (2, True)
+def test_what_there_is_not_is_refused_by_its_name(arguments, named, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty.txt").write_text("\n")
+    assert main(["roles", *arguments.split()]) == 2
+    assert named in capsys.readouterr().err
 
 
 # A corpus through a model
 
 
 @pytest.mark.slow
-def test_the_built_in_sentences_alone_find_the_known_heads():
-    found = find_roles(load_model())
-    kinds = {head: role.kind for head, role in roles(found).items()}
+def test_the_built_in_sentences_alone_find_the_known_heads(monkeypatch, few_draws):
+    sentences = make.read_builtin()[::3]
+    monkeypatch.setattr(make, "read_builtin", lambda: sentences)
+    kinds = {head: role.kind for head, role in roles(make.find_roles(load_model())).items()}
     known = {(0, 2): "previous", (1, 8): "next", (1, 1): "duplicate", (1, 3): "agreement"}
     assert known.items() <= kinds.items()
     assert set(kinds.values()) <= {*known.values(), "sink", "diffuse", "semantic", "rare", "dormant"}
 
 
 @pytest.mark.slow
-def test_the_weights_of_another_sentence_give_no_role(model):
+def test_the_weights_of_another_sentence_give_no_role(model, few_draws):
     """Built-in sentences share patterns of places: a head must not get a role by these alone."""
-    sentences = read_builtin()
-    items = [tree_of(one, model.tokenizer) for one in sentences]
-    weights = list(trace_many([one.tokens for one in items], model))
-    lengths = np.array([len(one.tokens) for one in items])
-    rng, logs = (
-        np.random.default_rng(0),
-        [FrameCollector(each()) for each in (RelationQuestions, RelatedWordQuestions)],
-    )
+    items = [tree_of(sentence, model.tokenizer) for sentence in read_builtin()]
+    weights = list(trace_many([item.tokens for item in items], model))
+    lengths, rng = np.array([len(item.tokens) for item in items]), np.random.default_rng(0)
+    collectors = [FrameCollector(each()) for each in (RelationQuestions, RelatedWordQuestions)]
     for n in np.unique(lengths):
         drawn = rng.permutation(np.flatnonzero(lengths == n))
-        for one, other in zip(drawn, np.roll(drawn, 1), strict=True):
-            for log in logs if one != other else ():
-                log.add(weights[other], items[one])
-    asked = [one for log in logs for one in log.questions.scored(log.frame(), "builtin")]
-    found = [score_question(one, (6, 12), 5544) for one in asked]
-    assert len(found) >= 12
-    assert {str(word) for answer in found for word in answer.word.ravel()} <= {"no", "unclear", "rule"}
+        for item, other in zip(drawn, np.roll(drawn, 1), strict=True):
+            for collector in collectors if item != other else ():
+                collector.add(weights[other], items[item])
+    results = [
+        score_question(cases, (6, 12), 5544)
+        for collector in collectors
+        for cases in collector.questions.scored(collector.frame(), "builtin")
+    ]
+    assert len(results) >= 12
+    assert {str(word) for each in results for word in each.word.ravel()} <= {"no", "unclear", "rule"}
