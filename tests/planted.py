@@ -13,38 +13,28 @@ from mha_core.heads.questions.syntax import RelationQuestions
 TRIED = 1000
 TRIES = 20  # draws of a distance until one fits
 # A determiner before its noun; in the last two another noun stands between, which no rule leaps over.
-NEAR = ("the dog saw a cat", [1, 2, -1, 4, 2], "det nsubj root det obj", "DET NOUN VERB DET NOUN")
-LONG = (
-    "the big red dog saw cats",
-    [3, 3, 3, 4, -1, 4],
-    "det amod amod nsubj root obj",
-    "DET ADJ ADJ NOUN VERB NOUN",
-)
-FAR = (
-    "the dog of gold saw cats",
-    [3, 0, 3, 4, -1, 4],
-    "det dep case nsubj root obj",
-    "DET NOUN ADP NOUN VERB NOUN",
-)
-
-FURTHER = (
-    "the dog of very old gold saw cats",
-    [5, 0, 5, 4, 5, 6, -1, 6],
-    "det dep case advmod amod nsubj root obj",
-    "DET NOUN ADP ADV ADJ NOUN VERB NOUN",
+TREES = (
+    "the 1 det DET, dog 2 nsubj NOUN, saw -1 root VERB, a 4 det DET, cat 2 obj NOUN",
+    "the 3 det DET, big 3 amod ADJ, red 3 amod ADJ, dog 4 nsubj NOUN, saw -1 root VERB, cats 4 obj NOUN",
+    "the 3 det DET, dog 0 dep NOUN, of 3 case ADP, gold 4 nsubj NOUN, saw -1 root VERB, cats 4 obj NOUN",
+    "the 5 det DET, dog 0 dep NOUN, of 5 case ADP, very 4 advmod ADV, old 5 amod ADJ, gold 6 nsubj NOUN,"
+    " saw -1 root VERB, cats 6 obj NOUN",
 )
 
 
-def sentence(number: int, words: str, heads: list[int], relations: str, tags: str) -> Sentence:
+def sentence(number: int) -> Sentence:
     """A sentence whose words all differ from those of the others; its last word hangs on the root."""
-    forms = (*(f"{word}{number}" for word in words.split()), f"word{number}")
-    heads, names, kinds = [*heads, heads.index(-1)], (*relations.split(), "dep"), (*tags.split(), "X")
-    return Sentence(forms, tuple(heads), names, " ".join(forms), number, kinds, f"document {number // 3}")
+    rows = [word.split() for word in TREES[number % 4].split(", ")]
+    heads = [int(row[1]) for row in rows]
+    forms = (*(f"{row[0]}{number}" for row in rows), f"word{number}")
+    relations, tags = (*(row[2] for row in rows), "dep"), (*(row[3] for row in rows), "X")
+    places, text = (*heads, heads.index(-1)), " ".join(forms)
+    return Sentence(forms, places, relations, text, number, tags, f"document {number // 3}")
 
 
 def treebank(n: int = 400) -> list[Sentence]:
     """In two of four sentences the noun is the next one; in the others a rule that looks for it is wrong."""
-    return [sentence(i, *(NEAR, LONG, FAR, FURTHER)[i % 4]) for i in range(n)]
+    return list(map(sentence, range(n)))
 
 
 Head = Callable[[Sentence, int, np.random.Generator], int]
