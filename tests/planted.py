@@ -37,6 +37,15 @@ def treebank(n: int = 400) -> list[Sentence]:
     return list(map(sentence, range(n)))
 
 
+def looking(n: int, targets: dict[int, int], strength: float = 0.9) -> np.ndarray:
+    """(n, n): row i gives `strength` to targets[i] and shares the rest; a row without a target is uniform."""
+    weights = np.full((n, n), 1 / n, dtype=np.float32)
+    for row, target in targets.items():
+        weights[row] = (1 - strength) / (n - 1)
+        weights[row, target] = strength
+    return weights
+
+
 Head = Callable[[Sentence, int, np.random.Generator], int]
 
 

@@ -16,7 +16,7 @@ from mha_core.heads.questions.pronouns import ChoiceQuestions
 from mha_core.heads.questions.question_set import QuestionSet
 from mha_core.heads.questions.repeated import RareCollector, RareWord
 from mha_core.heads.questions.syntax import RelationQuestions
-from mha_core.heads.verdict import SHARE, THRESHOLDS, Evidence, missing
+from mha_core.heads.verdict import THRESHOLDS, Evidence, missing
 from mha_core.heads.word_weights import tokens_in
 from tests import planted
 
@@ -194,10 +194,6 @@ def test_a_role_lacks_exactly_the_condition_that_fails(condition, change):
     lacks = missing(Evidence(**FULL | change))
     assert lacks[0] == condition
     assert set(lacks) <= {condition, "repair", "chance"}
-
-
-def test_the_margin_is_a_third_of_the_errors():
-    assert pytest.approx(1 / 3) == SHARE
 
 
 @pytest.mark.parametrize("name", evidence.DOCUMENTS)

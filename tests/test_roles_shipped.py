@@ -25,8 +25,9 @@ from mha_core.heads.table import read_roles
 from mha_core.heads.verdict import SHARE, THRESHOLDS, missing
 from mha_core.heads.verdict_text import comparison, head_text, question_text
 from mha_core.models.model_list import DECODER_DIGEST, EMBEDDED_DIGESTS
-from tests.heads_by_hand import looking
-from tests.test_corpus import DONT, GO, line
+from tests import planted
+from tests.planted import looking
+from tests.test_parts import conllu
 
 DIGESTS = {"minilm": EMBEDDED_DIGESTS["model.safetensors"], "smollm2": DECODER_DIGEST}
 UD = "531a54ff90d6ab12201c5a50c3e78e6ddac4de69abc4bce5d275d3cd29efe2b6"
@@ -128,7 +129,7 @@ def test_head_4_2_is_no_better_than_trees_and_right_where_they_are_wrong(minilm)
 
 
 def test_known_heads_have_their_names(minilm):
-    found = {head: role.kind for head, role in roles(minilm).items()}
+    kinds = {head: role.kind for head, role in roles(minilm).items()}
     known = {
         (0, 2): "previous",
         (1, 8): "next",
@@ -136,7 +137,7 @@ def test_known_heads_have_their_names(minilm):
         (2, 9): "duplicate",
         (1, 3): "agreement",
     }
-    assert known.items() <= found.items()
+    assert known.items() <= kinds.items()
     assert heads_with(minilm, "previous") == [(0, 2)]
     assert description_of(minilm, (2, 8)).name == "determiner → its noun, no better than a rule"
 
@@ -144,40 +145,18 @@ def test_known_heads_have_their_names(minilm):
 # Random tokens said twice, in a decoder
 
 
-def by_content(item, after):
-    """A head that looks at the first copy of the token at hand, or right after it."""
-    ids = item.tokens.ids
-    return looking(
-        len(ids), {row: ids.index(ids[row]) + after for row in range(len(ids) - item.n, len(ids))}, 0.95
-    )
-
-
-def by_distance(item, distance):
-    n = len(item.tokens)
-    return looking(n, {row: row - distance for row in range(distance, n)}, 0.95)
-
-
-@pytest.fixture(scope="module")
-def decoder(tmp_path_factory):
+def test_an_induction_head_is_told_from_one_that_goes_by_distance(tmp_path):
     pytest.importorskip("transformers")
     from tests.decoder_folders import random_decoder, write_decoder
 
-    folder = tmp_path_factory.mktemp("decoder")
-    write_decoder(folder, random_decoder("llama", 0, max_position_embeddings=300))
-    return load_model(str(folder), device="cpu")
-
-
-def test_an_induction_head_is_told_from_one_that_goes_by_distance(decoder):
-    log = RepeatedCollector()
-    heads = (
-        lambda item: by_content(item, 1),
-        lambda item: by_content(item, 0),
-        lambda item: by_distance(item, 39),
-        lambda item: by_distance(item, 40),
-    )
-    for item in repeated_texts(decoder):
-        log.add(np.stack([head(item) for head in heads])[None], item)
-    found = {one.question.key: score_question(one, (1, 4), 100) for one in log.scored("builtin")}
+    write_decoder(tmp_path, random_decoder("llama", 0, max_position_embeddings=300))
+    collector = RepeatedCollector()
+    for item in repeated_texts(load_model(str(tmp_path), device="cpu")):
+        ids, n = item.tokens.ids, len(item.tokens)
+        heads = [{row: ids.index(ids[row]) + after for row in range(n - item.n, n)} for after in (1, 0)]
+        heads += [{row: row - distance for row in range(distance, n)} for distance in (39, 40)]
+        collector.add(np.stack([looking(n, head, 0.95) for head in heads])[None], item)
+    found = {each.question.key: score_question(each, (1, 4), 100) for each in collector.scored("builtin")}
     assert [found[name].n for name in AFTER] == [N_TEXTS * 40] * 2
     assert found["induction"].word[0].tolist() == ["role", "no", "no", "no"]
     assert found["duplicate"].word[0].tolist() == ["no", "role", "no", "no"]
@@ -198,54 +177,32 @@ def test_two_heads_of_minilm_find_the_earlier_copy_and_none_does_induction(model
 # Files
 
 
-TREEBANK = "\n".join(
-    [
-        line("1", "The", "2", "det"),
-        line("2", "dog", "3", "nsubj"),
-        line("3", "saw", "0", "root"),
-        line("4", "him", "3", "obj"),
-        "",
-        *DONT,
-        *GO,
-    ]
-)
-# The same treebank by hand: words, and of each dependent its head and relation, all from 0.
-GOLD = (
-    (("The", "dog", "saw", "him"), ((0, 1, "det"), (1, 2, "nsubj"), (3, 2, "obj"))),
-    (("Do", "n't", "go"), ((0, 2, "aux"), (1, 2, "advmod"))),
-    (("Go", "home"), ((1, 0, "advmod:x"),)),
-)
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("few_sentences")
 def test_the_rows_are_counted_from_the_weights_themselves(tmp_path, model, monkeypatch, capsys):
     """Word by word: whose row (or column) peaks at the head, [CLS], [SEP] and the word itself left out."""
     monkeypatch.setattr(RelationQuestions, "min_cases", 1)
-    monkeypatch.setattr("mha_core.heads.cases.half_of", lambda _, seen=[]: seen.append(0) or len(seen) % 2)
-    path = tmp_path / "small.conllu"
-    path.write_text(TREEBANK + "\n\n" + TREEBANK.replace("dog", "cat"), encoding="utf-8")
-    hits, cases = Counter(), Counter()
-    for words, gold in (
-        *GOLD,
-        *((tuple(w.replace("dog", "cat") for w in words), gold) for words, gold in GOLD),
-    ):
-        tokens = model.tokenizer.encode_words(words)
+    trees, hits, cases = planted.treebank(12), Counter(), Counter()
+    (tmp_path / "small.conllu").write_text("".join(map(conllu, trees)))
+    for tree in trees:
+        tokens = model.tokenizer.encode_words(tree.words)
+        assert len(tokens) > 2 + len(tree.words), "a word of several pieces"
         pieces, spans = trace_tokens(tokens, model).weights, [(w.first, w.stop) for w in tokens.words]
         columns = np.stack([pieces[..., a:b].sum(-1) for a, b in spans], axis=-1)
         weights = np.stack([columns[:, :, a:b].mean(2) for a, b in spans], axis=2)
-        for (dependent, head, relation), la, h in product(gold, range(6), range(12)):
-            others = [i for i in range(len(words)) if i != dependent]
-            row, column = weights[la, h, dependent], weights[la, h, :, dependent]
-            for key, given in ((relation, row), (f"{relation}:back", column)):
-                hits[key, la + 1, h + 1] += others[given[others].argmax()] == head
-                cases[key, la + 1, h + 1] += 1
-    assert main(["roles", "--corpus", str(path), "--all", "--format", "json"]) == 0
+        for dependent, (head, relation) in enumerate(zip(tree.heads, tree.relations, strict=True)):
+            others = [i for i in range(len(tree.words)) if i != dependent]
+            for la, h in np.ndindex(6, 12) if head >= 0 else ():
+                row, column = weights[la, h, dependent], weights[la, h, :, dependent]
+                for key, given in ((relation, row), (f"{relation}:back", column)):
+                    hits[key, la + 1, h + 1] += others[given[others].argmax()] == head
+                    cases[key, la + 1, h + 1] += 1
+    assert main(["roles", "--corpus", str(tmp_path / "small.conllu"), "--all", "--format", "json"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     rows = [row for row in rows if row["role"] == "syntactic head"]
     found = {(row["question"], row["layer"], row["head"]): row for row in rows}
     assert found.keys() <= cases.keys()
-    assert {key for key, _, _ in found} >= {"det", "nsubj", "obj", "aux", "det:back"}
+    assert {key for key, _, _ in found} >= {"det", "nsubj", "obj", "amod", "det:back"}
     for key, row in found.items():
         assert (row["n"], row["score"]) == (cases[key], pytest.approx(hits[key] / cases[key])), key
 

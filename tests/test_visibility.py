@@ -20,7 +20,6 @@ from mha_core.heads.questions.repeated import IN_ORDER, Repeated, RepeatedCollec
 from mha_core.heads.questions.syntax import RelationQuestions, Tree
 from mha_core.heads.survey import TextItem
 from mha_core.models.external_records import tokens_of_strings
-from tests.heads_by_hand import random_attention
 
 WORDS = ["the", "old", "red", "boat", "sees", "that", "blue", "boat", "over", "one", "wide", "lake"]
 KINDS = [(False, ()), (True, ()), (False, (3,)), (True, (3,)), (False, (3, 0)), (True, (0, 2))]
@@ -93,7 +92,8 @@ def test_a_copy_out_of_sight_is_no_case_and_no_answer():
 def test_candidates_of_a_relation_are_the_words_in_sight(kind):
     visibility, expected = kind
     gold = Sentence(tuple(WORDS), (-1, *range(len(WORDS) - 1)), ("root", *("dep",) * 11), " ".join(WORDS), 1)
-    weights = random_attention(1, len(expected), 2, len(WORDS)) * expected[:, None]
+    shape = (len(expected), 2, len(WORDS), len(WORDS))
+    weights = np.random.default_rng(1).random(shape, np.float32) * expected[:, None]
     columns = RelationQuestions(visibility).observe(weights, Tree(gold, tokens_of_strings(WORDS, ())))
     others = expected & ~np.eye(len(WORDS), dtype=bool)
     assert columns["n_candidates"].tolist() == others.sum(-1).min(0).tolist()
