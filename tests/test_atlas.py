@@ -32,18 +32,17 @@ def pair(request, tmp_path_factory):
     return load_model(str(folder), device="cpu"), theirs
 
 
-def parts(theirs, layer, states):
-    """What transformers' own modules give for a layer: values (n, wide) and W_o (wide, d_model)."""
+def values_and_output(theirs, layer, states):
+    """Return what transformers' own modules give for a layer: values (n, wide) and W_o (wide, d_model)."""
     kind = theirs.config.model_type
     if kind == "bert":
         block = theirs.encoder.layer[layer].attention
         return block.self.value(states), block.output.dense.weight.T
     if kind == "gpt2":
         block, d = theirs.transformer.h[layer], theirs.config.n_embd
-        x = block.ln_1(states)
-        return x @ block.attn.c_attn.weight[:, 2 * d :] + block.attn.c_attn.bias[
-            2 * d :
-        ], block.attn.c_proj.weight
+        fused = block.attn.c_attn
+        values = block.ln_1(states) @ fused.weight[:, 2 * d :] + fused.bias[2 * d :]
+        return values, block.attn.c_proj.weight
     block = theirs.model.layers[layer]
     return block.self_attn.v_proj(block.input_layernorm(states)), block.self_attn.o_proj.weight.T
 
@@ -56,7 +55,7 @@ def by_hand(theirs, model, tokens):
     found = {}
     special = [piece.special or (model.is_causal and i == 0) for i, piece in enumerate(tokens.pieces)]
     for layer in range(model.n_layers):
-        values, W_o = parts(theirs, layer, out.hidden_states[layer][0])
+        values, W_o = values_and_output(theirs, layer, out.hidden_states[layer][0])
         width = W_o.shape[0] // model.n_heads
         for head in range(model.n_heads):
             kv = head * model.n_kv_heads // model.n_heads
