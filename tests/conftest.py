@@ -150,12 +150,26 @@ def smollm2():
 
 
 @pytest.fixture
-def few_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every tenth of the built-in sentences, where it does not matter what they tell of a model."""
-    from mha_core.heads import build_role_table
+def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few draws of a bootstrap and two folds, where no interval and no single case matters."""
+    from mha_core.heads import cluster_stats, surface
 
-    sentences = build_role_table.read_builtin()[::10]
-    monkeypatch.setattr(build_role_table, "read_builtin", lambda: sentences)
+    monkeypatch.setattr(cluster_stats, "N_DRAWS", 20)
+    monkeypatch.setattr(surface, "FOLDS", 2)
+
+
+@pytest.fixture
+def few_sentences(monkeypatch: pytest.MonkeyPatch, few_draws: None) -> None:
+    """Every tenth of the built-in sentences and every fourth pair of those of agreement, where it does not matter what
+    they tell of a model."""
+    from mha_core.heads import build_role_table
+    from mha_core.heads.questions import agreement
+
+    sentences = build_role_table.read_builtin()
+    pairs = [each for each in sentences if each.kind in agreement.AGREEMENT]
+    few_pairs = [each for i, each in enumerate(pairs) if i % 8 < 2]
+    monkeypatch.setattr(build_role_table, "read_builtin", lambda: sentences[::10])
+    monkeypatch.setattr(agreement, "read_builtin", lambda: few_pairs)
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from mha_core.heads.baselines import fit_on_halves
-from mha_core.heads.cases import Frame, ScoredCases, frame_of
+from mha_core.heads.cases import Case, Frame, ScoredCases, frame_of
 from mha_core.heads.conclude import QuestionResult, score_question
 from mha_core.heads.corpora import Sentence
 from mha_core.heads.questions.syntax import RelationQuestions
@@ -13,38 +13,37 @@ from mha_core.heads.questions.syntax import RelationQuestions
 TRIED = 1000
 TRIES = 20  # draws of a distance until one fits
 # A determiner before its noun; in the last two another noun stands between, which no rule leaps over.
-NEAR = ("the dog saw a cat", [1, 2, -1, 4, 2], "det nsubj root det obj", "DET NOUN VERB DET NOUN")
-LONG = (
-    "the big red dog saw cats",
-    [3, 3, 3, 4, -1, 4],
-    "det amod amod nsubj root obj",
-    "DET ADJ ADJ NOUN VERB NOUN",
-)
-FAR = (
-    "the dog of gold saw cats",
-    [3, 0, 3, 4, -1, 4],
-    "det dep case nsubj root obj",
-    "DET NOUN ADP NOUN VERB NOUN",
-)
-
-FURTHER = (
-    "the dog of very old gold saw cats",
-    [5, 0, 5, 4, 5, 6, -1, 6],
-    "det dep case advmod amod nsubj root obj",
-    "DET NOUN ADP ADV ADJ NOUN VERB NOUN",
+TREES = (
+    "the 1 det DET, dog 2 nsubj NOUN, saw -1 root VERB, a 4 det DET, cat 2 obj NOUN",
+    "the 3 det DET, big 3 amod ADJ, red 3 amod ADJ, dog 4 nsubj NOUN, saw -1 root VERB, cats 4 obj NOUN",
+    "the 3 det DET, dog 0 dep NOUN, of 3 case ADP, gold 4 nsubj NOUN, saw -1 root VERB, cats 4 obj NOUN",
+    "the 5 det DET, dog 0 dep NOUN, of 5 case ADP, very 4 advmod ADV, old 5 amod ADJ, gold 6 nsubj NOUN,"
+    " saw -1 root VERB, cats 6 obj NOUN",
 )
 
 
-def sentence(number: int, words: str, heads: list[int], relations: str, tags: str) -> Sentence:
+def sentence(number: int) -> Sentence:
     """A sentence whose words all differ from those of the others; its last word hangs on the root."""
-    forms = (*(f"{word}{number}" for word in words.split()), f"word{number}")
-    heads, names, kinds = [*heads, heads.index(-1)], (*relations.split(), "dep"), (*tags.split(), "X")
-    return Sentence(forms, tuple(heads), names, " ".join(forms), number, kinds, f"document {number // 3}")
+    rows = [word.split() for word in TREES[number % 4].split(", ")]
+    heads = [int(row[1]) for row in rows]
+    forms = (*(f"{row[0]}{number}" for row in rows), f"word{number}")
+    relations, tags = (*(row[2] for row in rows), "dep"), (*(row[3] for row in rows), "X")
+    places, text = (*heads, heads.index(-1)), " ".join(forms)
+    return Sentence(forms, places, relations, text, number, tags, f"document {number // 3}")
 
 
-def treebank(n: int = 600) -> list[Sentence]:
+def treebank(n: int = 400) -> list[Sentence]:
     """In two of four sentences the noun is the next one; in the others a rule that looks for it is wrong."""
-    return [sentence(i, *(NEAR, LONG, FAR, FURTHER)[i % 4]) for i in range(n)]
+    return list(map(sentence, range(n)))
+
+
+def looking(n: int, targets: dict[int, int], strength: float = 0.9) -> np.ndarray:
+    """(n, n): row i gives `strength` to targets[i] and shares the rest; a row without a target is uniform."""
+    weights = np.full((n, n), 1 / n, dtype=np.float32)
+    for row, target in targets.items():
+        weights[row] = (1 - strength) / (n - 1)
+        weights[row, target] = strength
+    return weights
 
 
 Head = Callable[[Sentence, int, np.random.Generator], int]
@@ -101,8 +100,14 @@ def frame_of_looks(trees: list[Sentence], looks: list[np.ndarray], is_causal: bo
 
 def scored(frame: Frame, *keys: str) -> list[ScoredCases]:
     """The cases of some questions, rules fitted on them."""
-    known = {one.question.key: one for one in RelationQuestions().scored(frame, "treebank")}
-    return [known[key] for key in keys]
+    every = RelationQuestions().cases(frame)
+    return [_scored(key, frame, every[key]) for key in keys]
+
+
+def _scored(key: str, frame: Frame, cases: list[Case]) -> ScoredCases:
+    questions = RelationQuestions()
+    rules = fit_on_halves(questions.fits, cases, frame.halves[[case.text for case in cases]])
+    return questions.score(key, frame, cases, rules, "treebank")
 
 
 def answer(frame: Frame, key: str, n_heads: int = 6) -> QuestionResult:
@@ -126,9 +131,9 @@ def called(found: Sequence[ScoredCases], n_heads: int = 6) -> list[tuple[str, in
 
 def shuffled(frame: Frame, keys: Sequence[str], seed: int) -> Iterator[ScoredCases]:
     """The questions with shuffled gold: every dependent has the distance of another case that fits its sentence."""
-    rng, questions = np.random.default_rng(seed), RelationQuestions()
+    rng, every = np.random.default_rng(seed), RelationQuestions().cases(frame)
     for key in keys:
-        cases = questions.cases(frame)[key]
+        cases = every[key]
         length = np.array([len(case.candidates) for case in cases])
         query, answers = (np.array(each) for each in zip(*(case[1:3] for case in cases), strict=True))
         distances, left = answers - query, np.ones(len(cases), dtype=bool)
@@ -137,6 +142,5 @@ def shuffled(frame: Frame, keys: Sequence[str], seed: int) -> Iterator[ScoredCas
             fits = left & (drawn >= 0) & (drawn < length)
             answers[fits] = drawn[fits]
             left &= ~fits
-        cases = [case._replace(answer=int(place)) for case, place in zip(cases, answers, strict=True)]
-        rules = fit_on_halves(questions.fits, cases, frame.halves[[case.text for case in cases]])
-        yield questions.score(key, frame, cases, rules, "treebank")
+        pairs = zip(cases, answers, strict=True)
+        yield _scored(key, frame, [case._replace(answer=int(place)) for case, place in pairs])

@@ -32,18 +32,17 @@ def pair(request, tmp_path_factory):
     return load_model(str(folder), device="cpu"), theirs
 
 
-def parts(theirs, layer, states):
-    """What transformers' own modules give for a layer: values (n, wide) and W_o (wide, d_model)."""
+def values_and_output(theirs, layer, states):
+    """Return what transformers' own modules give for a layer: values (n, wide) and W_o (wide, d_model)."""
     kind = theirs.config.model_type
     if kind == "bert":
         block = theirs.encoder.layer[layer].attention
         return block.self.value(states), block.output.dense.weight.T
     if kind == "gpt2":
         block, d = theirs.transformer.h[layer], theirs.config.n_embd
-        x = block.ln_1(states)
-        return x @ block.attn.c_attn.weight[:, 2 * d :] + block.attn.c_attn.bias[
-            2 * d :
-        ], block.attn.c_proj.weight
+        fused = block.attn.c_attn
+        values = block.ln_1(states) @ fused.weight[:, 2 * d :] + fused.bias[2 * d :]
+        return values, block.attn.c_proj.weight
     block = theirs.model.layers[layer]
     return block.self_attn.v_proj(block.input_layernorm(states)), block.self_attn.o_proj.weight.T
 
@@ -56,7 +55,7 @@ def by_hand(theirs, model, tokens):
     found = {}
     special = [piece.special or (model.is_causal and i == 0) for i, piece in enumerate(tokens.pieces)]
     for layer in range(model.n_layers):
-        values, W_o = parts(theirs, layer, out.hidden_states[layer][0])
+        values, W_o = values_and_output(theirs, layer, out.hidden_states[layer][0])
         width = W_o.shape[0] // model.n_heads
         for head in range(model.n_heads):
             kv = head * model.n_kv_heads // model.n_heads
@@ -136,14 +135,9 @@ def true_of(model, text, key):
 
 
 def test_features_of_pairs_by_hand(model):
-    assert true_of(model, "the bridge and bridges", "another form") == {
-        ("bridge", "bridges"),
-        ("bridges", "bridge"),
-    }
-    assert true_of(model, "bridge or bridge near bridges", "another form") == {
-        ("bridge", "bridges"),
-        ("bridges", "bridge"),
-    }
+    for text in ("the bridge and bridges", "bridge or bridge near bridges"):
+        pairs = {("bridge", "bridges"), ("bridges", "bridge")}
+        assert true_of(model, text, "another form") == pairs
     assert ("fox", "jumps") in true_of(model, "fox jumps while fox", "after a copy")
     assert true_of(model, "nation and nationalities", "another form") == set(), "six letters of thirteen"
     assert true_of(model, "either go or stay", "pair of joining words") == {("or", "either")}
@@ -159,64 +153,38 @@ WORDS = [
 ]
 
 
-def planted(model, look, n=80, seed=0):
-    """What is kept of one head that looks where `look(tokens, query, rng)` says, on invented sentences."""
-    rng = np.random.default_rng(seed)
-    kept = Collection(1, 1, EVERYTHING)
-    for number in range(n):
+@pytest.fixture(scope="module")
+def planted(model):
+    """What is kept of a head that looks one back, one at a quotation mark and one anywhere, on invented sentences."""
+    rng, kept = np.random.default_rng(0), Collection(1, 3, EVERYTHING)
+    for number in range(80):
         words = [*rng.choice(WORDS, 14)]
         words.insert(int(rng.integers(2, 8)), '"')
         tokens = model.tokenizer.encode(" ".join(words))
-        weights = np.full((1, 1, len(tokens), len(tokens)), 1e-3, np.float32)
-        for query in range(len(tokens)):
-            weights[0, 0, query, look(tokens, query, rng)] = 0.5 + rng.random() / 2
-        kept.add(number, tokens, weights, np.ones((1, 1, len(tokens)), np.float32))
+        n, quote = len(tokens), [piece.text for piece in tokens.pieces].index('"')
+        looks = [np.maximum(np.arange(n) - 1, 1), np.full(n, quote), rng.integers(1, n - 1, n)]
+        weights = np.full((1, 3, n, n), 1e-3, np.float32)
+        weights[0, np.arange(3)[:, None], np.arange(n), looks] = 0.5 + rng.random((3, n)) / 2
+        kept.add(number, tokens, weights, np.ones((1, 3, n), np.float32))
     return kept
 
 
-def one_back(tokens, query, rng):
-    return max(query - 1, 1)
-
-
-def quote(tokens, query, rng):
-    return next(i for i, piece in enumerate(tokens.pieces) if piece.text == '"')
-
-
-def anywhere(tokens, query, rng):
-    return int(rng.integers(1, len(tokens) - 1))
-
-
-def of_only_head(kept):
-    return atlas(kept).descriptions().set_index("feature")
-
-
 @pytest.mark.slow
-def test_a_previous_token_head_and_a_quotation_mark_head_are_described_so(model):
-    kept = planted(model, one_back)
-    (found,) = of_only_head(kept).loc[["one back"]].itertuples()
-    assert found.share > 0.8
-    assert found.lift > 5
-    assert not describe(kept)[0].by_content
-    found = of_only_head(planted(model, quote)).loc["to opening"]
-    assert found.share > 0.8
-
-
-@pytest.mark.slow
-def test_the_interval_of_a_share_is_wilsons(model):
-    rows = [row for look in (one_back, quote) for row in of_only_head(planted(model, look)).itertuples()]
-    assert rows
-    for row in rows:
+def test_heads_are_described_by_what_they_look_at_with_wilsons_intervals_or_not_at_all(planted):
+    frame = atlas(planted).descriptions()
+    features_of = {key: rows.set_index("feature") for key, rows in frame.groupby("head")}
+    (back,) = features_of[1].loc[["one back"]].itertuples()
+    assert (back.share > 0.8, back.lift > 5) == (True, True)
+    assert features_of[2].loc["to opening"].share > 0.8
+    assert features_of[3].index.isna().tolist() == [True]
+    for row in frame[frame["head"] < 3].itertuples():
         exact = binomtest(round(row.share * row.n), int(row.n)).proportion_ci(method="wilson")
         assert (row.low, row.high) == pytest.approx((exact.low, exact.high), abs=1e-9)
 
 
 @pytest.mark.slow
-def test_a_head_that_looks_anywhere_has_no_description(model):
-    (row,) = atlas(planted(model, anywhere)).descriptions().itertuples()
-    assert row.feature is None
-
-
-@pytest.mark.slow
-def test_with_tokens_shuffled_content_vanishes_and_position_stays(model):
-    assert not describe(shuffled(planted(model, quote)))[0].by_content
-    assert describe(shuffled(planted(model, one_back)))[0].findings[0].feature.key == "one back"
+def test_with_tokens_shuffled_content_vanishes_and_position_stays(planted):
+    assert [head.by_content for head in describe(planted)] == [False, True, False]
+    back, quote, _ = describe(shuffled(planted))
+    assert not quote.by_content
+    assert back.findings[0].feature.key == "one back"

@@ -16,16 +16,16 @@ from mha_core.heads.questions.pronouns import ChoiceQuestions
 from mha_core.heads.questions.question_set import QuestionSet
 from mha_core.heads.questions.repeated import RareCollector, RareWord
 from mha_core.heads.questions.syntax import RelationQuestions
-from mha_core.heads.verdict import SHARE, THRESHOLDS, Evidence, missing
+from mha_core.heads.verdict import THRESHOLDS, Evidence, missing
 from mha_core.heads.word_weights import tokens_in
 from tests import planted
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_draws")]
 LIKES = {"role", "slight", "weak", "tracks"}
 TAGS = ("NOUN", "VERB", "ADJ", "DET")
 
 
-def trees(n: int = 400) -> list[Sentence]:
+def trees(n: int = 300) -> list[Sentence]:
     """Sentences in which a word depends on the last one of its own part of speech, or else on any other."""
     rng, sentences = np.random.default_rng(7), []
     for number in range(n):
@@ -41,7 +41,7 @@ def trees(n: int = 400) -> list[Sentence]:
     return sentences
 
 
-def pronouns(n: int = 600) -> list[PronounCase]:
+def pronouns(n: int = 400) -> list[PronounCase]:
     """Texts in which the name that stands before a comma is right if both are named once, and the other one if not."""
     rng, cases = np.random.default_rng(8), []
     for number in range(n):
@@ -194,10 +194,6 @@ def test_a_role_lacks_exactly_the_condition_that_fails(condition, change):
     lacks = missing(Evidence(**FULL | change))
     assert lacks[0] == condition
     assert set(lacks) <= {condition, "repair", "chance"}
-
-
-def test_the_margin_is_a_third_of_the_errors():
-    assert pytest.approx(1 / 3) == SHARE
 
 
 @pytest.mark.parametrize("name", evidence.DOCUMENTS)

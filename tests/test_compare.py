@@ -23,17 +23,20 @@ def rows(*first: list[float]) -> np.ndarray:
     return weights
 
 
-def test_equal_words_meet_and_a_changed_word_meets_its_change():
-    assert align(["It", "was", "too", "tired", "."], ["it", "was", "too", "wide", "."]) == tuple(
-        (i, i) for i in range(5)
-    )
-
-
-def test_words_without_a_counterpart_stay_alone():
-    pairs = align(["the", "cat", "sat"], ["the", "big", "fat", "cat", "sat"])
-    assert pairs == ((0, 0), (None, 1), (None, 2), (1, 3), (2, 4))
-    assert counterpart(pairs, 1) == 3
-    assert counterpart(align(["a", "b"], ["a"]), 1) is None
+@pytest.mark.parametrize(
+    ("left", "right", "pairs"),
+    [
+        ("It was too tired .", "it was too wide .", [(i, i) for i in range(5)]),
+        ("the cat sat", "the big fat cat sat", [(0, 0), (None, 1), (None, 2), (1, 3), (2, 4)]),
+        ("a b", "a", [(0, 0), (1, None)]),
+    ],
+)
+def test_equal_words_meet_a_changed_word_meets_its_change_and_others_stay_alone(left, right, pairs):
+    aligned = align(left.split(), right.split())
+    assert aligned == tuple(pairs)
+    assert [counterpart(aligned, i) for i in range(len(left.split()))] == [
+        b for a, b in pairs if a is not None
+    ]
 
 
 def test_a_difference_is_there_where_both_runs_see():

@@ -11,23 +11,22 @@ from mha_core.draw.opening import opening
 from mha_core.record.links import heads_by_link, strongest_link
 
 TOKENS = ["[CLS]", "The", "cat", ",", "it", "said", ":", "it", ".", "[SEP]"]
-WORDS = [1, 2, 4, 5, 7]
+WORDS, SPECIAL = [1, 2, 4, 5, 7], ("[CLS]", "[SEP]")
 
 
-def grid_of(causal, seed=0):
+def record_of(causal, seed=0):
     n = len(TOKENS)
     raw = np.random.default_rng(seed).exponential(size=(3, 4, n, n)) * (np.tri(n) if causal else 1)
     tokens = TOKENS if not causal else ["The", *TOKENS[1:-1], "end"]
     weights = (raw / raw.sum(-1, keepdims=True)).astype(np.float32)
-    return record_from_weights(
-        weights, tokens, special=() if causal else ("[CLS]", "[SEP]"), causal=causal
-    ).grid()
+    return record_from_weights(weights, tokens, special=() if causal else SPECIAL, causal=causal)
 
 
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("query", [None, 4, 6])
 def test_it_is_the_largest_weight_between_two_different_words(causal, query):
-    grid = grid_of(causal)
+    record = record_of(causal)
+    grid = record.grid()
     words = [*WORDS, 9] if causal else WORDS  # a decoder's first token is none
     best = {}
     for head in np.ndindex(3, 4):
@@ -42,19 +41,12 @@ def test_it_is_the_largest_weight_between_two_different_words(causal, query):
     assert [head for head, *_ in ranked] == sorted(best, key=lambda head: -best[head][1])
     assert all((link, pytest.approx(weight)) == best[head] for head, link, weight in ranked)
     if query is None:
-        assert f"{head_name(ranked[0][0])} " in repr(record_like(grid, causal))
-
-
-def record_like(grid, causal):
-    special = () if causal else ("[CLS]", "[SEP]")
-    return record_from_weights(np.array(grid.weights), list(grid.labels), special=special, causal=causal)
+        assert f"{head_name(ranked[0][0])} " in repr(record)
 
 
 def test_a_text_without_two_words_has_none():
     marks = ["[CLS]", ",", "cat", "[SEP]"]
-    grid = record_from_weights(
-        np.full((1, 1, 4, 4), 0.25, np.float32), marks, special=("[CLS]", "[SEP]")
-    ).grid()
+    grid = record_from_weights(np.full((1, 1, 4, 4), 0.25, np.float32), marks, special=SPECIAL).grid()
     assert strongest_link(grid, (0, 0)) is None
     assert heads_by_link(replace(grid, weights=np.zeros_like(grid.weights))) == []
     assert opening(grid, None, None, None).pins == ()

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from mha_core import load_model, trace
@@ -104,6 +105,9 @@ def test_command_parts_and_library_give_one_table(files, tmp_path, capsys):
         compute_part("roles", {"model": "classroom"}, files, part, 2, tmp_path / "parts")
     results = read_table(path), merge_parts(tmp_path / "parts").result()
     assert [json.dumps(packed(each)) for each in results] == [json.dumps(packed(table))] * 2
+    frame = table.to_frame()
+    pd.testing.assert_frame_equal(results[0].to_frame(), frame, atol=1e-4)
+    assert frame.groupby("question").held_out.count().eq(1).all()
 
 
 BAD = {"name": ["", 7], "text": ["the cat"], "words": [[], ["the", 3]]}

@@ -1,16 +1,20 @@
-"""Retrieval, successors and dormant heads: planted heads get the role, imitators and random weights none."""
+"""Names, retrieval, successors and dormant heads: planted heads get the role, imitators and random weights none."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
+import visit
 from bert_folders import random_bert, write
 from decoder_folders import random_decoder, word_tokenizer, write_decoder
 
-from mha_core import InputError, load_model
+from mha_core import InputError, copying_scores, load_model, trace_many
 from mha_core.causal.prompts import prompts
-from mha_core.heads.conclude import score_question
+from mha_core.heads.build_role_table import NAMES
+from mha_core.heads.conclude import score_question, with_verdicts
+from mha_core.heads.questions.copying import by_distance, copying_cases, names_of, namings
 from mha_core.heads.questions.dormant import dormant_cases
 from mha_core.heads.questions.retrieval import (
     CHANCE,
@@ -24,21 +28,19 @@ from mha_core.heads.questions.retrieval import (
 from mha_core.heads.questions.successor import SERIES, series_of, successor_cases
 from mha_core.heads.roles import heads_with
 from mha_core.heads.table import read_roles
+from mha_core.heads.verdict import HALF
 
-TRIED, WIDTH = 10_000, 128
+KNOWN = 35  # names that are one token of the decoder made here
+MOVER, SUPPRESSION, LOOKS_AWAY, SILENT = (1, 0), (1, 1), (1, 2), (1, 3)
+WIDTH = 128
 NEXT, BOTH, SAME, NOTHING = range(4)
 
 
-def folder_of(theirs, tmp_path_factory, fast=None):
-    folder = tmp_path_factory.mktemp("model")
-    write(folder, theirs) if fast is None else write_decoder(folder, theirs, fast)
-    return str(folder)
-
-
-def plant_successors(theirs, fast) -> None:
-    """Give the second layer heads that write, of a member of a series, the next one; both neighbours; itself; and
-    nothing. The first layer does next to nothing."""
-    ids = [[fast.token_to_id(f"Ġ{word}") for word in line.split()] for line in SERIES]
+def quiet_decoder(fast, width: int, d_k: int):
+    """Return a decoder of two layers of four heads; the first does next to nothing."""
+    sizes = {"hidden_size": width, "head_dim": d_k, "num_attention_heads": 4, "num_key_value_heads": 4}
+    sizes |= {"num_hidden_layers": 2, "vocab_size": fast.get_vocab_size(), "max_position_embeddings": 300}
+    theirs = random_decoder("llama", **sizes)
     with torch.no_grad():
         first, second = theirs.model.layers
         for matrix in (first.self_attn.o_proj, first.mlp.down_proj):
@@ -47,35 +49,149 @@ def plant_successors(theirs, fast) -> None:
             norm.weight.fill_(1.0)
         E = theirs.model.embed_tokens.weight.normal_(std=1.0, generator=torch.Generator().manual_seed(1))
         theirs.lm_head.weight.copy_(E)
+    return theirs
+
+
+def plant_copiers(theirs, fast) -> None:
+    """Give the second layer a head that looks at names and copies, one that suppresses, one that copies and looks
+    elsewhere, and one that looks at names and writes nothing."""
+    u, w, *rest = torch.linalg.qr(torch.randn(64, 64, generator=torch.Generator().manual_seed(0))).Q.T
+    with torch.no_grad():
+        E, attention = theirs.model.embed_tokens.weight, theirs.model.layers[1].self_attn
+        E.add_(3 * w)
+        E[[fast.token_to_id(f"Ġ{name}") for name in prompts().names[:KNOWN]]] += 3 * u
+        for head, (sign, looks) in enumerate([(1, True), (-1, True), (1, False), (0, True)]):
+            rows, turns_least = slice(16 * head, 16 * head + 16), 16 * head + 7
+            copied = torch.stack(rest[rows] if head < 3 else rest[:16])
+            attention.v_proj.weight[rows] = copied
+            attention.o_proj.weight[:, rows] = sign * copied.T
+            attention.q_proj.weight[rows] = attention.k_proj.weight[rows] = 0.0
+            attention.q_proj.weight[turns_least] = 6 * w * looks
+            attention.k_proj.weight[turns_least] = 6 * u
+
+
+def plant_successors(theirs, fast) -> None:
+    """Give the second layer heads that write, of a member of a series, the next one; both neighbours; itself; and
+    nothing."""
+    ids = [[fast.token_to_id(f"Ġ{word}") for word in line.split()] for line in SERIES]
+    with torch.no_grad():
+        E, attention = theirs.model.embed_tokens.weight, theirs.model.layers[1].self_attn
         inverse = torch.linalg.pinv(torch.cat([E[members] for members in ids]))
         after, before = (torch.cat([E[members].roll(-step, 0) for members in ids]) for step in (1, -1))
-        writes = {
-            NEXT: inverse @ after,
-            BOTH: inverse @ (after + before),
-            SAME: torch.eye(WIDTH),
-            NOTHING: torch.zeros(WIDTH, WIDTH),
-        }
+        writes = {NEXT: inverse @ after, BOTH: inverse @ (after + before)}
+        writes |= {SAME: torch.eye(WIDTH), NOTHING: torch.zeros(WIDTH, WIDTH)}
         for head, matrix in writes.items():
             rows = slice(WIDTH * head, WIDTH * (head + 1))
-            second.self_attn.v_proj.weight[rows] = torch.eye(WIDTH)
-            second.self_attn.o_proj.weight[:, rows] = matrix.T
+            attention.v_proj.weight[rows] = torch.eye(WIDTH)
+            attention.o_proj.weight[:, rows] = matrix.T
 
 
 @pytest.fixture(scope="module")
-def decoder(tmp_path_factory):
-    """Planted successors, and a tokenizer in which every word of the texts is one token."""
+def folders(tmp_path_factory):
+    """Decoders that copy names, that know series, with random weights, and one whose tokenizer knows no names."""
+    names = word_tokenizer(prompts().names[:KNOWN])
     words = [word for line in (*SERIES, *prompts().ordinary, *FORMS) for word in re.findall(r"\w+", line)]
-    fast = word_tokenizer([*PLACES, *VALUES, *words])
-    sizes = {"hidden_size": WIDTH, "num_attention_heads": 4, "num_key_value_heads": 4, "num_hidden_layers": 2}
-    theirs = random_decoder(
-        "llama", vocab_size=fast.get_vocab_size(), max_position_embeddings=300, head_dim=WIDTH, **sizes
-    )
-    plant_successors(theirs, fast)
-    return load_model(folder_of(theirs, tmp_path_factory, fast), device="cpu")
+    series = word_tokenizer([*PLACES, *VALUES, *words])
+    copying, counting = quiet_decoder(names, 64, 16), quiet_decoder(series, WIDTH, WIDTH)
+    plant_copiers(copying, names)
+    plant_successors(counting, series)
+    sizes = {"max_position_embeddings": 300}
+    found = {
+        "copying": (copying, names),
+        "counting": (counting, series),
+        "random": (random_decoder("llama", vocab_size=names.get_vocab_size(), **sizes), names),
+        "bytes": (random_decoder("llama", **sizes), None),
+    }
+    folder = tmp_path_factory.mktemp("decoders")
+    for name, (theirs, fast) in found.items():
+        write_decoder(folder / name, theirs, fast)
+    return folder
 
 
-def result_of(cases, shape=(1, 5)):
-    return score_question(cases, shape, TRIED)
+@pytest.fixture(scope="module")
+def copying(folders):
+    return load_model(str(folders / "copying"), device="cpu")
+
+
+@pytest.fixture(scope="module")
+def decoder(folders):
+    return load_model(str(folders / "counting"), device="cpu")
+
+
+def results_of(model, cases):
+    shape = (model.n_layers, model.n_heads)
+    return {each.question.key: score_question(each, shape, 1000) for each in cases}
+
+
+@pytest.fixture(scope="module")
+def results(copying):
+    return results_of(copying, copying_cases(copying, NAMES))
+
+
+# Names
+
+
+def test_a_head_has_the_role_if_it_copies_and_looks_at_names(results):
+    heads = {key: np.argwhere(result.word == "role").tolist() for key, result in results.items()}
+    assert heads == {"mover": [list(MOVER)], "suppression": [list(SUPPRESSION)]}
+    mover = results["mover"]
+    assert (mover.n, mover.score[LOOKS_AWAY] > 0.8, mover.mass[LOOKS_AWAY] < HALF) == (KNOWN, True, True)
+    assert mover.mass[SILENT] > HALF
+    assert max(result.score[SILENT] for result in results.values()) == 0, "it writes nothing"
+    for result in results.values():
+        names = {rule.name.rpartition("with ")[2] for rule in result.baselines}
+        assert names == {"random weights", "shuffled output matrices"}
+
+
+def test_less_attention_or_a_better_baseline_takes_the_role(results):
+    mover = results["mover"]
+    rule = replace(mover.baselines[0], score=float(mover.score[MOVER]) - 0.05)
+    for change, is_no in (
+        ({"mass": np.full_like(mover.mass, 0.49)}, True),
+        ({"baselines": (rule,)}, False),
+        ({"control": mover.score, "over_control": None}, True),
+    ):
+        word = with_verdicts(replace(mover, **change)).word[MOVER]
+        assert word == "no" if is_no else word != "role"
+
+
+def test_random_weights_give_no_role(folders):
+    model = load_model(str(folders / "random"), device="cpu")
+    found = results_of(model, copying_cases(model, NAMES))
+    assert len(found) == 2
+    assert not any("role" in answer.word for answer in found.values())
+
+
+def test_no_place_in_the_prompts_has_a_name_in_half_of_them(copying, smollm2):
+    for model in (copying, smollm2):
+        names = names_of(model)
+        texts = namings(names, model)
+        assert by_distance(texts) < HALF
+        for i, text in enumerate(texts):
+            spelled = "".join(text.tokens.pieces[place].text for place in text.places).replace(" ", "")
+            pair = names[i], names[(i + 1) % len(names)]
+            assert spelled in {pair[0] + 2 * pair[1], pair[1] + 2 * pair[0]}
+
+
+def test_a_model_that_cannot_be_asked_is_refused_in_a_sentence(folders, model):
+    bytes_alone = load_model(str(folders / "bytes"), device="cpu")
+    for ask, reason in (
+        (names_of, "0 of 60 names are one"),
+        (needle_pairs, "needles' words"),
+        (series_of, "No series"),
+    ):
+        with pytest.raises(InputError, match=reason):
+            ask(bytes_alone)
+    for ask in (names_of, needle_pairs):
+        with pytest.raises(InputError, match="predicts no next word"):
+            ask(model)
+
+
+def test_roles_says_why_a_decoder_is_not_asked_about_names(folders, monkeypatch, few_sentences):
+    monkeypatch.setenv("HEADSCOPE_ALLOW_FOLDERS", "1")
+    at = visit.open_page("pages/roles.py", model=str(folders / "bytes"))
+    (reason,) = visit.said(at, "notice")
+    assert "0 of 60 names are one token" in reason
 
 
 # Retrieval
@@ -101,7 +217,7 @@ def test_who_finds_the_needle_has_the_role_and_shuffled_answers_give_none(decode
         swapped = rng.random() < 0.5
         for text, other in zip(pair, pair[::-1], strict=True):
             collector.add(retrieving(other if is_shuffled and swapped else text, rng), text)
-    result = result_of(collector.scored("needles", ""))
+    result = score_question(collector.scored("needles", ""), (1, 5), 10_000)
     assert result.n == 60
     assert [word == "role" for word in result.word[0]] == [not is_shuffled, *[False] * 4]
     assert result.score[0, 1:3].max() == 0, "a favourite or a distance is never right in both"
@@ -127,28 +243,16 @@ def test_texts_of_a_pair_differ_in_the_question_alone(decoder):
 
 
 def test_a_model_at_chance_is_said_to_be_and_has_no_such_head(decoder):
-    (cases,) = retrieval_cases(decoder, "needles")
-    assert "at chance itself" in cases.question.asks
-    assert "role" not in result_of(cases, (2, 4)).word
-
-
-def test_a_model_that_knows_no_needles_is_refused(tmp_path_factory, model):
-    bytes_alone = load_model(
-        folder_of(random_decoder("llama"), tmp_path_factory, word_tokenizer([])), device="cpu"
-    )
-    for ask, reason in ((needle_pairs, "needles' words"), (series_of, "No series")):
-        with pytest.raises(InputError, match=reason):
-            ask(bytes_alone)
-    with pytest.raises(InputError, match="predicts no next word"):
-        needle_pairs(model)
+    (result,) = results_of(decoder, retrieval_cases(decoder, "needles")).values()
+    assert "at chance itself" in result.question.asks
+    assert "role" not in result.word
 
 
 # Successors
 
 
 def test_who_raises_the_next_member_has_the_role_and_who_raises_both_neighbours_has_none(decoder):
-    (cases,) = successor_cases(decoder, "series")
-    result = result_of(cases, (2, 4))
+    (result,) = results_of(decoder, successor_cases(decoder, "series")).values()
     assert result.n == sum(len(line.split()) - 1 for line in SERIES)
     assert [tuple(map(int, head)) for head in np.argwhere(result.word == "role")] == [(1, NEXT)]
     assert result.score[1, NEXT] > 0.95
@@ -160,7 +264,7 @@ def test_who_raises_the_next_member_has_the_role_and_who_raises_both_neighbours_
 # Dormant heads
 
 
-def test_who_rests_on_the_sink_is_dormant_only_if_it_writes_little(tmp_path_factory):
+def test_who_rests_on_the_sink_is_dormant_only_if_it_writes_little(tmp_path):
     theirs = random_bert(hidden_size=32, num_attention_heads=4, num_hidden_layers=1)
     with torch.no_grad():
         states = theirs.embeddings(torch.tensor([[101, *range(2000, 2300, 10), 102]]))[0]
@@ -174,15 +278,26 @@ def test_who_rests_on_the_sink_is_dormant_only_if_it_writes_little(tmp_path_fact
             attention.self.query.bias[rows] = 5.0 * rests
             attention.self.key.weight[rows] = u * rests
             attention.output.dense.weight[:, rows] *= writes
-    ours = load_model(folder_of(theirs, tmp_path_factory), device="cpu")
-    (cases,) = dormant_cases(ours, "builtin")
-    result = result_of(cases, (1, 4))
+    write(tmp_path, theirs)
+    ours = load_model(str(tmp_path), device="cpu")
+    (result,) = results_of(ours, dormant_cases(ours, "builtin")).values()
     assert result.mass[0, :2].min() > 0.5 > result.mass[0, 2:].max()
     assert result.score[0, [0, 2]].tolist() == [1, 1]
     assert [word == "role" for word in result.word[0]] == [True, False, False, False]
 
 
-# The tables that come with the program
+# The table that comes with the program
+
+
+def test_smollm2_has_three_name_movers_and_two_heads_of_copy_suppression():
+    table = read_roles("smollm2")
+    assert set(heads_with(table, "mover")) == {(23, 0), (23, 1), (23, 7)}
+    assert set(heads_with(table, "suppression")) == {(23, 3), (24, 4)}
+    mover, suppression = table.by_key["mover"], table.by_key["suppression"]
+    assert [mover.score[23, at] for at in (0, 2, 5)] == pytest.approx([1, 1, 0.8], abs=0.06)
+    assert np.sort(suppression.score.ravel())[-3:] == pytest.approx([0, 1, 1], abs=0.03)
+    assert max(rule.score for answer in (mover, suppression) for rule in answer.baselines) < 0.1
+    assert not any(heads_with(table.untrained, kind) for kind in ("mover", "suppression"))
 
 
 def test_smollm2_retrieves_has_no_successor_head_and_an_active_head_on_the_sink():
@@ -199,3 +314,21 @@ def test_smollm2_retrieves_has_no_successor_head_and_an_active_head_on_the_sink(
     for key in ("retrieval", "successor", "dormant"):
         assert "role" not in table.untrained.by_key[key].word
     assert table.untrained.by_key["retrieval"].score.max() == 0
+
+
+@pytest.mark.slow
+def test_the_shipped_numbers_are_those_of_plain_loops_over_the_prompts(smollm2):
+    table, names = read_roles("smollm2"), prompts().names[:40]
+    some, n = names[::8], len(names)
+    own = copying_scores([f" {name}" for name in some], smollm2)
+    for key, column in (("mover", "copying"), ("suppression", "negative_copying")):
+        every, few = n * table.by_key[key].score.ravel(), len(some) * own[column]
+        assert (few < every + 1.1).all()  # one name may tip over by rounding
+        assert (every - few < n - len(some) + 1.1).all()
+        assert few.max() == len(some)
+    pairs = list(zip(names, (*names[1:], names[0]), strict=True))
+    naming = (prompts().naming[i % 20].replace("{A}", a).replace("{B}", b) for i, (a, b) in enumerate(pairs))
+    tokens, mass = [smollm2.tokenizer.encode(text) for text in naming], np.zeros(table.shape)
+    for pair, each, weights in zip(pairs, tokens, trace_many(tokens, smollm2), strict=True):
+        mass += weights[:, :, -1, [piece.text.strip(" Ġ") in pair for piece in each.pieces]].sum(-1)
+    np.testing.assert_allclose(table.by_key["mover"].mass, mass / n, atol=1e-4)

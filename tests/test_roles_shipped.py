@@ -11,7 +11,7 @@ import pytest
 from mha_core import load_model, trace_many, trace_tokens
 from mha_core.cli import main
 from mha_core.display_names import percent
-from mha_core.heads.build_role_table import find_roles
+from mha_core.heads import build_role_table as make
 from mha_core.heads.builtin import builtin_path, read_builtin, tree_of
 from mha_core.heads.conclude import score_question
 from mha_core.heads.questions.base import POSITIONAL_KINDS
@@ -21,12 +21,13 @@ from mha_core.heads.questions.repeated import AFTER, IN_ORDER, N_TEXTS, Repeated
 from mha_core.heads.questions.syntax import RelationQuestions
 from mha_core.heads.roles import description_of, heads_with, roles
 from mha_core.heads.survey import stream_corpus
-from mha_core.heads.table import packed, read_roles, unpacked
+from mha_core.heads.table import read_roles
 from mha_core.heads.verdict import SHARE, THRESHOLDS, missing
 from mha_core.heads.verdict_text import comparison, head_text, question_text
 from mha_core.models.model_list import DECODER_DIGEST, EMBEDDED_DIGESTS
-from tests.heads_by_hand import looking
-from tests.test_corpus import DONT, GO, line
+from tests import planted
+from tests.planted import looking
+from tests.test_parts import conllu
 
 DIGESTS = {"minilm": EMBEDDED_DIGESTS["model.safetensors"], "smollm2": DECODER_DIGEST}
 UD = "531a54ff90d6ab12201c5a50c3e78e6ddac4de69abc4bce5d275d3cd29efe2b6"
@@ -128,7 +129,7 @@ def test_head_4_2_is_no_better_than_trees_and_right_where_they_are_wrong(minilm)
 
 
 def test_known_heads_have_their_names(minilm):
-    found = {head: role.kind for head, role in roles(minilm).items()}
+    kinds = {head: role.kind for head, role in roles(minilm).items()}
     known = {
         (0, 2): "previous",
         (1, 8): "next",
@@ -136,57 +137,26 @@ def test_known_heads_have_their_names(minilm):
         (2, 9): "duplicate",
         (1, 3): "agreement",
     }
-    assert known.items() <= found.items()
+    assert known.items() <= kinds.items()
     assert heads_with(minilm, "previous") == [(0, 2)]
     assert description_of(minilm, (2, 8)).name == "determiner → its noun, no better than a rule"
-
-
-@pytest.mark.slow
-def test_a_table_is_the_same_when_it_was_written_and_read(minilm):
-    again = unpacked(json.loads(json.dumps(packed(minilm), allow_nan=False)))
-    assert again.to_frame().equals(minilm.to_frame())
-    frame = minilm.to_frame()
-    assert len(frame) == 72 * len(minilm.answers)
-    assert frame.groupby("question").held_out.count().eq(1).all()
 
 
 # Random tokens said twice, in a decoder
 
 
-def by_content(item, after):
-    """A head that looks at the first copy of the token at hand, or right after it."""
-    ids = item.tokens.ids
-    return looking(
-        len(ids), {row: ids.index(ids[row]) + after for row in range(len(ids) - item.n, len(ids))}, 0.95
-    )
-
-
-def by_distance(item, distance):
-    n = len(item.tokens)
-    return looking(n, {row: row - distance for row in range(distance, n)}, 0.95)
-
-
-@pytest.fixture(scope="module")
-def decoder(tmp_path_factory):
+def test_an_induction_head_is_told_from_one_that_goes_by_distance(tmp_path):
     pytest.importorskip("transformers")
     from tests.decoder_folders import random_decoder, write_decoder
 
-    folder = tmp_path_factory.mktemp("decoder")
-    write_decoder(folder, random_decoder("llama", 0, max_position_embeddings=300))
-    return load_model(str(folder), device="cpu")
-
-
-def test_an_induction_head_is_told_from_one_that_goes_by_distance(decoder):
-    log = RepeatedCollector()
-    heads = (
-        lambda item: by_content(item, 1),
-        lambda item: by_content(item, 0),
-        lambda item: by_distance(item, 39),
-        lambda item: by_distance(item, 40),
-    )
-    for item in repeated_texts(decoder):
-        log.add(np.stack([head(item) for head in heads])[None], item)
-    found = {one.question.key: score_question(one, (1, 4), 100) for one in log.scored("builtin")}
+    write_decoder(tmp_path, random_decoder("llama", 0, max_position_embeddings=300))
+    collector = RepeatedCollector()
+    for item in repeated_texts(load_model(str(tmp_path), device="cpu")):
+        ids, n = item.tokens.ids, len(item.tokens)
+        heads = [{row: ids.index(ids[row]) + after for row in range(n - item.n, n)} for after in (1, 0)]
+        heads += [{row: row - distance for row in range(distance, n)} for distance in (39, 40)]
+        collector.add(np.stack([looking(n, head, 0.95) for head in heads])[None], item)
+    found = {each.question.key: score_question(each, (1, 4), 100) for each in collector.scored("builtin")}
     assert [found[name].n for name in AFTER] == [N_TEXTS * 40] * 2
     assert found["induction"].word[0].tolist() == ["role", "no", "no", "no"]
     assert found["duplicate"].word[0].tolist() == ["no", "role", "no", "no"]
@@ -207,117 +177,81 @@ def test_two_heads_of_minilm_find_the_earlier_copy_and_none_does_induction(model
 # Files
 
 
-TREEBANK = "\n".join(
-    [
-        line("1", "The", "2", "det"),
-        line("2", "dog", "3", "nsubj"),
-        line("3", "saw", "0", "root"),
-        line("4", "him", "3", "obj"),
-        "",
-        *DONT,
-        *GO,
-    ]
-)
-# The same treebank by hand: words, and of each dependent its head and relation, all from 0.
-GOLD = (
-    (("The", "dog", "saw", "him"), ((0, 1, "det"), (1, 2, "nsubj"), (3, 2, "obj"))),
-    (("Do", "n't", "go"), ((0, 2, "aux"), (1, 2, "advmod"))),
-    (("Go", "home"), ((1, 0, "advmod:x"),)),
-)
-
-
-@pytest.fixture
-def roles_of(capsys):
-    """Run the command; gives exit code, what was printed and what was said."""
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        try:
-            code = main(list(map(str, arguments)))
-        except SystemExit as stop:
-            code = stop.code
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    return run
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("few_sentences")
-def test_the_rows_are_counted_from_the_weights_themselves(roles_of, tmp_path, model, monkeypatch):
+def test_the_rows_are_counted_from_the_weights_themselves(tmp_path, model, monkeypatch, capsys):
     """Word by word: whose row (or column) peaks at the head, [CLS], [SEP] and the word itself left out."""
     monkeypatch.setattr(RelationQuestions, "min_cases", 1)
-    monkeypatch.setattr("mha_core.heads.cases.half_of", lambda _, seen=[]: seen.append(0) or len(seen) % 2)
-    path = tmp_path / "small.conllu"
-    path.write_text(TREEBANK + "\n\n" + TREEBANK.replace("dog", "cat"), encoding="utf-8")
-    hits, cases = Counter(), Counter()
-    for words, gold in (
-        *GOLD,
-        *((tuple(w.replace("dog", "cat") for w in words), gold) for words, gold in GOLD),
-    ):
-        tokens = model.tokenizer.encode_words(words)
+    trees, hits, cases = planted.treebank(12), Counter(), Counter()
+    (tmp_path / "small.conllu").write_text("".join(map(conllu, trees)))
+    for tree in trees:
+        tokens = model.tokenizer.encode_words(tree.words)
+        assert len(tokens) > 2 + len(tree.words), "a word of several pieces"
         pieces, spans = trace_tokens(tokens, model).weights, [(w.first, w.stop) for w in tokens.words]
         columns = np.stack([pieces[..., a:b].sum(-1) for a, b in spans], axis=-1)
         weights = np.stack([columns[:, :, a:b].mean(2) for a, b in spans], axis=2)
-        for (dependent, head, relation), la, h in product(gold, range(6), range(12)):
-            others = [i for i in range(len(words)) if i != dependent]
-            row, column = weights[la, h, dependent], weights[la, h, :, dependent]
-            for key, given in ((relation, row), (f"{relation}:back", column)):
-                hits[key, la + 1, h + 1] += others[given[others].argmax()] == head
-                cases[key, la + 1, h + 1] += 1
-    code, text, _ = roles_of("roles", "--corpus", path, "--all", "--format", "json")
-    rows = [row for row in json.loads(text)["rows"] if row["role"] == "syntactic head"]
+        for dependent, (head, relation) in enumerate(zip(tree.heads, tree.relations, strict=True)):
+            others = [i for i in range(len(tree.words)) if i != dependent]
+            for la, h in np.ndindex(6, 12) if head >= 0 else ():
+                row, column = weights[la, h, dependent], weights[la, h, :, dependent]
+                for key, given in ((relation, row), (f"{relation}:back", column)):
+                    hits[key, la + 1, h + 1] += others[given[others].argmax()] == head
+                    cases[key, la + 1, h + 1] += 1
+    assert main(["roles", "--corpus", str(tmp_path / "small.conllu"), "--all", "--format", "json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    rows = [row for row in rows if row["role"] == "syntactic head"]
     found = {(row["question"], row["layer"], row["head"]): row for row in rows}
-    assert code == 0
     assert found.keys() <= cases.keys()
-    assert {key for key, _, _ in found} >= {"det", "nsubj", "obj", "aux", "det:back"}
+    assert {key for key, _, _ in found} >= {"det", "nsubj", "obj", "amod", "det:back"}
     for key, row in found.items():
         assert (row["n"], row["score"]) == (cases[key], pytest.approx(hits[key] / cases[key])), key
 
 
 @pytest.mark.parametrize(
-    "asked", [("--question", "nothing"), ("--head", "9-9"), ("--corpus", "no-such-file.conllu")]
+    ("arguments", "named"),
+    [
+        ("--question nothing", "nothing"),
+        ("--head 9-9", "9-9"),
+        ("--corpus no-such-file.conllu", "no-such-file.conllu"),
+        ("--corpus empty.txt --model classroom", "empty.txt"),
+    ],
 )
-def test_what_there_is_not_is_no_crash(roles_of, asked):
-    assert roles_of("roles", *asked)[0] == 2
-
-
-@pytest.mark.usefixtures("few_sentences")
-def test_a_file_without_cases_is_refused(roles_of, tmp_path):
-    path = tmp_path / "empty.txt"
-    path.write_text("\n")
-    code, _, said = roles_of("roles", "--corpus", path, "--model", "classroom")
-    assert (code, "empty.txt" in said) == (2, True)
+def test_what_there_is_not_is_refused_by_its_name(arguments, named, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty.txt").write_text("\n")
+    assert main(["roles", *arguments.split()]) == 2
+    assert named in capsys.readouterr().err
 
 
 # A corpus through a model
 
 
 @pytest.mark.slow
-def test_the_built_in_sentences_alone_find_the_known_heads():
-    found = find_roles(load_model())
-    kinds = {head: role.kind for head, role in roles(found).items()}
+def test_the_built_in_sentences_alone_find_the_known_heads(monkeypatch, few_draws):
+    sentences = make.read_builtin()[::3]
+    monkeypatch.setattr(make, "read_builtin", lambda: sentences)
+    kinds = {head: role.kind for head, role in roles(make.find_roles(load_model())).items()}
     known = {(0, 2): "previous", (1, 8): "next", (1, 1): "duplicate", (1, 3): "agreement"}
     assert known.items() <= kinds.items()
     assert set(kinds.values()) <= {*known.values(), "sink", "diffuse", "semantic", "rare", "dormant"}
 
 
 @pytest.mark.slow
-def test_the_weights_of_another_sentence_give_no_role(model):
+def test_the_weights_of_another_sentence_give_no_role(model, few_draws):
     """Built-in sentences share patterns of places: a head must not get a role by these alone."""
-    sentences = read_builtin()
-    items = [tree_of(one, model.tokenizer) for one in sentences]
-    weights = list(trace_many([one.tokens for one in items], model))
-    lengths = np.array([len(one.tokens) for one in items])
-    rng, logs = (
-        np.random.default_rng(0),
-        [FrameCollector(each()) for each in (RelationQuestions, RelatedWordQuestions)],
-    )
+    items = [tree_of(sentence, model.tokenizer) for sentence in read_builtin()]
+    weights = list(trace_many([item.tokens for item in items], model))
+    lengths, rng = np.array([len(item.tokens) for item in items]), np.random.default_rng(0)
+    collectors = [FrameCollector(each()) for each in (RelationQuestions, RelatedWordQuestions)]
     for n in np.unique(lengths):
         drawn = rng.permutation(np.flatnonzero(lengths == n))
-        for one, other in zip(drawn, np.roll(drawn, 1), strict=True):
-            for log in logs if one != other else ():
-                log.add(weights[other], items[one])
-    asked = [one for log in logs for one in log.questions.scored(log.frame(), "builtin")]
-    found = [score_question(one, (6, 12), 5544) for one in asked]
-    assert len(found) >= 12
-    assert {str(word) for answer in found for word in answer.word.ravel()} <= {"no", "unclear", "rule"}
+        for item, other in zip(drawn, np.roll(drawn, 1), strict=True):
+            for collector in collectors if item != other else ():
+                collector.add(weights[other], items[item])
+    results = [
+        score_question(cases, (6, 12), 5544)
+        for collector in collectors
+        for cases in collector.questions.scored(collector.frame(), "builtin")
+    ]
+    assert len(results) >= 12
+    assert {str(word) for each in results for word in each.word.ravel()} <= {"no", "unclear", "rule"}

@@ -20,7 +20,6 @@ from mha_core.heads.questions.repeated import IN_ORDER, Repeated, RepeatedCollec
 from mha_core.heads.questions.syntax import RelationQuestions, Tree
 from mha_core.heads.survey import TextItem
 from mha_core.models.external_records import tokens_of_strings
-from tests.heads_by_hand import random_attention
 
 WORDS = ["the", "old", "red", "boat", "sees", "that", "blue", "boat", "over", "one", "wide", "lake"]
 KINDS = [(False, ()), (True, ()), (False, (3,)), (True, (3,)), (False, (3, 0)), (True, (0, 2))]
@@ -64,15 +63,24 @@ def test_masks_are_those_of_a_slow_count_also_where_some_tokens_came_before(kind
         np.testing.assert_array_equal(later.numpy(), expected[layer, 5:])
 
 
-def test_attention_that_is_even_over_what_a_layer_sees_is_diffuse_and_chance_counts_no_other_key(kind):
+def test_every_statistic_counts_the_keys_in_sight_alone(kind):
     visibility, expected = kind
-    found = scored(visibility, even(expected), TextItem(tokens_of_strings(WORDS, ())))
+    tokens, seen = tokens_of_strings(WORDS, ()), expected.sum(-1)
+    found = scored(visibility, even(expected), TextItem(tokens))
     assert found["diffuse"].right == pytest.approx(1, abs=1e-3)
     counted = np.arange(len(WORDS)) >= visibility.is_causal  # a decoder's first token has no choice
-    chance = (1 / expected.sum(-1).min(0))[counted].mean()
+    chance = (1 / seen.min(0))[counted].mean()
     assert found["self"].baselines[0].hits == pytest.approx(chance)
     if visibility == Visibility(False, (3,)):
         assert chance == pytest.approx(0.174, abs=5e-4)
+    collector = RepeatedCollector(visibility)
+    twice = tokens_of_strings([*"abcdef", *"abcdef"], ())
+    for role in (IN_ORDER, "shuffled"):
+        collector.add(even(expected), Repeated(role, 1, twice, 6))
+    assert next(collector.scored("texts")).baselines[0].hits == pytest.approx(1 / seen.min(0)[6:])
+    names = [feature.key for feature in features(visibility.is_causal)]
+    rows = pair_features(tokens, visibility).rows[:, names.index("one back"), 6]
+    assert rows == pytest.approx(1 / expected[:, 6, int(visibility.is_causal) :].sum(-1))
 
 
 def test_a_copy_out_of_sight_is_no_case_and_no_answer():
@@ -93,22 +101,14 @@ def test_a_copy_out_of_sight_is_no_case_and_no_answer():
 def test_candidates_of_a_relation_are_the_words_in_sight(kind):
     visibility, expected = kind
     gold = Sentence(tuple(WORDS), (-1, *range(len(WORDS) - 1)), ("root", *("dep",) * 11), " ".join(WORDS), 1)
-    weights = random_attention(1, len(expected), 2, len(WORDS)) * expected[:, None]
+    shape = (len(expected), 2, len(WORDS), len(WORDS))
+    weights = np.random.default_rng(1).random(shape, np.float32) * expected[:, None]
     columns = RelationQuestions(visibility).observe(weights, Tree(gold, tokens_of_strings(WORDS, ())))
     others = expected & ~np.eye(len(WORDS), dtype=bool)
     assert columns["n_candidates"].tolist() == others.sum(-1).min(0).tolist()
     for head, looks in enumerate(columns["looks"][:, 0].T):
         some = others[head // 2].any(-1)
         assert others[head // 2][np.arange(len(WORDS)), looks][some].all()
-
-
-def test_chance_of_a_token_said_twice_counts_what_it_sees(kind):
-    visibility, expected = kind
-    log = RepeatedCollector(visibility)
-    tokens = tokens_of_strings([*"abcdef", *"abcdef"], ())
-    for role in (IN_ORDER, "shuffled"):
-        log.add(even(expected), Repeated(role, 1, tokens, 6))
-    assert next(log.scored("texts")).baselines[0].hits == pytest.approx(1 / expected.sum(-1).min(0)[6:])
 
 
 def test_a_layer_that_sees_one_of_two_mentions_prefers_neither():
@@ -120,15 +120,6 @@ def test_a_layer_that_sees_one_of_two_mentions_prefers_neither():
     assert ChoiceQuestions(visibility).observe(weights, item)["looks"][0, 0].tolist() == [TIE, 1]
     both = Visibility(False, (3, 3))
     assert ChoiceQuestions(both).observe(even(both.mask(6)), item) is None, "no layer could choose"
-
-
-def test_the_baseline_of_a_position_is_the_share_of_the_keys_in_sight(kind):
-    visibility, expected = kind
-    tokens = tokens_of_strings(WORDS, ())
-    names = [feature.key for feature in features(visibility.is_causal)]
-    rows = pair_features(tokens, visibility).rows[:, names.index("one back"), 6]
-    sinks = 1 if visibility.is_causal else 0
-    assert rows == pytest.approx(1 / expected[:, 6, sinks:].sum(-1))
 
 
 def test_uniform_rows_are_uniform_over_what_a_layer_sees():

@@ -44,13 +44,15 @@ STEM = 4  # letters; words that share them are taken for forms of one word
 
 @dataclass(frozen=True, eq=False)
 class WordVectors:
-    """Unit vectors (vocabulary, d) of the words that are one token of a tokenizer."""
+    """Embeddings (vocabulary, d) of the words that are one token of a tokenizer, and their mean (d,)."""
 
     tokenizer: Tokenizer
-    vectors: FloatArray
+    table: FloatArray
+    mean: FloatArray
 
     def of(self, sentence: Sentence, n: int) -> tuple[IntArray, FloatArray]:
-        """Return which of the first n words have content and a vector of their own, and the vectors: (m,), (m, d)."""
+        """Return which of the first n words have content and a vector of their own, (m,), and its direction from the
+        mean, (m, d)."""
         tokens = self.tokenizer.encode_words(sentence.words[:n])
         words = tokens.words[: len(tokens.words) - bool(tokens.n_cut)]
         places = [
@@ -61,7 +63,9 @@ class WordVectors:
             and _is_word(sentence.words[place])
         ]
         ids = [tokens.pieces[words[place].first].id for place in places]
-        return np.array(places, dtype=np.intp), self.vectors[ids]
+        vectors = self.table[ids] - self.mean
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return np.array(places, dtype=np.intp), vectors / np.maximum(lengths, 1e-12)
 
 
 def _is_word(form: str) -> bool:
@@ -72,10 +76,7 @@ def word_vectors() -> WordVectors:
     """Return those of the embedded encoder."""
     model = load_model(EMBEDDED)
     table = model.encoder.get_parameter("embeddings.word.weight").detach().float().cpu().numpy()
-    table = table - table.mean(0)
-    return WordVectors(
-        model.tokenizer, table / np.maximum(np.linalg.norm(table, axis=1, keepdims=True), 1e-12)
-    )
+    return WordVectors(model.tokenizer, table, table.mean(0))
 
 
 class RelatedWordQuestions(QuestionSet):
