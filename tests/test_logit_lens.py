@@ -5,7 +5,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 import torch
-from decoder_folders import random_decoder, write_decoder
+from decoder_folders import shared_decoder
 from visit import open_page, run, said
 
 from mha_core import InputError, load_model, logit_lens, predict_next
@@ -15,29 +15,18 @@ TEXT, ANIMAL = "the cat it is", "The animal didn't cross the street because it w
 
 
 def by_transformers(theirs, ids):
-    """Probabilities of the next token, (layer, position, token), from hooks on the layers."""
-    body = theirs.transformer if hasattr(theirs, "transformer") else theirs.model
-    layers, norm = (body.h, body.ln_f) if hasattr(body, "h") else (body.layers, body.norm)
-    states = []
-
-    def keep(_module, _given, output):
-        states.append(output[0] if isinstance(output, tuple) else output)
-
-    hooks = [layer.register_forward_hook(keep) for layer in layers]
+    """Probabilities of the next token, (layer, position, token)."""
+    norm = theirs.transformer.ln_f if hasattr(theirs, "transformer") else theirs.model.norm
     with torch.no_grad():
-        theirs(torch.tensor([ids]))
-        result = torch.stack([theirs.lm_head(norm(state))[0] for state in states]).softmax(-1)
-    for hook in hooks:
-        hook.remove()
-    return result
+        output = theirs(torch.tensor([ids]), output_hidden_states=True)
+        logits = [*map(theirs.lm_head, map(norm, output.hidden_states[1:-1])), output.logits]
+    return torch.cat(logits).softmax(-1)
 
 
 @pytest.mark.parametrize(("kind", "which"), [("gpt2", 0), ("gpt2", 2), ("llama", 0), ("llama", 1)])
-def test_every_layer_predicts_what_transformers_states_do(kind, which, tmp_path, monkeypatch):
-    pytest.importorskip("transformers")
+def test_every_layer_predicts_what_transformers_states_do(kind, which, monkeypatch):
     monkeypatch.setattr(import_module("mha_core.causal.logit_lens"), "MAX_ROWS", 3)
-    theirs = write_decoder(tmp_path, random_decoder(kind, which))
-    model = load_model(str(tmp_path), device="cpu")
+    theirs, model = shared_decoder(kind, which)
     tokens = model.tokenizer.encode(TEXT)
     lens = logit_lens(tokens, model, range(len(tokens)), k=model.tokenizer.vocab_size)
     right = by_transformers(theirs, tokens.ids)[..., : model.tokenizer.largest_id + 1].numpy()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from bert_folders import random_bert, write
-from decoder_folders import random_decoder, write_decoder
+from decoder_folders import random_decoder, shared_decoder, write_decoder
 
 from mha_core import InputError, load_model
 from mha_core.causal import LogitDifference, default_outcome, final_result, sweep_receivers
@@ -23,12 +23,11 @@ TEXTS = {  # the source, the text that is run, and the outcome
 @pytest.fixture(scope="module", params=list(TEXTS))
 def pair(request, tmp_path_factory):
     """A random model of three layers, transformers' and ours; its name."""
-    folder = tmp_path_factory.mktemp(request.param)
-    if request.param == "bert":
-        theirs = write(folder, random_bert("BertForMaskedLM"))
-    else:
-        theirs = write_decoder(folder, random_decoder(request.param, int(request.param == "llama")))
-    return request.param, theirs, load_model(str(folder), device="cpu")
+    if request.param != "bert":
+        return request.param, *shared_decoder(request.param)
+    folder = tmp_path_factory.mktemp("bert")
+    theirs = write(folder, random_bert("BertForMaskedLM"))
+    return "bert", theirs, load_model(str(folder), device="cpu")
 
 
 def sites(kind, theirs, layer):
@@ -159,9 +158,8 @@ def test_a_planted_composition_is_the_strongest_path(tmp_path):
     ("source", "sender", "says"),
     [("it dog the", (2, 0), "last layer"), ("it dog the", (3, 0), "4-1"), ("it", (0, 0), "same number")],
 )
-def test_a_path_that_is_not_there_gets_a_sentence(source, sender, says, tmp_path):
-    write_decoder(tmp_path, random_decoder("llama", 1))
-    model = load_model(str(tmp_path), device="cpu")
+def test_a_path_that_is_not_there_is_refused(source, sender, says):
+    model = shared_decoder("llama")[1]
     texts = [model.tokenizer.encode(text) for text in (source, "the cat it")]
     with pytest.raises(InputError, match=says):
         next(sweep_receivers(*texts, model, LogitDifference(" the", " it"), sender=sender))
