@@ -1,12 +1,12 @@
 """A transformers model's residual stream split into parts once more, in double precision and apart from the project."""
 
-from collections import defaultdict
+from copy import deepcopy
 
 import numpy as np
 import torch
 
 LAYERS = {"bert": "encoder.layer", "gpt2": "transformer.h", "llama": "model.layers"}
-HEADS_OUT = {"bert": "attention.output.dense", "gpt2": "attn.c_proj", "llama": "self_attn.o_proj"}
+OUT = {"bert": "attention.output.dense", "gpt2": "attn.c_proj", "llama": "self_attn.o_proj"}
 MLP = {"bert": "output.dense", "gpt2": "mlp", "llama": "mlp"}
 AFTER_HEADS, AFTER_MLP = "attention.output.LayerNorm", "output.LayerNorm"
 BEFORE = {"gpt2": "ln_1", "llama": "input_layernorm"}
@@ -17,11 +17,11 @@ class ByHand:
     """One run of one text; `parts(layer)` is what the attention of a layer reads of each part, {name: (n, width)}."""
 
     def __init__(self, theirs, kind, ids):
-        self.theirs, self.kind = theirs.double(), kind
+        self.theirs, self.kind = deepcopy(theirs).double().requires_grad_(False), kind
         self.inputs, self.outputs = {}, {}
-        hooks = [module.register_forward_hook(self.keep(name)) for name, module in theirs.named_modules()]
-        with torch.no_grad():
-            self.run = theirs(torch.tensor([list(ids)]), output_hidden_states=True, output_attentions=True)
+        modules = self.theirs.named_modules()
+        hooks = [module.register_forward_hook(self.keep(name)) for name, module in modules]
+        self.run = self.theirs(torch.tensor([list(ids)]), output_hidden_states=True, output_attentions=True)
         for hook in hooks:
             hook.remove()
 
@@ -35,7 +35,7 @@ class ByHand:
     def held(self, name, part):
         """A part through a norm whose scale is that of the whole state."""
         norm, x = self.theirs.get_submodule(name), self.inputs[name]
-        weight = norm.weight.detach().numpy()
+        weight = norm.weight.numpy()
         if getattr(norm, "bias", None) is None:
             return part / np.sqrt((x**2).mean(-1, keepdims=True) + norm.variance_epsilon) * weight
         deviation = np.sqrt(x.var(-1, keepdims=True) + norm.eps)
@@ -45,7 +45,7 @@ class ByHand:
         parts = {key: self.held(name, part) for key, part in parts.items()}
         bias = getattr(self.theirs.get_submodule(name), "bias", None)
         if bias is not None:
-            parts["bias", None, None] += bias.detach().numpy()
+            parts["bias", None, None] += bias.numpy()
         return parts
 
     def parts(self, layer, of_mlp=False):
@@ -55,17 +55,14 @@ class ByHand:
         parts = {("embedding", None, None): state, ("bias", None, None): np.zeros_like(state)}
         for index in range(layer + of_mlp):
             place = f"{LAYERS[kind]}.{index}."
-            out, contexts = (
-                self.theirs.get_submodule(place + HEADS_OUT[kind]),
-                self.inputs[place + HEADS_OUT[kind]],
-            )
-            matrix = out.weight.detach().numpy() if kind == "gpt2" else out.weight.detach().numpy().T
+            out, contexts = self.theirs.get_submodule(place + OUT[kind]), self.inputs[place + OUT[kind]]
+            matrix = out.weight.numpy() if kind == "gpt2" else out.weight.numpy().T
             width = len(matrix) // config.num_attention_heads
             for head in range(config.num_attention_heads):
-                at = slice(head * width, (head + 1) * width)
-                parts["head", index + 1, head + 1] = contexts[:, at] @ matrix[at]
+                own = slice(head * width, (head + 1) * width)
+                parts["head", index + 1, head + 1] = contexts[:, own] @ matrix[own]
             if out.bias is not None:
-                parts["bias", None, None] = parts["bias", None, None] + out.bias.detach().numpy()
+                parts["bias", None, None] = parts["bias", None, None] + out.bias.numpy()
             if kind == "bert":
                 parts = self.all_held(place + AFTER_HEADS, parts)
             if of_mlp and index == layer:
@@ -81,34 +78,32 @@ class ByHand:
         """What the MLP of a layer writes where it is given x (width,)."""
         block = self.theirs.get_submodule(f"{LAYERS[self.kind]}.{layer}")
         x = torch.from_numpy(x)[None]
-        with torch.no_grad():
-            if self.kind == "bert":
-                return block.output.dense(block.intermediate(x))[0].numpy()
-            norm = block.ln_2 if self.kind == "gpt2" else block.post_attention_layernorm
-            return block.mlp(norm(x))[0].numpy()
+        if self.kind == "bert":
+            return block.output.dense(block.intermediate(x))[0].numpy()
+        norm = block.ln_2 if self.kind == "gpt2" else block.post_attention_layernorm
+        return block.mlp(norm(x))[0].numpy()
 
     def matrices(self, layer, head):
         """W_q and W_k of a head, (width, d_k), and their biases."""
         config, place = self.theirs.config, f"{LAYERS[self.kind]}.{layer}."
-        shared = config.num_attention_heads // getattr(
-            config, "num_key_value_heads", config.num_attention_heads
-        )
-        found = []
-        for letter, at in (("query", head), ("key", head // shared)):
+        n_heads = config.num_attention_heads
+        shared = n_heads // getattr(config, "num_key_value_heads", n_heads)
+        d_k = getattr(config, "head_dim", None) or config.hidden_size // n_heads
+        result = []
+        for letter, index in (("query", head), ("key", head // shared)):
             if self.kind == "gpt2":
                 fused = self.theirs.get_submodule(place + "attn.c_attn")
                 third = ("query", "key").index(letter)
-                weight = fused.weight.detach().numpy().T.reshape(3, config.n_embd, -1)[third]
-                bias = fused.bias.detach().numpy().reshape(3, -1)[third]
+                weight = fused.weight.numpy().T.reshape(3, config.n_embd, -1)[third]
+                bias = fused.bias.numpy().reshape(3, -1)[third]
             else:
                 name = f"attention.self.{letter}" if self.kind == "bert" else f"self_attn.{letter[0]}_proj"
                 linear = self.theirs.get_submodule(place + name)
-                weight = linear.weight.detach().numpy()
-                bias = np.zeros(len(weight)) if linear.bias is None else linear.bias.detach().numpy()
-            d_k = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-            rows = slice(at * d_k, (at + 1) * d_k)
-            found.append((weight[rows].T, bias[rows]))
-        return found
+                weight = linear.weight.numpy()
+                bias = np.zeros(len(weight)) if linear.bias is None else linear.bias.numpy()
+            rows = slice(index * d_k, (index + 1) * d_k)
+            result.append((weight[rows].T, bias[rows]))
+        return result
 
     def turned(self, x, position):
         """A query or key (d_k,) turned by its position, as complex numbers."""
@@ -130,11 +125,10 @@ class ByHand:
         keys = {name: [self.turned(part[k] @ W_k, k) for k in seen] for name, part in parts.items()}
         keys["bias", layer + 1, head + 1] = [self.turned(b_k, k) for k in seen]
         q = sum(queries.values())
-        k = [sum(one[at] for one in keys.values()) for at in seen]
-        found = defaultdict(float)
+        k = [sum(part[place] for part in keys.values()) for place in range(len(seen))]
+        result = {}
         for name in queries:
-            own = [q @ keys[name][at] / np.sqrt(len(q)) for at in seen]
-            found["key", *name] = own[j] - np.mean(own)
-            own = [queries[name] @ k[at] / np.sqrt(len(q)) for at in seen]
-            found["query", *name] = own[j] - np.mean(own)
-        return dict(found), float(self.run.attentions[layer][0, head, i, j])
+            scores = {"key": [q @ key for key in keys[name]], "query": [queries[name] @ key for key in k]}
+            for side, own in scores.items():
+                result[side, *name] = (own[j] - np.mean(own)) / np.sqrt(len(q))
+        return result, float(self.run.attentions[layer][0, head, i, j])
