@@ -3,7 +3,8 @@
 import os
 import subprocess
 import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -34,26 +35,18 @@ def test_importing_and_tracing_the_embedded_model_imports_no_large_library():
         "print(sorted(heavy & {name.partition('.')[0] for name in sys.modules}), record.weights.shape)\n"
     )
     environment = {**os.environ, "HF_HUB_OFFLINE": "1", "PYTHONPATH": str(Path(__file__).parent.parent)}
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=True
-    )
-    assert done.stdout.strip() == "[] (6, 12, 5, 5)"
-    assert done.stderr == ""
+    command = [sys.executable, "-c", script]
+    result = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+    assert (result.stdout, result.stderr) == ("[] (6, 12, 5, 5)\n", "")
 
 
 def test_many_threads_at_once_load_once(folder, monkeypatch):
-    loads, found = [], []
-    one = load._load
-    monkeypatch.setattr(load, "_load", lambda *a: loads.append(a) or one(*a))
-    threads = [
-        threading.Thread(target=lambda: found.append(load_model(str(folder), device="cpu"))) for _ in range(8)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(loads) == 1
-    assert all(model is found[0] for model in found)
+    calls, real = [], load._load
+    monkeypatch.setattr(load, "_load", lambda *a: calls.append(a) or real(*a))
+    with ThreadPoolExecutor(8) as pool:
+        models = [*pool.map(partial(load_model, device="cpu"), [str(folder)] * 8)]
+    assert len(calls) == 1
+    assert all(model is models[0] for model in models)
 
 
 @pytest.mark.parametrize(
@@ -97,9 +90,7 @@ def test_what_a_config_leaves_out_is_what_transformers_takes(kind):
     transformers = pytest.importorskip("transformers")
     ours, theirs = config_of(config(kind), "m"), transformers.AutoConfig.for_model(**config(kind))
     for name, names in NAMES.items():
-        expected = next(
-            (getattr(theirs, each) for each in names if getattr(theirs, each, None) is not None), None
-        )
+        expected = next((value for each in names if (value := getattr(theirs, each, None)) is not None), None)
         if name == "max_positions" and "roberta" in kind:
             expected -= theirs.pad_token_id + 1
         if hasattr(ours, name) and expected is not None:
@@ -117,7 +108,7 @@ def test_a_classroom_config_says_how_its_positions_are_read(missing):
         config_of({name: value for name, value in raw.items() if name != missing}, "m")
 
 
-def test_a_folder_that_changed_is_loaded_anew_and_others_are_shared(folder):
+def test_a_folder_that_changed_is_loaded_anew_and_others_are_shared_and_pinned_by_their_digest(folder):
     first = load_model(folder, device="cpu")
     assert load_model(str(folder), device="cpu") is first
     assert load_model(folder, device="cpu", shared=False) is not first
@@ -127,24 +118,20 @@ def test_a_folder_that_changed_is_loaded_anew_and_others_are_shared(folder):
     change_config(folder, max_position_embeddings=37)
     again = load_model(folder, device="cpu")
     assert again is not first
-    assert again.digest == first.digest
+    assert (again.digest, again.pinned) == (first.digest, False)
+    assert load_model(folder, device="cpu", sha256=again.files_digest.upper()).pinned
+    with pytest.raises(ModelError):
+        load_model(folder, device="cpu", sha256=again.files_digest[::-1])
 
 
 def test_of_large_models_those_unused_for_longest_go(tmp_path, monkeypatch):
-    folders = [tmp_path / name for name in "abc"]
-    for each in folders:
+    a, b, c = (tmp_path / name for name in "abc")
+    for each in (a, b, c):
         write(each)
-    loaded = [load_model(each, device="cpu") for each in folders[:2]]
-    monkeypatch.setattr(load, "MAX_BYTES", 2 * loaded[0].n_bytes)
-    assert load_model(folders[0], device="cpu") is loaded[0]
-    load_model(folders[2], device="cpu")
-    assert load_model(folders[0], device="cpu") is loaded[0]
-    assert load_model(folders[1], device="cpu") is not loaded[1]
-
-
-def test_a_model_is_pinned_by_the_digest_of_all_its_files(folder):
-    model = load_model(folder, device="cpu")
-    assert not model.pinned
-    assert load_model(folder, device="cpu", sha256=model.files_digest.upper()).pinned
-    with pytest.raises(ModelError):
-        load_model(folder, device="cpu", sha256=model.files_digest[::-1])
+    open_ = partial(load_model, device="cpu")
+    first, second = open_(a), open_(b)
+    monkeypatch.setattr(load, "MAX_BYTES", 2 * first.n_bytes)
+    assert open_(a) is first
+    open_(c)
+    assert open_(a) is first
+    assert open_(b) is not second
