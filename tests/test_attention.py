@@ -74,23 +74,6 @@ def test_masks_of_every_kind_give_what_the_slow_double_gives(name, is_causal, pa
     assert (weights is None) == ("fused" in path)
 
 
-@pytest.mark.parametrize("h_kv", [6, 3, 1])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("masked", [False, True])
-def test_torchs_own_function_gives_the_same_context_and_gradients(h_kv, dtype, masked):
-    ours = [x.requires_grad_() for x in qkv(h_kv=h_kv, dtype=dtype)]
-    theirs = [x.detach().clone().requires_grad_() for x in ours]
-    mask = torch.randn(N_Q, N_K, dtype=dtype) if masked else None
-    context, _ = sdpa(*ours, mask)
-    expected = F.scaled_dot_product_attention(*theirs, mask, enable_gqa=True)
-    torch.testing.assert_close(context, expected)
-    gradients = [
-        torch.autograd.grad(result.pow(2).sum(), given)
-        for result, given in ((context, ours), (expected, theirs))
-    ]
-    torch.testing.assert_close(*gradients, atol=1e-5, rtol=1e-4)
-
-
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize(("n_q", "n_k"), [(5, 7), (7, 5)])
 def test_causal_is_aligned_top_left_as_in_torch(n_q, n_k, path):
@@ -100,9 +83,9 @@ def test_causal_is_aligned_top_left_as_in_torch(n_q, n_k, path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("is_causal", [False, True])
-def test_gradients_are_those_of_finite_differences(is_causal):
-    q, k, v = (x.requires_grad_() for x in qkv(h_kv=2, batch=(), n_q=2, n_k=3, dtype=torch.float64))
+@pytest.mark.parametrize(("h_kv", "is_causal"), [(6, False), (2, True)])
+def test_gradients_are_those_of_finite_differences(h_kv, is_causal):
+    q, k, v = (x.requires_grad_() for x in qkv(h_kv=h_kv, batch=(), n_q=2, n_k=3, dtype=torch.float64))
     mask = torch.randn(2, 3, dtype=torch.float64, requires_grad=True)
     dead = torch.tensor([[True, False, True], [False, False, False]])
     assert torch.autograd.gradcheck(lambda *x: sdpa(*x, is_causal=is_causal), (q, k, v, mask))

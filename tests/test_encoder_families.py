@@ -56,26 +56,9 @@ def bytes_tokenizer():
 
 def sentence_tokenizer():
     """XLM-R's: a unigram model, a normaliser that changes the text, and "▁" for a space."""
-    words = [
-        "▁The",
-        "▁animal",
-        "▁did",
-        "n",
-        "'",
-        "t",
-        "▁",
-        "s",
-        "it",
-        ".",
-        "▁It",
-        "▁was",
-        "▁tired",
-        "Z",
-        "o",
-        "e",
-    ]
+    words = ["▁The", "▁animal", "'", "▁", "s", "it", ".", "▁It", "▁was", "Z", "o", "e"]
     pieces = [(name, 0.0) for name in SPECIALS[:4]] + [(word, -1.0 - i / 9) for i, word in enumerate(words)]
-    pieces += [(chr(0x4E00 + i), -9.0) for i in range(250)]
+    pieces += [(chr(0x4E00 + i), -9.0) for i in range(254)]
     fast = Tokenizer(models.Unigram([*pieces, (SPECIALS[4], 0.0)], unk_id=3))
     fast.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")])
     fast.pre_tokenizer = pre_tokenizers.Metaspace()
