@@ -79,7 +79,11 @@ HYBRIDS = {
     "Lfm2": ([2, 4], {**SIZES, "layer_types": ["conv", "full_attention"] * 2}),
     "MiniMax": ([2, 4], {**SIZES, **EXPERTS, "layer_types": EVERY_SECOND, "head_dim": 8}),
 }  # fmt: skip
-SEQUENCES = {"T5": T5, "Bart": BART, "Marian": {**BART, "decoder_attention_heads": 4}, "Pegasus": BART}
+STARTED = {**SIZES, "head_dim": 8, "sliding_window": 4, "bos_token_id": 101}
+SEQUENCES = {
+    "T5": T5, "Bart": BART, "Marian": {**BART, "decoder_attention_heads": 4}, "Pegasus": BART,
+    "T5Gemma": {"encoder": STARTED, "decoder": STARTED, "vocab_size": N_VOCAB},
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -217,7 +217,9 @@ def test_heads_are_ablated_and_patched_by_their_names(llama):
     gates = np.ones((3, 6))
     gates[0, 1] = gates[1, 4] = 0
     record = ablate(TEXT, llama, "1-2,2-5")
-    np.testing.assert_allclose(record.weights, trace(TEXT, llama, gates=gates).weights, atol=1e-6)
+    gated = trace(TEXT, llama, gates=gates)
+    np.testing.assert_array_equal(gated.gates, gates)
+    np.testing.assert_allclose(record.weights, gated.weights, atol=1e-6)
     assert record.interventions == (ScaleHeads(((0, 1), (1, 4))),)
     patched = patch(OTHER, TEXT, llama, "1-1,1-3")
     chosen = (PatchHeads(((0, 0), (0, 2)), OTHER),)

@@ -11,7 +11,7 @@ from decoder_folders import SIZES, random_decoder, shared_decoder, write_decoder
 
 from mha_core import InputError, embedding, hidden_states, load_model, trace, trace_many, trace_tokens
 from mha_core.engine import kv_cache
-from mha_core.engine.rotary import Stretch, frequencies
+from mha_core.engine.rotary import frequencies
 from mha_core.models.extended_record import begin, extended, sample_token
 from mha_core.models.families import llama
 from mha_core.models.prediction import next_logits
@@ -117,11 +117,7 @@ def test_a_variant_that_the_engine_does_not_compute_is_computed_by_transformers(
 
 
 LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
-
-
-def stretch_of(parameters):
-    names = ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings")
-    return Stretch(*(parameters[name] for name in names))
+LLAMA3 |= {"original_max_position_embeddings": 32}
 
 
 @pytest.mark.parametrize("rope_theta", [{}, {"rope_theta": 500.0}])
@@ -129,34 +125,28 @@ def stretch_of(parameters):
     ("scaling", "parameters"),
     [
         (None, {"rope_type": "default", "rope_theta": 7.0}),
-        (LLAMA3 | {"original_max_position_embeddings": 32}, None),
-        (None, LLAMA3 | {"original_max_position_embeddings": 32, "rope_theta": 9.0}),
+        (LLAMA3, None),
+        (None, LLAMA3 | {"rope_theta": 9.0}),
+        (None, LLAMA3 | {"original_max_position_embeddings": 8192, "rope_theta": 5e5}),
         ({}, {"rope_theta": 9.0}),
         ({"type": "default", "rope_theta": 7.0}, {"rope_type": "default", "rope_theta": 9.0}),
         ({"rope_type": "default"}, LLAMA3 | {"original_max_position_embeddings": 16, "rope_theta": 9.0}),
-        (LLAMA3 | {"original_max_position_embeddings": 32}, {"rope_type": "default", "rope_theta": 9.0}),
+        (LLAMA3, {"rope_type": "default", "rope_theta": 9.0}),
     ],
 )
-def test_how_positions_turn_is_read_as_transformers_reads_it(scaling, parameters, rope_theta):
-    """Older configs say it in rope_scaling, newer ones in rope_parameters, and some in both."""
-    sizes = {"vocab_size": 9, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}
-    raw = sizes | {"intermediate_size": 8} | rope_theta
+def test_every_pair_turns_as_fast_as_transformers_reads_it(scaling, parameters, rope_theta):
+    """Older configs say it in rope_scaling, newer ones in rope_parameters, and some in both. Of 32 pairs some are kept,
+    some stretched and some between."""
+    raw = {
+        "hidden_size": 128,
+        "num_attention_heads": 2,
+        "num_hidden_layers": 1,
+        "vocab_size": 9,
+        **rope_theta,
+    }
     raw |= {"rope_scaling": scaling} if scaling is not None else {}
     raw |= {"rope_parameters": parameters} if parameters is not None else {}
-    theirs = transformers.LlamaConfig(**deepcopy(raw)).rope_parameters
-    result = llama.read_config(raw, "m")
-    assert result.theta == theirs["rope_theta"]
-    assert result.stretch == (stretch_of(theirs) if theirs["rope_type"] == "llama3" else None)
-
-
-@pytest.mark.parametrize(("d_k", "factor"), [(64, 32.0), (128, 8.0)])
-def test_every_pair_of_a_stretched_model_turns_as_fast_as_in_transformers(d_k, factor):
-    """With Llama 3's own numbers, where pairs of all three kinds are: kept, stretched and between."""
-    from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
-
-    rope = LLAMA3 | {"factor": factor, "original_max_position_embeddings": 8192, "rope_theta": 5e5}
-    config = transformers.LlamaConfig(
-        hidden_size=2 * d_k, num_attention_heads=2, max_position_embeddings=131072, rope_parameters=rope
-    )
-    theirs, _ = ROPE_INIT_FUNCTIONS["llama3"](config, "cpu")
-    torch.testing.assert_close(frequencies(d_k, 5e5, stretch_of(rope)), theirs, rtol=1e-6, atol=0)
+    config = transformers.LlamaConfig(**deepcopy(raw))
+    expected = transformers.models.llama.modeling_llama.LlamaRotaryEmbedding(config).inv_freq
+    ours = llama.read_config(raw | {"intermediate_size": 8}, "m")
+    torch.testing.assert_close(frequencies(64, ours.theta, ours.stretch), expected, rtol=1e-6, atol=0)

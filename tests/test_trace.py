@@ -39,16 +39,6 @@ def test_a_survey_feeds_each_text_its_own_weights_once_and_counts_those_that_wer
             np.testing.assert_allclose(weights, trace_tokens(item.tokens, toy).weights, atol=1e-5)
 
 
-def test_a_switched_off_head_changes_no_weights_of_its_own_and_earlier_layers(model):
-    gates = np.ones((6, 12))
-    gates[2, 8] = 0
-    plain, gated = trace(TIRED, model), trace(TIRED, model, gates=gates)
-    np.testing.assert_array_equal(plain.weights[:3], gated.weights[:3])
-    assert np.abs(plain.weights[3:] - gated.weights[3:]).max((1, 2, 3)).min() > 1e-3
-    np.testing.assert_array_equal(gated.gates, gates)
-    np.testing.assert_array_equal(trace(TIRED, model, gates=np.ones((6, 12))).weights, plain.weights)
-
-
 def test_gates_that_do_not_fit_are_refused(model):
     wrong = (np.full((6, 12), value) for value in (np.nan, np.inf))
     for gates in (np.ones((12, 6)), np.ones(12), [[1.0, 2.0], [1.0]], "off", *wrong):
