@@ -6,6 +6,7 @@ from pathlib import Path
 
 import once
 import torch
+from bert_folders import random_bert, with_random_weights, write
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from tokenizers.processors import TemplateProcessing
 
@@ -46,13 +47,7 @@ def random_decoder(kind, which=0, *, bare=False, **changes):
     config = transformers.AutoConfig.for_model(kind, **sizes)
     torch.manual_seed(which)
     auto = transformers.AutoModel if bare else transformers.AutoModelForCausalLM
-    theirs = auto.from_config(config, attn_implementation="eager").eval()
-    with torch.no_grad():
-        for name, parameter in theirs.named_parameters():
-            parameter.normal_(std=0.3)
-            if "norm" in name or "ln_" in name:
-                parameter.add_(1.0)
-    return theirs
+    return with_random_weights(auto.from_config(config, attn_implementation="eager"))
 
 
 def byte_tokenizer(specials=("<|endoftext|>",), begin=None, merges=("th", "th e", "Ġ the", "it", "Ġ it")):
@@ -82,9 +77,13 @@ def write_decoder(folder, theirs, fast=None):
 
 
 @cache
-def shared_decoder(kind, which=None):
-    """A random decoder of transformers, and ours from its folder: made once and never changed. By default a GPT-2 of
-    three layers and five heads, or a Llama of three layers and six heads on three."""
+def shared_model(kind, which=None):
+    """A random model of transformers, and ours from its folder: made once and never changed. By default a GPT-2 of
+    three layers and five heads, a Llama of three layers and six heads on three, or a masked BERT as the GPT-2."""
     folder = Path(tempfile.mkdtemp(prefix=kind, dir=once.folder))
-    theirs = write_decoder(folder, random_decoder(kind, int(kind == "llama") if which is None else which))
+    if kind == "bert":
+        theirs = write(folder, random_bert("BertForMaskedLM"))
+    else:
+        number = int(kind == "llama") if which is None else which
+        theirs = write_decoder(folder, random_decoder(kind, number))
     return theirs, load_model(str(folder), device="cpu")

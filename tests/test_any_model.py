@@ -24,7 +24,6 @@ BART = {
     "encoder_ffn_dim": 32, "decoder_ffn_dim": 32, "max_position_embeddings": 64,
 }  # fmt: skip
 EXPERTS = {"num_local_experts": 2, "num_experts_per_tok": 1}
-EVERY_SECOND = ["linear_attention", "full_attention"] * 2
 
 # kind, its own settings, and the layers (from 1) that attend; None: all of them.
 ENCODERS = {
@@ -77,7 +76,7 @@ HYBRIDS = {
     ),
     "Bamba": ([3], {**SIZES, **MAMBA, "attn_layer_indices": [2], "mamba_d_head": 16, "mamba_expand": 2}),
     "Lfm2": ([2, 4], {**SIZES, "layer_types": ["conv", "full_attention"] * 2}),
-    "MiniMax": ([2, 4], {**SIZES, **EXPERTS, "layer_types": EVERY_SECOND, "head_dim": 8}),
+    "MiniMax": ([2, 4], {**SIZES, **EXPERTS, "layer_types": ["linear_attention", "full_attention"] * 2, "head_dim": 8}),
 }  # fmt: skip
 STARTED = {**SIZES, "head_dim": 8, "sliding_window": 4, "bos_token_id": 101}
 SEQUENCES = {

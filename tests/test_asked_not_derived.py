@@ -61,9 +61,6 @@ def outputs(model, given):
         return model(**given, output_attentions=True, return_dict=True)
 
 
-# A. What somebody knows is not worked out again
-
-
 @pytest.mark.parametrize(
     ("kind", "settings", "adds", "texts"),
     [
@@ -175,9 +172,6 @@ def test_a_frame_that_is_typed_out_is_read_as_the_engine_reads_it(text, model):
     assert [(p.special, p.role) for p in theirs.pieces] == [(p.special, p.role) for p in ours.pieces]
 
 
-# B. Different faults, different sentences
-
-
 def changed(place, value):
     weights = torch.full((2, 2, 4, 4), 0.25)
     weights[place] = value
@@ -242,9 +236,6 @@ def test_a_registered_attention_function_is_tried(gives):
     else:
         with pytest.raises(ModelError, match="eager"):
             trace(TEXT, from_transformers(model, tokenizer()))
-
-
-# C. No other library's exception
 
 
 @pytest.mark.parametrize("options", [{}, {"use_cache": False}, {"cache_implementation": "static"}])
@@ -322,9 +313,6 @@ def test_words_in_any_array_are_words(words, model):
         assert [word.text for word in trace(words, each).tokens.words] == ["the", "cat"]
 
 
-# D. One place knows how tokens are spelled
-
-
 @pytest.mark.parametrize(
     ("names", "words"),
     [
@@ -379,9 +367,6 @@ def test_the_strings_of_a_tokenizer_give_the_words_of_the_tokenizer(make):
     assert [word.text for word in given.tokens.words] == words
     assert {"cat's", "été", "sat"} < set(words)
     assert Tokenizer(make(), 99).spell(record.tokens.ids).strip() == text
-
-
-# E. Folders that are read in part
 
 
 def adapter(folder, **settings):

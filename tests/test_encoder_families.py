@@ -5,7 +5,14 @@ import re
 import numpy as np
 import pytest
 import torch
-from bert_folders import bert_tokenizer, change_weights, embedded_folder, random_bert, write
+from bert_folders import (
+    bert_tokenizer,
+    change_weights,
+    embedded_folder,
+    random_bert,
+    with_random_weights,
+    write,
+)
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
 
 from mha_core import hidden_states, load_model, predict_masked, trace, trace_many
@@ -75,12 +82,7 @@ def loaded(folder, kind, which=0, head="MaskedLM", **options):
     config = transformers.AutoConfig.for_model(kind, **sizes_of(kind, which) | options)
     torch.manual_seed(which)
     auto = getattr(transformers, f"AutoModelFor{head}")
-    theirs = auto.from_config(config, attn_implementation="eager").eval()
-    with torch.no_grad():
-        for name, parameter in theirs.named_parameters():
-            parameter.normal_(std=0.3)
-            if "norm" in name.lower() and name.endswith("weight"):
-                parameter.add_(1.0)
+    theirs = with_random_weights(auto.from_config(config, attn_implementation="eager"))
     if "roberta" in kind:
         write(folder, theirs, tokenizer=())
         fast = bytes_tokenizer() if kind == "roberta" else sentence_tokenizer()

@@ -5,7 +5,7 @@ from copy import deepcopy
 import numpy as np
 import pytest
 import torch
-from decoder_folders import shared_decoder
+from decoder_folders import shared_model
 
 from mha_core import InputError, SizeError, hidden_states, layer_details, trace, trace_tokens
 from mha_core.causal import (
@@ -37,12 +37,12 @@ WORD = LogitDifference(" the", " it")
 
 @pytest.fixture(params=["gpt2", "llama"])
 def decoder(request):
-    return shared_decoder(request.param)
+    return shared_model(request.param)
 
 
 @pytest.fixture
 def llama():
-    return shared_decoder("llama")[1]
+    return shared_model("llama")[1]
 
 
 def texts_of(model):
@@ -61,9 +61,6 @@ def cut(theirs, layer, head, factor):
         weight = theirs.model.layers[layer].self_attn.o_proj.weight.data.T
     width = len(weight) // theirs.config.num_attention_heads
     weight[head * width : (head + 1) * width] *= factor
-
-
-# A run with interventions
 
 
 @pytest.mark.parametrize("factor", [0.0, 2.0, -1.5])
@@ -112,9 +109,6 @@ def test_a_row_of_weights_is_replaced_and_mixes_what_it_says(to, query, row, exp
         np.testing.assert_allclose(record.weights[1, 4, others], plain.weights[1, 4, others], atol=1e-6)
 
 
-# Outcomes
-
-
 def test_losses_and_words_are_those_of_transformers(decoder):
     theirs, model = decoder
     tokens = model.tokenizer.encode(TEXT)
@@ -134,9 +128,6 @@ def test_losses_and_words_are_those_of_transformers(decoder):
     order = [i for i in scores.argsort(descending=True).tolist() if "\ufffd" not in model.tokenizer.typed(i)]
     result = measure(tokens, model, default_outcome(tokens, model))[0]
     assert result == pytest.approx(float(scores[order[0]] - scores[order[1]]), abs=1e-4)
-
-
-# Every head in turn
 
 
 @pytest.mark.parametrize("factor", [0.0, 2.0])
@@ -160,9 +151,6 @@ def test_every_head_in_turn_is_one_head_after_the_other(factor, base, llama):
     np.testing.assert_allclose(rows.after - rows.before, rows.effect)
     for i, name in enumerate(sweep.names[1:], start=1):
         np.testing.assert_allclose(rows[name], sweep.numbers[..., i].ravel())
-
-
-# Patching
 
 
 def test_patching_everything_gives_the_source_and_nothing_the_text_itself(decoder):
@@ -208,9 +196,6 @@ def test_patching_every_head_is_patching_one_after_the_other(positions, llama):
     whole = measure(source, llama, WORD)[0] - measure(into, llama, WORD)[0]
     np.testing.assert_allclose(sweep.recovered, sweep.effect / whole, atol=1e-4)
     np.testing.assert_allclose(sweep.to_frame().recovered, sweep.effect.ravel() / whole, atol=1e-4)
-
-
-# Names of heads, and hooks
 
 
 def test_heads_are_ablated_and_patched_by_their_names(llama):

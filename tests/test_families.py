@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from bert_folders import change_config
-from decoder_folders import SIZES, random_decoder, shared_decoder, write_decoder
+from decoder_folders import SIZES, random_decoder, shared_model, write_decoder
 
 from mha_core import InputError, embedding, hidden_states, load_model, trace, trace_many, trace_tokens
 from mha_core.engine import kv_cache
@@ -26,7 +26,7 @@ TEXTS = ("the cat it is", "it", "Zoë’s 1,5 €")
 def test_a_random_decoder_of_odd_sizes_gives_transformers_numbers_whole_padded_and_by_steps(
     kind, which, monkeypatch
 ):
-    theirs, model = shared_decoder(kind, which)
+    theirs, model = shared_model(kind, which)
     batch = [model.tokenizer.encode(text) for text in TEXTS]
     for tokens, padded in zip(batch, trace_many(batch, model), strict=True):
         with torch.no_grad():
@@ -73,7 +73,7 @@ def test_grouped_queries_keep_a_cache_of_their_share(tmp_path):
 
 
 def test_without_a_temperature_the_likeliest_token_is_chosen():
-    model = shared_decoder("llama")[1]
+    model = shared_model("llama")[1]
     logits = np.zeros(model.tokenizer.vocab_size + 3, np.float32)
     logits[5], logits[-1] = 1, 9  # the last stands for no token: embeddings may be more than tokens
     assert sample_token(logits, model) == 5
@@ -81,7 +81,7 @@ def test_without_a_temperature_the_likeliest_token_is_chosen():
 
 
 def test_a_draw_follows_from_seed_and_place_and_keeps_the_probabilities():
-    model = shared_decoder("llama")[1]
+    model = shared_model("llama")[1]
     logits = np.full(model.tokenizer.vocab_size, -50, np.float32)
     logits[[3, 7]] = np.log([0.2, 0.8])
 

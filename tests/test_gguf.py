@@ -103,9 +103,6 @@ def test_digits_are_cut_as_the_file_says(pre, text, pieces, tmp_path):
     assert [piece.text for piece in GgufFile(path).tokenizer(20).encode(text).pieces] == pieces
 
 
-# Where files are found, and what is refused
-
-
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
     return write_gguf(

@@ -80,9 +80,6 @@ def test_of_a_pair_over_the_limit_the_longer_text_loses_its_end(first, second, l
     check(tokens)
 
 
-# A treebank's words
-
-
 def test_a_list_of_words_is_the_list_of_words(tokenizer, bytewise):
     words = ["did", "n't", "New York", "ångström", "[SEP]", "\0", "", "x" * 150, "e\u0301"]
     for each, own in ((tokenizer, words), (bytewise, words[:4])):
@@ -91,9 +88,6 @@ def test_a_list_of_words_is_the_list_of_words(tokenizer, bytewise):
         check(tokens)
     with pytest.raises(InputError):
         tokenizer.encode_words([])
-
-
-# Any text
 
 
 ODD = "abc ABC 'd’-_.,:5 \t\n\0\u200b\u200d\u0301\ufe0f\u202e\ufeff👩👧🏳\ud800\udfffßİﬁ한क्षשم日"
@@ -123,9 +117,6 @@ def test_any_text_gives_spans_inside_it_and_in_order_or_one_sentence(tokenizer, 
     assert tokens is None
     with pytest.raises(InputError):
         bytewise.encode(text)
-
-
-# Every kind of tokenizer
 
 
 SCRIPTS = {
@@ -274,9 +265,6 @@ def test_words_that_were_cut_apart_before_are_the_words(kind):
     check(tokens)
     with pytest.raises(InputError):
         tokens_of([], encoding, words=[*words, "more"])
-
-
-# Bytes
 
 
 def test_pieces_that_split_a_character_share_its_span_and_continue_each_other(bytewise):
