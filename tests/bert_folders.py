@@ -36,19 +36,23 @@ def bert_tokenizer(kind=None, **options):
     return kind(tokenizer_file=str(embedded_folder() / "tokenizer.json"), **names | options)
 
 
+def with_random_weights(theirs):
+    """A transformers model with random weights, biases and norms included."""
+    with torch.no_grad():
+        for name, parameter in theirs.eval().named_parameters():
+            parameter.normal_(std=0.3)
+            if ("norm" in name.lower() and name.endswith("weight")) or "ln_" in name:
+                parameter.add_(1.0)
+    return theirs
+
+
 def random_bert(kind="BertModel", seed=0, **sizes):
-    """A transformers model with random weights, biases and norms included, and eager attention."""
+    """A BERT of transformers with random weights and eager attention."""
     import transformers
 
     config = transformers.BertConfig(**{**SIZES, **sizes}, attn_implementation="eager")
     torch.manual_seed(seed)
-    theirs = getattr(transformers, kind)(config).eval()
-    with torch.no_grad():
-        for name, parameter in theirs.named_parameters():
-            parameter.normal_(std=0.3)
-            if "LayerNorm.weight" in name:
-                parameter.add_(1.0)
-    return theirs
+    return with_random_weights(getattr(transformers, kind)(config))
 
 
 def write(folder, theirs=None, tokenizer=("tokenizer.json",), **options):

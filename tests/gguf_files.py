@@ -43,11 +43,12 @@ def pieces_vocabulary(writer):
 
 def blocks(kind, shape):
     """Random bytes of a K-quant, its scales small numbers."""
-    size, at, scales = K_QUANTS[kind]
+    size, start, scales = K_QUANTS[kind]
     rng = np.random.default_rng(0)
-    made = rng.integers(0, 256, (shape[0] * shape[1] // 256, size), dtype=np.uint8)
-    made[:, at : at + 2 * scales] = rng.uniform(1e-5, 1e-4, (len(made), scales)).astype("<f2").view(np.uint8)
-    return made.reshape(shape[0], -1)
+    result = rng.integers(0, 256, (shape[0] * shape[1] // 256, size), dtype=np.uint8)
+    small = rng.uniform(1e-5, 1e-4, (len(result), scales)).astype("<f2").view(np.uint8)
+    result[:, start : start + 2 * scales] = small
+    return result.reshape(shape[0], -1)
 
 
 def paired(weight, n_heads):

@@ -33,9 +33,6 @@ def test_a_decoder_that_looks_ahead_is_refused(record):
         AttentionRecord(record.model, record.tokens, weights)
 
 
-# ---- where two texts part
-
-
 def test_later_words_are_ranked_by_how_much_their_rows_moved():
     words = ["a", "b", "c", "d", "e", "f"]
     a = causal_record([*words[:2], "x", *words[3:]], seed=1, split=None, same_up_to=2)

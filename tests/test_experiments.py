@@ -1,11 +1,13 @@
 """Interventions against transformers' own models with the matrices cut, and every shortcut against the long way."""
 
+from copy import deepcopy
+
 import numpy as np
 import pytest
 import torch
-from decoder_folders import random_decoder, write_decoder
+from decoder_folders import shared_model
 
-from mha_core import InputError, layer_details, load_model, trace_tokens
+from mha_core import InputError, SizeError, hidden_states, layer_details, trace, trace_tokens
 from mha_core.causal import (
     LogitDifference,
     Loss,
@@ -33,25 +35,18 @@ TEXT, OTHER = "the cat it", "it dog the"  # as many tokens of the tiny decoders
 WORD = LogitDifference(" the", " it")
 
 
-@pytest.fixture(scope="module", params=["gpt2", "llama"])
-def decoder(request, tmp_path_factory):
-    """A random decoder of three layers, transformers' and ours."""
-    folder = tmp_path_factory.mktemp(request.param)
-    theirs = write_decoder(folder, random_decoder(request.param, int(request.param == "llama")))
-    return theirs, load_model(str(folder), device="cpu")
+@pytest.fixture(params=["gpt2", "llama"])
+def decoder(request):
+    return shared_model(request.param)
 
 
-@pytest.fixture(scope="module")
-def llama(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("llama")
-    write_decoder(folder, random_decoder("llama", 1))
-    return load_model(str(folder), device="cpu")
+@pytest.fixture
+def llama():
+    return shared_model("llama")[1]
 
 
 def texts_of(model):
-    tokens = [model.tokenizer.encode(text) for text in (TEXT, OTHER)]
-    assert len(tokens[0]) == len(tokens[1])
-    return tokens
+    return [model.tokenizer.encode(text) for text in (TEXT, OTHER)]
 
 
 def heads_of(model):
@@ -59,34 +54,25 @@ def heads_of(model):
 
 
 def cut(theirs, layer, head, factor):
-    """transformers' model with a head's slice of W_o times a factor; back again after."""
-    with torch.no_grad():
-        if hasattr(theirs, "transformer"):  # GPT-2 keeps it transposed
-            weight = theirs.transformer.h[layer].attn.c_proj.weight
-            width = weight.shape[0] // theirs.config.n_head
-            weight[head * width : (head + 1) * width] *= factor
-        else:
-            weight = theirs.model.layers[layer].self_attn.o_proj.weight
-            width = theirs.config.head_dim
-            weight[:, head * width : (head + 1) * width] *= factor
-
-
-# A run with interventions
+    """Multiply a head's slice of W_o in transformers' model."""
+    if hasattr(theirs, "transformer"):
+        weight = theirs.transformer.h[layer].attn.c_proj.weight.data
+    else:
+        weight = theirs.model.layers[layer].self_attn.o_proj.weight.data.T
+    width = len(weight) // theirs.config.num_attention_heads
+    weight[head * width : (head + 1) * width] *= factor
 
 
 @pytest.mark.parametrize("factor", [0.0, 2.0, -1.5])
 def test_a_factor_is_the_head_s_slice_of_the_output_matrix_times_it(factor, decoder):
     theirs, model = decoder
     tokens = model.tokenizer.encode(TEXT)
-    kept = {name: tensor.clone() for name, tensor in theirs.state_dict().items()}
     for heads in (((0, 0),), ((0, 1), (1, 0), (1, 1), (2, 3))):
-        if any(layer >= model.n_layers or head >= model.n_heads for layer, head in heads):
-            continue
+        changed = deepcopy(theirs)
         for layer, head in heads:
-            cut(theirs, layer, head, factor)
+            cut(changed, layer, head, factor)
         with torch.no_grad():
-            output = theirs(torch.tensor([tokens.ids]), output_attentions=True)
-        theirs.load_state_dict(kept)
+            output = changed(torch.tensor([tokens.ids]), output_attentions=True)
         chosen = (ScaleHeads(heads, factor),)
         best = next_words(tokens, model, chosen, k=20)
         np.testing.assert_allclose(
@@ -115,15 +101,12 @@ def test_a_row_of_weights_is_replaced_and_mixes_what_it_says(to, query, row, exp
     plain, record = trace_tokens(tokens, llama), trace_with_interventions(tokens, llama, chosen)
     np.testing.assert_allclose(record.weights[1, 4, row], expected, atol=1e-6)
     np.testing.assert_allclose(record.weights[1, :4], plain.weights[1, :4], atol=1e-6)
-    kept = run_with_cache([tokens], llama, intervention_hooks(chosen, tokens, llama))
+    cache = run_with_cache([tokens], llama, intervention_hooks(chosen, tokens, llama))
     values = layer_details(tokens, llama, 1).v[2]  # six heads on three
-    np.testing.assert_allclose(kept.contexts[1][0, 4, row], np.array(expected) @ values, atol=1e-5)
+    np.testing.assert_allclose(cache.contexts[1][0, 4, row], np.array(expected) @ values, atol=1e-5)
     if query is not None:
         others = [q for q in range(6) if q != query]
         np.testing.assert_allclose(record.weights[1, 4, others], plain.weights[1, 4, others], atol=1e-6)
-
-
-# Outcomes
 
 
 def test_losses_and_words_are_those_of_transformers(decoder):
@@ -143,11 +126,8 @@ def test_losses_and_words_are_those_of_transformers(decoder):
         "logit difference", "probability of ' the'", "probability of ' it'",
     )  # fmt: skip
     order = [i for i in scores.argsort(descending=True).tolist() if "\ufffd" not in model.tokenizer.typed(i)]
-    found = measure(tokens, model, default_outcome(tokens, model))[0]
-    assert found == pytest.approx(float(scores[order[0]] - scores[order[1]]), abs=1e-4)
-
-
-# Every head in turn
+    result = measure(tokens, model, default_outcome(tokens, model))[0]
+    assert result == pytest.approx(float(scores[order[0]] - scores[order[1]]), abs=1e-4)
 
 
 @pytest.mark.parametrize("factor", [0.0, 2.0])
@@ -161,22 +141,16 @@ def test_losses_and_words_are_those_of_transformers(decoder):
 )
 def test_every_head_in_turn_is_one_head_after_the_other(factor, base, llama):
     tokens, _ = texts_of(llama)
-    found = final_result(sweep_heads(tokens, llama, WORD, factor=factor, base=base))
-    assert found.before == pytest.approx(measure(tokens, llama, WORD, base), abs=1e-4)
-    for layer, head in heads_of(llama):
-        place = ((layer, head),)
-        one = ScaleHeads(place, factor)
-        np.testing.assert_allclose(
-            found.numbers[layer, head], measure(tokens, llama, WORD, (*base, one)), atol=1e-4
-        )
-    rows = found.to_frame()
+    sweep = final_result(sweep_heads(tokens, llama, WORD, factor=factor, base=base))
+    assert sweep.before == pytest.approx(measure(tokens, llama, WORD, base), abs=1e-4)
+    for head in heads_of(llama):
+        expected = measure(tokens, llama, WORD, (*base, ScaleHeads((head,), factor)))
+        np.testing.assert_allclose(sweep.numbers[head], expected, atol=1e-4)
+    rows = sweep.to_frame()
     assert [(r.layer - 1, r.head - 1) for r in rows.itertuples()] == heads_of(llama)
     np.testing.assert_allclose(rows.after - rows.before, rows.effect)
-    for i, name in enumerate(found.names[1:], start=1):
-        np.testing.assert_allclose(rows[name], found.numbers[..., i].ravel())
-
-
-# Patching
+    for i, name in enumerate(sweep.names[1:], start=1):
+        np.testing.assert_allclose(rows[name], sweep.numbers[..., i].ravel())
 
 
 def test_patching_everything_gives_the_source_and_nothing_the_text_itself(decoder):
@@ -215,51 +189,87 @@ def test_interventions_on_one_head_act_in_the_order_given(llama):
 @pytest.mark.parametrize("positions", [None, (1, 3)])
 def test_patching_every_head_is_patching_one_after_the_other(positions, llama):
     into, source = texts_of(llama)
-    found = final_result(sweep_head_patches(source, into, llama, WORD, positions=positions))
-    for layer, head in heads_of(llama):
-        one = (PatchHeads(((layer, head),), OTHER, None, positions),)
-        np.testing.assert_allclose(found.numbers[layer, head], measure(into, llama, WORD, one), atol=1e-4)
-    way = measure(source, llama, WORD)[0] - measure(into, llama, WORD)[0]
-    np.testing.assert_allclose(found.recovered, found.effect / way, atol=1e-4)
-    np.testing.assert_allclose(found.to_frame().recovered, found.effect.ravel() / way, atol=1e-4)
+    sweep = final_result(sweep_head_patches(source, into, llama, WORD, positions=positions))
+    for head in heads_of(llama):
+        expected = measure(into, llama, WORD, (PatchHeads((head,), OTHER, None, positions),))
+        np.testing.assert_allclose(sweep.numbers[head], expected, atol=1e-4)
+    whole = measure(source, llama, WORD)[0] - measure(into, llama, WORD)[0]
+    np.testing.assert_allclose(sweep.recovered, sweep.effect / whole, atol=1e-4)
+    np.testing.assert_allclose(sweep.to_frame().recovered, sweep.effect.ravel() / whole, atol=1e-4)
 
 
-# What cannot be
+def test_heads_are_ablated_and_patched_by_their_names(llama):
+    gates = np.ones((3, 6))
+    gates[0, 1] = gates[1, 4] = 0
+    record = ablate(TEXT, llama, "1-2,2-5")
+    gated = trace(TEXT, llama, gates=gates)
+    np.testing.assert_array_equal(gated.gates, gates)
+    np.testing.assert_allclose(record.weights, gated.weights, atol=1e-6)
+    assert record.interventions == (ScaleHeads(((0, 1), (1, 4))),)
+    patched = patch(OTHER, TEXT, llama, "1-1,1-3")
+    chosen = (PatchHeads(((0, 0), (0, 2)), OTHER),)
+    assert patched.interventions == chosen
+    np.testing.assert_array_equal(
+        patched.weights, trace_with_interventions(patched.tokens, llama, chosen).weights
+    )
+    assert np.abs(patched.weights[1] - trace(TEXT, llama).weights[1]).max() > 1e-4
+    for arguments in ((TEXT, llama, "4-1"), ("catdog", llama, "")):
+        with pytest.raises(InputError):
+            ablate(*arguments)
+    for arguments in (("it", TEXT, llama, "1-1"), ("catdog", "dogcat", llama, " ")):
+        with pytest.raises(InputError):
+            patch(*arguments)
+
+
+def test_a_hook_reads_states_weights_and_contexts_and_changes_what_it_returns(llama):
+    seen = {}
+
+    def look(name, layer, tensor):
+        seen[name, layer] = tensor[0].clone().numpy()
+
+    plain, record = trace(TEXT, llama), trace(TEXT, llama, hook=look)
+    np.testing.assert_allclose(record.weights, plain.weights, atol=1e-6)
+    assert record.interventions == ()
+    expected = {("state", i): state for i, state in enumerate(hidden_states(TEXT, llama))}
+    expected |= {("weights", i): weights for i, weights in enumerate(plain.weights)}
+    contexts = run_with_cache([plain.tokens], llama).contexts
+    expected |= {("context", i): context[0].numpy() for i, context in enumerate(contexts)}
+    assert set(seen) == set(expected)
+    for name, array in expected.items():
+        np.testing.assert_allclose(seen[name], array, atol=1e-5)
+
+    def silence(name, layer, tensor):
+        if (name, layer) != ("context", 1):
+            return None
+        changed = tensor.clone()
+        changed[:, 2] = 0
+        return changed
+
+    record = trace(TEXT, llama, hook=silence)
+    np.testing.assert_allclose(record.weights, ablate(TEXT, llama, "2-3").weights, atol=1e-6)
+    assert record.interventions == ("hook silence",)
+    for hook, error in ((lambda *_: torch.zeros(1), SizeError), ("look", InputError)):
+        with pytest.raises(error):
+            trace(TEXT, llama, hook=hook)
 
 
 @pytest.mark.parametrize(
-    "one",
+    "intervention",
     [
-        ScaleHeads(()),
-        MeanAblation(()),
-        ReplaceAttention(()),
-        PatchHeads((), "catdog"),
-        PatchHeads(((0, 0),), "catdog", None, ()),
-        PatchStates((), "catdog"),
-        ScaleHeads(((3, 0),)),
-        ScaleHeads(((0, 0),), float("nan")),
-        ScaleHeads(((0, 0),), 1000000000.0),
-        MeanAblation(((0, 99),)),
-        ReplaceAttention(((0, 0),), "sideways"),
-        ReplaceAttention(((0, 0),), 5, 2),
-        ReplaceAttention(((0, 0),), 3, 2),
-        ReplaceAttention(((0, 0),), (0.0, 0.0, 0.0, 1.0, 0.0, 0.0), 2),
-        ReplaceAttention(((0, 0),), 9),
-        ReplaceAttention(((0, 0),), (1.0,)),
-        ReplaceAttention(((0, 0),), (-1.0, 2.0, 0.0, 0.0, 0.0, 0.0)),
-        ReplaceAttention(((0, 0),), (0.0, 0.0, 0.0, 0.0, 0.0, 1.0), 2),
-        PatchHeads(((0, 0),), "cat"),
-        PatchHeads(((0, 0),), "catdog", None, (6,)),
-        PatchStates(((4, 0),), "catdog"),
+        *(kind(()) for kind in (ScaleHeads, MeanAblation, ReplaceAttention)), PatchHeads((), "catdog"),
+        PatchHeads(((0, 0),), "catdog", None, ()), PatchStates((), "catdog"), ScaleHeads(((3, 0),)),
+        ScaleHeads(((0, 0),), float("nan")), ScaleHeads(((0, 0),), 1000000000.0), MeanAblation(((0, 99),)),
+        *(
+            ReplaceAttention(((0, 0),), *row)
+            for row in (
+                ("sideways",), (5, 2), (3, 2), ((0.0, 0.0, 0.0, 1.0, 0.0, 0.0), 2), (9,), ((1.0,),),
+                ((-1.0, 2.0, 0.0, 0.0, 0.0, 0.0),), ((0.0, 0.0, 0.0, 0.0, 0.0, 1.0), 2),
+            )
+        ),
+        PatchHeads(((0, 0),), "cat"), PatchHeads(((0, 0),), "catdog", None, (6,)), PatchStates(((4, 0),), "catdog"),
         PatchStates(((0, -1),), "catdog"),
     ],
-)
-def test_what_a_text_or_model_does_not_allow_gets_a_sentence(one, llama):
+)  # fmt: skip
+def test_what_a_text_or_model_does_not_allow_is_refused(intervention, llama):
     with pytest.raises(InputError):
-        trace_with_interventions(llama.tokenizer.encode("catdog"), llama, (one,))
-
-
-def test_an_experiment_without_a_head_is_refused(llama):
-    for experiment in (lambda: ablate("catdog", llama, ""), lambda: patch("catdog", "dogcat", llama, " ")):
-        with pytest.raises(InputError, match="No head"):
-            experiment()
+        trace_with_interventions(llama.tokenizer.encode("catdog"), llama, (intervention,))

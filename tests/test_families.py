@@ -1,4 +1,5 @@
-"""Decoders against transformers' own: every weight and state within 1e-5, the scores of the next token within 1e-4."""
+"""Decoders against transformers' own: every weight and state within 1e-5, the scores of the next token within 1e-4,
+of a whole text, a padded one and one that goes on token by token; what follows from the scores."""
 
 from copy import deepcopy
 
@@ -6,84 +7,94 @@ import numpy as np
 import pytest
 import torch
 from bert_folders import change_config
-from decoder_folders import SIZES, random_decoder, write_decoder
+from decoder_folders import SIZES, random_decoder, shared_model, write_decoder
 
-from mha_core import (
-    ModelError,
-    embedding,
-    hidden_states,
-    load_model,
-    trace,
-    trace_many,
-    trace_tokens,
-)
-from mha_core.engine.rotary import Stretch, frequencies
+from mha_core import InputError, embedding, hidden_states, load_model, trace, trace_many, trace_tokens
+from mha_core.engine import kv_cache
+from mha_core.engine.rotary import frequencies
+from mha_core.models.extended_record import begin, extended, sample_token
 from mha_core.models.families import llama
 from mha_core.models.prediction import next_logits
 
 transformers = pytest.importorskip("transformers")
-TOLERANCE = 1e-5
-TEXTS = ("the cat it", "it", "Zoë’s 1,5 €")
-EVERY = [(kind, which) for kind in SIZES for which in range(3)]
+TOLERANCE = {"atol": 1e-5, "rtol": 1e-5}
+TEXTS = ("the cat it is", "it", "Zoë’s 1,5 €")
 
 
-def loaded(folder, kind, which=0, **options):
-    theirs = write_decoder(folder, random_decoder(kind, which, **options))
-    return theirs, load_model(str(folder), device="cpu")
-
-
-def seen_by(theirs, batch):
-    """What transformers gives: weights (layer, batch, ...), states (layer + 1, batch, ...) and logits."""
-    longest = max(map(len, batch))
-    ids, real = (torch.zeros(len(batch), longest, dtype=torch.long) for _ in range(2))
-    for row, tokens in enumerate(batch):
-        ids[row, : len(tokens)], real[row, : len(tokens)] = torch.tensor(tokens.ids), 1
-    with torch.no_grad():
-        output = theirs(ids, attention_mask=real, output_attentions=True, output_hidden_states=True)
-    return tuple(
-        part.numpy()
-        for part in (torch.stack(output.attentions), torch.stack(output.hidden_states), output.logits)
-    )
-
-
-@pytest.mark.parametrize(("kind", "which"), EVERY)
-def test_a_random_decoder_of_odd_sizes_gives_transformers_weights_states_and_scores(kind, which, tmp_path):
-    theirs, model = loaded(tmp_path, kind, which)
+@pytest.mark.parametrize("which", range(3))
+@pytest.mark.parametrize("kind", SIZES)
+def test_a_random_decoder_of_odd_sizes_gives_transformers_numbers_whole_padded_and_by_steps(
+    kind, which, monkeypatch
+):
+    theirs, model = shared_model(kind, which)
     batch = [model.tokenizer.encode(text) for text in TEXTS]
-    weights, states, logits = seen_by(theirs, batch)
-    for row, (tokens, ours) in enumerate(zip(batch, trace_many(batch, model), strict=True)):
-        n = len(tokens)
-        np.testing.assert_allclose(ours, weights[:, row, :, :n, :n], atol=TOLERANCE)
-        np.testing.assert_allclose(trace_tokens(tokens, model).weights, ours, atol=TOLERANCE)
+    for tokens, padded in zip(batch, trace_many(batch, model), strict=True):
+        with torch.no_grad():
+            output = theirs(torch.tensor([tokens.ids]), output_attentions=True, output_hidden_states=True)
+        weights, states = torch.cat(output.attentions).numpy(), torch.cat(output.hidden_states).numpy()
+        np.testing.assert_allclose(padded, weights, atol=1e-5)
+        np.testing.assert_allclose(trace_tokens(tokens, model).weights, weights, atol=1e-5)
         # transformers gives the last state after the final norm; ours before it, as it leaves the layer.
-        np.testing.assert_allclose(
-            hidden_states(tokens, model)[:-1], states[:-1, row, :n], atol=TOLERANCE, rtol=TOLERANCE
-        )
-        normed = model.encoder.finish(torch.from_numpy(hidden_states(tokens, model)[-1].copy()))
-        np.testing.assert_allclose(normed.detach(), states[-1, row, :n], atol=TOLERANCE, rtol=TOLERANCE)
-        mean = states[-1, row, :n].mean(axis=0)
-        np.testing.assert_allclose(embedding(tokens, model), mean, atol=TOLERANCE, rtol=TOLERANCE)
-        np.testing.assert_allclose(next_logits(tokens, model), logits[row, :n], atol=1e-4)
+        own = hidden_states(tokens, model)
+        np.testing.assert_allclose(own[:-1], states[:-1], **TOLERANCE)
+        normed = model.encoder.finish(torch.from_numpy(own[-1].copy())).detach()
+        np.testing.assert_allclose(normed, states[-1], **TOLERANCE)
+        np.testing.assert_allclose(embedding(tokens, model), states[-1].mean(axis=0), **TOLERANCE)
+        logits = output.logits[0].numpy()
+        np.testing.assert_allclose(next_logits(tokens, model), logits, atol=1e-4)
+        for spare in (1, 64) if len(tokens) > 3 else ():
+            monkeypatch.setattr(kv_cache, "SPARE", spare)
+            record, state = begin(model.tokenizer.from_ids(tokens.ids[:3]), model)
+            assert state.weights.size == 0, "the state holds on to no weights"
+            np.testing.assert_allclose(state.logits, logits[2], atol=1e-4)
+            for n in range(4, len(tokens) + 1):
+                step, longer = state.step(tokens.ids[n - 1]), model.tokenizer.from_ids(tokens.ids[:n])
+                assert (step.n, step.weights.shape) == (n, (model.n_layers, model.n_heads, n))
+                np.testing.assert_allclose(step.logits, logits[n - 1], atol=1e-4)
+                record = extended(record, longer, [step.weights])
+                np.testing.assert_allclose(record.weights, weights[:, :, :n, :n], atol=1e-5)
+                assert record.tokens == longer
+            whole = trace_tokens(longer, model)
+            assert (record.model, dict(record.versions)) == (whole.model, dict(whole.versions))
+            assert not record.weights.flags.writeable
+            state.max_tokens = len(tokens)
+            with pytest.raises(InputError, match="full"):
+                state.step(tokens.ids[0])
 
 
-@pytest.mark.parametrize(
-    ("kind", "change"),
-    [
-        ("gpt2", {"add_cross_attention": True}),
-        ("gpt2", {"n_head": 4}),
-        ("llama", {"rope_scaling": {"rope_type": "yarn"}, "rope_parameters": ...}),
-        ("llama", {"rope_parameters": {"rope_type": "llama3"}}),
-        ("llama", {"head_dim": 5}),
-        ("llama", {"num_key_value_heads": 3}),
-        ("llama", {"num_key_value_heads": 5}),
-    ],
-)
-def test_a_variant_that_nothing_computes_is_refused_by_name(kind, change, tmp_path):
-    write_decoder(tmp_path, random_decoder(kind))
-    change_config(tmp_path, **change)
-    with pytest.raises(ModelError) as caught:
-        load_model(str(tmp_path), device="cpu")
-    assert "\n" not in str(caught.value)
+def test_grouped_queries_keep_a_cache_of_their_share(tmp_path):
+    for groups in (6, 3, 1):
+        write_decoder(tmp_path, random_decoder("llama", 1, num_key_value_heads=groups))
+        model = load_model(str(tmp_path), device="cpu", shared=False)
+        state = model.start(model.tokenizer.encode(TEXTS[0]))
+        per_token = 2 * 3 * groups * 10 * 4
+        assert state.n_bytes == per_token * len(state.ids)
+        assert state.held_bytes - state.weights.nbytes == per_token * min(41, len(state.ids) + 64)
+
+
+def test_without_a_temperature_the_likeliest_token_is_chosen():
+    model = shared_model("llama")[1]
+    logits = np.zeros(model.tokenizer.vocab_size + 3, np.float32)
+    logits[5], logits[-1] = 1, 9  # the last stands for no token: embeddings may be more than tokens
+    assert sample_token(logits, model) == 5
+    assert all(sample_token(logits, model, 1.5, 3, place) < model.tokenizer.vocab_size for place in range(50))
+
+
+def test_a_draw_follows_from_seed_and_place_and_keeps_the_probabilities():
+    model = shared_model("llama")[1]
+    logits = np.full(model.tokenizer.vocab_size, -50, np.float32)
+    logits[[3, 7]] = np.log([0.2, 0.8])
+
+    def draws(seed, temperature=1.0):
+        return np.array([sample_token(logits, model, temperature, seed, place) for place in range(800)])
+
+    first = draws(1)
+    assert (first == draws(1)).all()
+    assert (first != draws(2)).any()
+    assert set(first) == {3, 7}
+    assert abs((first == 7).mean() - 0.8) < 0.05
+    # exp(logit / 0.5) squares the probabilities: .64 / (.64 + .04)
+    assert abs((draws(1, 0.5) == 7).mean() - 0.941) < 0.03
 
 
 @pytest.mark.parametrize(
@@ -106,11 +117,7 @@ def test_a_variant_that_the_engine_does_not_compute_is_computed_by_transformers(
 
 
 LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
-
-
-def stretch_of(parameters):
-    names = ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings")
-    return Stretch(*(parameters[name] for name in names))
+LLAMA3 |= {"original_max_position_embeddings": 32}
 
 
 @pytest.mark.parametrize("rope_theta", [{}, {"rope_theta": 500.0}])
@@ -118,34 +125,28 @@ def stretch_of(parameters):
     ("scaling", "parameters"),
     [
         (None, {"rope_type": "default", "rope_theta": 7.0}),
-        (LLAMA3 | {"original_max_position_embeddings": 32}, None),
-        (None, LLAMA3 | {"original_max_position_embeddings": 32, "rope_theta": 9.0}),
+        (LLAMA3, None),
+        (None, LLAMA3 | {"rope_theta": 9.0}),
+        (None, LLAMA3 | {"original_max_position_embeddings": 8192, "rope_theta": 5e5}),
         ({}, {"rope_theta": 9.0}),
         ({"type": "default", "rope_theta": 7.0}, {"rope_type": "default", "rope_theta": 9.0}),
         ({"rope_type": "default"}, LLAMA3 | {"original_max_position_embeddings": 16, "rope_theta": 9.0}),
-        (LLAMA3 | {"original_max_position_embeddings": 32}, {"rope_type": "default", "rope_theta": 9.0}),
+        (LLAMA3, {"rope_type": "default", "rope_theta": 9.0}),
     ],
 )
-def test_how_positions_turn_is_read_as_transformers_reads_it(scaling, parameters, rope_theta):
-    """Older configs say it in rope_scaling, newer ones in rope_parameters, and some in both."""
-    sizes = {"vocab_size": 9, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}
-    raw = sizes | {"intermediate_size": 8} | rope_theta
+def test_every_pair_turns_as_fast_as_transformers_reads_it(scaling, parameters, rope_theta):
+    """Older configs say it in rope_scaling, newer ones in rope_parameters, and some in both. Of 32 pairs some are kept,
+    some stretched and some between."""
+    raw = {
+        "hidden_size": 128,
+        "num_attention_heads": 2,
+        "num_hidden_layers": 1,
+        "vocab_size": 9,
+        **rope_theta,
+    }
     raw |= {"rope_scaling": scaling} if scaling is not None else {}
     raw |= {"rope_parameters": parameters} if parameters is not None else {}
-    theirs = transformers.LlamaConfig(**deepcopy(raw)).rope_parameters
-    found = llama.read_config(raw, "m")
-    assert found.theta == theirs["rope_theta"]
-    assert found.stretch == (stretch_of(theirs) if theirs["rope_type"] == "llama3" else None)
-
-
-@pytest.mark.parametrize(("d_k", "factor"), [(64, 32.0), (128, 8.0)])
-def test_every_pair_of_a_stretched_model_turns_as_fast_as_in_transformers(d_k, factor):
-    """With Llama 3's own numbers, where pairs of all three kinds are: kept, stretched and between."""
-    from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
-
-    said = LLAMA3 | {"factor": factor, "original_max_position_embeddings": 8192, "rope_theta": 5e5}
-    config = transformers.LlamaConfig(
-        hidden_size=2 * d_k, num_attention_heads=2, max_position_embeddings=131072, rope_parameters=said
-    )
-    theirs, _ = ROPE_INIT_FUNCTIONS["llama3"](config, "cpu")
-    torch.testing.assert_close(frequencies(d_k, 5e5, stretch_of(said)), theirs, rtol=1e-6, atol=0)
+    config = transformers.LlamaConfig(**deepcopy(raw))
+    expected = transformers.models.llama.modeling_llama.LlamaRotaryEmbedding(config).inv_freq
+    ours = llama.read_config(raw | {"intermediate_size": 8}, "m")
+    torch.testing.assert_close(frequencies(64, ours.theta, ours.stretch), expected, rtol=1e-6, atol=0)

@@ -2,6 +2,7 @@
 
 import hashlib
 import shutil
+from functools import partial
 
 import numpy as np
 import pytest
@@ -30,12 +31,12 @@ def by_transformers(path, monkeypatch):
     transformers = pytest.importorskip("transformers")
     # It asks for accelerate, which it needs for several devices alone.
     monkeypatch.setattr("transformers.modeling_utils.is_accelerate_available", lambda: True)
-    found = [
+    model, tokenizer = (
         kind.from_pretrained(path.parent, gguf_file=path.name)
         for kind in (transformers.AutoModelForCausalLM, transformers.AutoTokenizer)
-    ]
-    found[0].set_attn_implementation("eager")
-    return found[0].eval(), found[1]
+    )
+    model.set_attn_implementation("eager")
+    return model.eval(), tokenizer
 
 
 def check_weights(model, theirs, text):
@@ -71,7 +72,7 @@ def test_the_weights_are_those_that_transformers_reads(which, tmp_path, monkeypa
 @pytest.mark.slow
 @pytest.mark.parametrize("pre", ["gpt-2", "llama-bpe", "qwen2"])
 def test_texts_are_cut_as_transformers_cuts_them(pre, tmp_path, monkeypatch):
-    path = write_gguf(tmp_path / "mine.gguf", lambda writer: bytes_vocabulary(writer, pre))
+    path = write_gguf(tmp_path / "mine.gguf", partial(bytes_vocabulary, pre=pre))
     ours, theirs = GgufFile(path).tokenizer(100), by_transformers(path, monkeypatch)[1]
     for text in TEXTS:
         assert list(ours.encode(text).ids) == theirs(text)["input_ids"]
@@ -98,15 +99,8 @@ def test_pieces_with_scores_are_joined_as_transformers_joins_them(tmp_path, monk
 def test_digits_are_cut_as_the_file_says(pre, text, pieces, tmp_path):
     """By llama.cpp's expressions for these names, with which transformers does not agree."""
     joined = ["i t", "1 2", "3 4", "2 4", "12 3", "12 34", "Ġ 1234"]
-
-    def vocabulary(writer):
-        return bytes_vocabulary(writer, pre, joined)
-
-    path = write_gguf(tmp_path / "mine.gguf", vocabulary)
+    path = write_gguf(tmp_path / "mine.gguf", partial(bytes_vocabulary, pre=pre, merges=joined))
     assert [piece.text for piece in GgufFile(path).tokenizer(20).encode(text).pieces] == pieces
-
-
-# Where files are found, and what is refused
 
 
 @pytest.fixture(scope="module")
@@ -148,7 +142,7 @@ def test_two_files_in_a_folder_and_a_file_that_is_not_there_are_refused(small, t
         ("abacus", {"arch": "abacus"}),
         ("rotary", {"settings": [("llama.rope.scaling.type", "yarn")]}),
         ("rotary", {"settings": [("llama.rope.dimension_count", 8)]}),
-        ("deepseek-llm", {"vocabulary": lambda writer: bytes_vocabulary(writer, "deepseek-llm")}),
+        ("deepseek-llm", {"vocabulary": partial(bytes_vocabulary, pre="deepseek-llm")}),
         ("W_q", {"settings": [("llama.attention.key_length", 8)]}),
     ],
 )  # fmt: skip
@@ -161,7 +155,7 @@ def test_another_kind_of_model_is_refused_in_a_sentence(named, options, tmp_path
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(where=st.floats(0, 1), value=st.integers(0, 255), cut=st.booleans())
 def test_a_file_that_was_cut_or_changed_is_read_or_refused(small, tmp_path, where, value, cut):
     """Cut it cannot be read; of a changed byte nothing else than a digest may know."""
@@ -173,43 +167,20 @@ def test_a_file_that_was_cut_or_changed_is_read_or_refused(small, tmp_path, wher
         content[place] = value
     path = tmp_path / "changed.gguf"
     path.write_bytes(content)
-    said = ""
     try:
         load_model(path, device="cpu", shared=False)
     except ModelError as problem:
-        said = str(problem)
-    assert "changed" in said or not (said or cut)
-    assert "\n" not in said
-
-
-# The SHA-256 of all 272 tensors, one after the other, as llama.cpp keeps the rows of W_q and W_k.
-REAL_DIGEST = "1034100613c22abd3cc047d99b02ed7a8d419bc245f4cf54a4736c5f699ba569"
-
-
-@pytest.fixture(scope="module")
-def real():
-    try:
-        return GgufFile(decoder_file())
-    except Unavailable:
-        pytest.skip("SmolLM2 is not installed")
+        assert "changed" in str(problem)  # noqa: PT017 - of some files alone
+        assert "\n" not in str(problem)  # noqa: PT017
+    else:
+        assert not cut
 
 
 @pytest.mark.slow
-def test_smollm2_is_read_bit_for_bit(real):
-    digest = hashlib.sha256()
-    for name, tensor in real.tensors():
-        rows = tensor
-        if name.endswith(("q_proj.weight", "k_proj.weight")):
-            rows = tensor.view(-1, 2, 32, 576).transpose(1, 2).reshape(tensor.shape)
-        digest.update(rows.numpy().data)
-    assert digest.hexdigest() == REAL_DIGEST
-
-
-@pytest.mark.slow
-def test_smollm2s_tokens_are_those_of_transformers(real):
+def test_smollm2s_tokens_are_those_of_transformers(smollm2):
     """But for signs such as ½, which transformers leaves with the space before them and SmolLM2 does not."""
     gguf = pytest.importorskip("transformers.integrations.gguf")
-    architecture, parts, _ = gguf.get_gguf_tokenizer(str(real.path))
-    theirs, ours = gguf.convert_gguf_tokenizer(architecture, parts)[0], real.tokenizer(100)
+    architecture, parts, _ = gguf.get_gguf_tokenizer(str(decoder_file()))
+    theirs = gguf.convert_gguf_tokenizer(architecture, parts)[0]
     for text in TEXTS:
-        assert list(ours.encode(text).ids) == theirs.encode(text).ids
+        assert list(smollm2.tokenizer.encode(text).ids) == theirs.encode(text).ids

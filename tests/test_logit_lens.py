@@ -5,39 +5,28 @@ from importlib import import_module
 import numpy as np
 import pytest
 import torch
-from decoder_folders import random_decoder, write_decoder
+from decoder_folders import shared_model
 from visit import open_page, run, said
 
-from mha_core import InputError, load_model, logit_lens, predict_next
+from mha_core import InputError, logit_lens, predict_next
 from mha_core.draw.figures import charts
 
 TEXT, ANIMAL = "the cat it is", "The animal didn't cross the street because it was too"
 
 
 def by_transformers(theirs, ids):
-    """Probabilities of the next token, (layer, position, token), from hooks on the layers."""
-    body = theirs.transformer if hasattr(theirs, "transformer") else theirs.model
-    layers, norm = (body.h, body.ln_f) if hasattr(body, "h") else (body.layers, body.norm)
-    states = []
-
-    def keep(_module, _given, output):
-        states.append(output[0] if isinstance(output, tuple) else output)
-
-    hooks = [layer.register_forward_hook(keep) for layer in layers]
+    """Probabilities of the next token, (layer, position, token)."""
+    norm = theirs.transformer.ln_f if hasattr(theirs, "transformer") else theirs.model.norm
     with torch.no_grad():
-        theirs(torch.tensor([ids]))
-        result = torch.stack([theirs.lm_head(norm(state))[0] for state in states]).softmax(-1)
-    for hook in hooks:
-        hook.remove()
-    return result
+        output = theirs(torch.tensor([ids]), output_hidden_states=True)
+        logits = [*map(theirs.lm_head, map(norm, output.hidden_states[1:-1])), output.logits]
+    return torch.cat(logits).softmax(-1)
 
 
 @pytest.mark.parametrize(("kind", "which"), [("gpt2", 0), ("gpt2", 2), ("llama", 0), ("llama", 1)])
-def test_every_layer_predicts_what_transformers_states_do(kind, which, tmp_path, monkeypatch):
-    pytest.importorskip("transformers")
+def test_every_layer_predicts_what_transformers_states_do(kind, which, monkeypatch):
     monkeypatch.setattr(import_module("mha_core.causal.logit_lens"), "MAX_ROWS", 3)
-    theirs = write_decoder(tmp_path, random_decoder(kind, which))
-    model = load_model(str(tmp_path), device="cpu")
+    theirs, model = shared_model(kind, which)
     tokens = model.tokenizer.encode(TEXT)
     lens = logit_lens(tokens, model, range(len(tokens)), k=model.tokenizer.vocab_size)
     right = by_transformers(theirs, tokens.ids)[..., : model.tokenizer.largest_id + 1].numpy()
@@ -55,11 +44,6 @@ def test_every_layer_predicts_what_transformers_states_do(kind, which, tmp_path,
     assert predict_next(tokens, model, -len(tokens), k=5) == predict_next(tokens, model, 0, k=5)
     with pytest.raises(InputError, match="Unknown position 99"):
         logit_lens(tokens, model, (0, 99))
-
-
-def test_a_model_without_the_head_is_refused():
-    with pytest.raises(InputError, match="predicts no next word"):
-        logit_lens("It rained.", load_model("minilm"))
 
 
 def test_explore_draws_the_lens_when_its_box_is_opened(smollm2):

@@ -27,19 +27,14 @@ ANIMAL = "The animal didn't cross the street because it was too"
 MARY = "When Mary and John went to the store, John gave a drink to"
 
 
-def without_it(monkeypatch, tmp_path=None):
-    spec = None if tmp_path is None else SimpleNamespace(submodule_search_locations=[str(tmp_path)])
+def test_an_exchanged_file_is_refused_by_its_digest(monkeypatch, tmp_path):
+    spec = SimpleNamespace(submodule_search_locations=[str(tmp_path)])
     monkeypatch.setattr(sys.modules["mha_core.models.model_list"], "find_spec", lambda name: spec)
     monkeypatch.setattr(load, "_LOADED", {})
-
-
-def test_an_exchanged_file_is_refused_by_its_digest(monkeypatch, tmp_path):
-    without_it(monkeypatch, tmp_path)
-    with pytest.raises(ModelError):
-        load_model("smollm2")
-    (tmp_path / DECODER_FILE).write_bytes(b"GGUF")
-    with pytest.raises(ModelError):
-        load_model("smollm2")
+    for exchange in (lambda: None, lambda: (tmp_path / DECODER_FILE).write_bytes(b"GGUF")):
+        exchange()
+        with pytest.raises(ModelError):
+            load_model("smollm2")
     assert load._LOADED == {}
 
 
@@ -73,36 +68,23 @@ def test_its_heads_look_where_others_saw_them_look(smollm2):
     ],
 )
 def test_it_goes_on_as_others_saw_it_go_on(text, expected, smollm2):
-    found = {
-        guess.text: guess.probability
-        for guess in predict_next(smollm2.tokenizer.encode(text), smollm2, k=400)
-    }
-    for token, probability in expected.items():
-        assert found[token] == pytest.approx(probability, abs=1e-3)
+    shares = {guess.text: guess.probability for guess in predict_next(text, smollm2, k=400)}
+    assert {token: shares[token] for token in expected} == pytest.approx(expected, abs=1e-3)
 
 
 @pytest.mark.slow
 def test_induction_and_previous_heads_are_found_in_random_repeated_tokens(smollm2):
-    generator = np.random.default_rng(0)
-    induction, previous = [], []
-    for _ in range(3):
-        half = generator.integers(1000, 40000, 40).tolist()
-        with torch.inference_mode():
-            weights = smollm2.encoder(torch.tensor([half * 2])).weights[:, 0]
-        rows = torch.arange(40, 80)
-        induction.append(weights[18, 6, rows, rows - 39].mean().item())
-        rows = torch.arange(1, 80)
-        previous.append(weights[16, 0, rows, rows - 1].mean().item())
-    assert np.mean(induction) == pytest.approx(0.90, abs=0.04)
-    assert np.mean(previous) == pytest.approx(0.91, abs=0.04)
-
-
-# Heads ablated
+    halves = np.random.default_rng(0).integers(1000, 40000, (3, 40))
+    with torch.inference_mode():
+        weights = smollm2.encoder(torch.tensor(np.tile(halves, 2))).weights
+    induction = weights[18, :, 6].diagonal(-39, 1, 2)[:, 1:].mean()
+    previous = weights[16, :, 0].diagonal(-1, 1, 2).mean()
+    assert (induction, previous) == pytest.approx((0.90, 0.91), abs=0.04)
 
 
 def test_mean_ablation_of_the_first_head_leaves_the_answer(smollm2, monkeypatch):
     """With the first token's output replaced, too, it is -6.50: the attention sink is broken, not the head."""
-    few = activation_cache.builtin_texts()[::10]
+    few = activation_cache.builtin_texts()[::40]
     monkeypatch.setattr(activation_cache, "builtin_texts", lambda: few)
     monkeypatch.setattr(activation_cache, "_MEANS", WeakKeyDictionary())
     tokens, outcome = smollm2.tokenizer.encode(MARY), LogitDifference(" Mary", " John")
@@ -111,18 +93,16 @@ def test_mean_ablation_of_the_first_head_leaves_the_answer(smollm2, monkeypatch)
 
 
 def test_over_prompts_24_4_lowers_the_repeated_name_and_heads_of_zero_ablation_do_not_matter(smollm2):
-    """2-6 is second by zero ablation of the single prompt. Three of the twelve prompts are patched anew."""
+    """2-6 is second by zero ablation of the single prompt. Two of the twelve prompts are patched anew."""
     prompts = with_other_names(Prompt(MARY, " Mary", " John"), smollm2)
     shipped, sources = read_sweep(smollm2, prompts, "resample"), resample_sources(prompts)
     assert read_sweep(smollm2, prompts, "zero") is read_sweep(smollm2, prompts[1:], "resample") is None
-    for number in (0, 5, 11):
+    for number, answer, head in ((5, 0, (1, 5)), (11, 1, (23, 3))):
         tokens, source = smollm2.tokenizer.encode(prompts[number].text), prompts[sources[number]].text
-        for answer, word in enumerate(prompts[number].answers):
-            outcome, before = LogitDifference(word), shipped.before[number, answer]
-            assert before == pytest.approx(measure(tokens, smollm2, outcome)[0], abs=1e-3)
-            for head in ((23, 3), (1, 5)):
-                patched = measure(tokens, smollm2, outcome, (PatchHeads((head,), source),))[0]
-                assert shipped.after[(number, *head, answer)] == pytest.approx(patched, abs=1e-3)
+        outcome, before = LogitDifference(prompts[number].answers[answer]), shipped.before[number, answer]
+        assert before == pytest.approx(measure(tokens, smollm2, outcome)[0], abs=1e-3)
+        patched = measure(tokens, smollm2, outcome, (PatchHeads((head,), source),))[0]
+        assert shipped.after[(number, *head, answer)] == pytest.approx(patched, abs=1e-3)
     assert (23, 3) in shipped.named
     assert (1, 5) not in shipped.named
     assert shipped.mean[23, 3] == pytest.approx(-2.55, abs=1.0)

@@ -1,15 +1,16 @@
 """Why a head looks there: the parts of a link's score, taking parts away, logit attribution and copying."""
 
 from collections import defaultdict
-from functools import partial
+from copy import deepcopy
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
-from bert_folders import embedded_folder, random_bert, write
-from decoder_folders import random_decoder, write_decoder
-from parts_by_hand import LAYERS, MLP, ByHand
+from bert_folders import bert_tokenizer
+from decoder_folders import shared_model
+from scipy.special import softmax
 
 from mha_core import (
     InputError,
@@ -19,13 +20,14 @@ from mha_core import (
     layer_details,
     load_model,
     logit_attribution,
+    logit_lens,
     mlp_sources,
     predict_next,
     score_attribution,
     trace,
     weight_without_head,
 )
-from mha_core.causal.activation_cache import mean_head_outputs
+from mha_core.causal import activation_cache
 from mha_core.causal.logit_attribution import mean_attribution
 from mha_core.causal.prompts import Prompt
 
@@ -35,68 +37,182 @@ SENTENCES = (
     "the theory", "rain, then sun", "a b c d e f g", "It is. Is it?", "the best of it",
 )  # fmt: skip
 KINDS = ("bert", "gpt2", "llama")
+LINK = {"head": "2-1", "query": 0, "key": 0}
+NOTHING = r"sees only .* nothing is to be explained"
+LAYERS = {"bert": "bert.encoder.layer", "gpt2": "transformer.h", "llama": "model.layers"}
+OUT = {"bert": "attention.output.dense", "gpt2": "attn.c_proj", "llama": "self_attn.o_proj"}
+MLP = {"bert": "output.dense", "gpt2": "mlp", "llama": "mlp"}
+AFTER_HEADS, AFTER_MLP = "attention.output.LayerNorm", "output.LayerNorm"
+BEFORE = {"gpt2": "ln_1", "llama": "input_layernorm"}
+LAST = {"gpt2": "transformer.ln_f", "llama": "model.norm"}
 
 
-def loaded(kind, folder, **changes):
-    """A random model of transformers with norms and biases of its own, and ours of the same weights."""
-    if kind == "bert":
-        theirs = random_bert(**changes)
-        write(folder, theirs)
-    else:
-        theirs = write_decoder(folder, random_decoder(kind, int(kind == "llama"), **changes))
-    return theirs, load_model(str(folder), device="cpu")
+class ByHand:
+    """A transformers model's residual stream of one text split into parts once more, in double precision.
+
+    `parts(layer)` is what the attention of a layer reads of each part, {name: (n, width)}."""
+
+    def __init__(self, theirs, kind, ids):
+        self.theirs, self.kind = deepcopy(theirs).double().requires_grad_(False), kind
+        self.inputs, self.outputs = {}, {}
+        modules = self.theirs.named_modules()
+        hooks = [module.register_forward_hook(self.keep(name)) for name, module in modules]
+        self.run = self.theirs(torch.tensor([list(ids)]), output_hidden_states=True, output_attentions=True)
+        for hook in hooks:
+            hook.remove()
+
+    def keep(self, name):
+        def hook(_module, inputs, output):
+            if inputs and isinstance(inputs[0], torch.Tensor) and isinstance(output, torch.Tensor):
+                self.inputs[name], self.outputs[name] = inputs[0][0].numpy(), output[0].numpy()
+
+        return hook
+
+    def held(self, name, part):
+        """A part through a norm whose scale is that of the whole state."""
+        norm, x = self.theirs.get_submodule(name), self.inputs[name]
+        weight = norm.weight.numpy()
+        if getattr(norm, "bias", None) is None:
+            return part / np.sqrt((x**2).mean(-1, keepdims=True) + norm.variance_epsilon) * weight
+        deviation = np.sqrt(x.var(-1, keepdims=True) + norm.eps)
+        return (part - part.mean(-1, keepdims=True)) / deviation * weight
+
+    def all_held(self, name, parts):
+        parts = {key: self.held(name, part) for key, part in parts.items()}
+        bias = getattr(self.theirs.get_submodule(name), "bias", None)
+        if bias is not None:
+            parts["bias", None, None] += bias.numpy()
+        return parts
+
+    def parts(self, layer, of_mlp=False):
+        """With `of_mlp` what the MLP of that layer is given, before a norm of its own."""
+        config, kind = self.theirs.config, self.kind
+        state = self.run.hidden_states[0][0].numpy()
+        parts = {("embedding", None, None): state, ("bias", None, None): np.zeros_like(state)}
+        for index in range(layer + of_mlp):
+            place = f"{LAYERS[kind]}.{index}."
+            out, contexts = self.theirs.get_submodule(place + OUT[kind]), self.inputs[place + OUT[kind]]
+            matrix = out.weight.numpy() if kind == "gpt2" else out.weight.numpy().T
+            width = len(matrix) // config.num_attention_heads
+            for head in range(config.num_attention_heads):
+                own = slice(head * width, (head + 1) * width)
+                parts["head", index + 1, head + 1] = contexts[:, own] @ matrix[own]
+            if out.bias is not None:
+                parts["bias", None, None] = parts["bias", None, None] + out.bias.numpy()
+            if kind == "bert":
+                parts = self.all_held(place + AFTER_HEADS, parts)
+            if of_mlp and index == layer:
+                return parts
+            parts["mlp", index + 1, None] = self.outputs[place + MLP[kind]]
+            if kind == "bert":
+                parts = self.all_held(place + AFTER_MLP, parts)
+        if layer == config.num_hidden_layers:
+            return self.all_held(LAST[kind], parts)
+        return parts if kind == "bert" else self.all_held(f"{LAYERS[kind]}.{layer}.{BEFORE[kind]}", parts)
+
+    def mlp(self, layer, x):
+        """What the MLP of a layer writes where it is given x (width,)."""
+        block = self.theirs.get_submodule(f"{LAYERS[self.kind]}.{layer}")
+        x = torch.from_numpy(x)[None]
+        if self.kind == "bert":
+            return block.output.dense(block.intermediate(x))[0].numpy()
+        norm = block.ln_2 if self.kind == "gpt2" else block.post_attention_layernorm
+        return block.mlp(norm(x))[0].numpy()
+
+    def matrices(self, layer, head):
+        """W_q and W_k of a head, (width, d_k), and their biases."""
+        config, place = self.theirs.config, f"{LAYERS[self.kind]}.{layer}."
+        n_heads = config.num_attention_heads
+        shared = n_heads // getattr(config, "num_key_value_heads", n_heads)
+        d_k = getattr(config, "head_dim", None) or config.hidden_size // n_heads
+        result = []
+        for letter, index in (("query", head), ("key", head // shared)):
+            if self.kind == "gpt2":
+                fused = self.theirs.get_submodule(place + "attn.c_attn")
+                third = ("query", "key").index(letter)
+                weight = fused.weight.numpy().T.reshape(3, config.n_embd, -1)[third]
+                bias = fused.bias.numpy().reshape(3, -1)[third]
+            else:
+                name = f"attention.self.{letter}" if self.kind == "bert" else f"self_attn.{letter[0]}_proj"
+                linear = self.theirs.get_submodule(place + name)
+                weight = linear.weight.numpy()
+                bias = np.zeros(len(weight)) if linear.bias is None else linear.bias.numpy()
+            rows = slice(index * d_k, (index + 1) * d_k)
+            result.append((weight[rows].T, bias[rows]))
+        return result
+
+    def turned(self, x, position):
+        """A query or key (d_k,) turned by its position, as complex numbers."""
+        if self.kind != "llama":
+            return x
+        half = len(x) // 2
+        theta = self.theirs.config.rope_parameters["rope_theta"]
+        pairs = (x[:half] + 1j * x[half:]) * np.exp(1j * position * theta ** (-np.arange(half) / half))
+        return np.concatenate([pairs.real, pairs.imag])
+
+    def link(self, layer, head, i, j):
+        """{(side, part, layer, head): score} of one link, one key after the other, and the link's weight."""
+        (W_q, b_q), (W_k, b_k) = self.matrices(layer, head)
+        parts = self.parts(layer)
+        n = len(next(iter(parts.values())))
+        seen = range(i + 1) if self.kind != "bert" else range(n)
+        queries = {name: self.turned(part[i] @ W_q, i) for name, part in parts.items()}
+        queries["bias", layer + 1, head + 1] = self.turned(b_q, i)
+        keys = {name: [self.turned(part[k] @ W_k, k) for k in seen] for name, part in parts.items()}
+        keys["bias", layer + 1, head + 1] = [self.turned(b_k, k) for k in seen]
+        q = sum(queries.values())
+        k = [sum(part[place] for part in keys.values()) for place in range(len(seen))]
+        result = {}
+        for name in queries:
+            scores = {"key": [q @ key for key in keys[name]], "query": [queries[name] @ key for key in k]}
+            for side, own in scores.items():
+                result[side, *name] = (own[j] - np.mean(own)) / np.sqrt(len(q))
+        return result, float(self.run.attentions[layer][0, head, i, j])
 
 
-@pytest.fixture(scope="module", params=KINDS)
-def both(request, tmp_path_factory):
-    return request.param, *loaded(request.param, tmp_path_factory.mktemp(request.param))
+@pytest.fixture(params=KINDS)
+def both(request):
+    return request.param, *shared_model(request.param)
 
 
-@pytest.fixture(scope="module")
-def two_layers(tmp_path_factory):
-    changes = {"bert": {"num_hidden_layers": 2}, "llama": {"num_hidden_layers": 2}, "gpt2": {"n_layer": 2}}
-    return {kind: loaded(kind, tmp_path_factory.mktemp(kind), **changes[kind])[1] for kind in KINDS}
+@pytest.fixture(autouse=True)
+def few_texts(monkeypatch):
+    """Every twentieth of the texts whose means replace a head's output."""
+    texts = activation_cache.builtin_texts()[::20]
+    monkeypatch.setattr(activation_cache, "builtin_texts", lambda: texts)
+    monkeypatch.setattr(activation_cache, "_MEANS", WeakKeyDictionary())
 
 
 def scores_of(frame):
-    """{(side, part, layer, head): score}."""
+    """{(side, part, layer, head): score}, without a side where the frame has none."""
+    names = [name for name in ("side", "part", "layer", "head") if name in frame]
     rows = frame.astype(object).where(frame.notna(), None)
-    return dict(
-        zip(zip(rows.side, rows.part, rows.layer, rows["head"], strict=True), rows.score, strict=True)
-    )
-
-
-# Published and known results
+    return dict(zip(rows[names].itertuples(index=False, name=None), rows.score, strict=True))
 
 
 @pytest.mark.parametrize(
-    ("word", "weight", "total", "expected"),
+    ("text", "query", "key", "weight", "total", "expected"),
     [
-        ("tired", 0.677, 4.16, {
+        (TIRED, "it", "animal", 0.677, 4.16, {
             ("key", "embedding", None, None): 1.69, ("key", "mlp", 1, None): 0.79, ("key", "mlp", 2, None): 0.72,
             ("key", "mlp", 3, None): -0.68, ("query", "mlp", 3, None): 1.94, ("query", "embedding", None, None): 0.84,
             ("query", "bias", None, None): 0.41, ("query", "head", 3, 2): 0.25,
         }),
-        ("wide", 0.281, 2.71, {("query", "mlp", 3, None): 0.67}),
+        (TIRED.replace("tired", "wide"), "it", "animal", 0.281, 2.71, {("query", "mlp", 3, None): 0.67}),
+        ("The keys to the cabinet are on the table.", "are", "keys", 0.788, 4.00, {
+            ("key", "embedding", None, None): 2.07, ("key", "mlp", 3, None): 1.07,
+            ("query", "embedding", None, None): 1.49, ("query", "mlp", 3, None): 1.10,
+        }),
     ],
 )  # fmt: skip
-def test_what_makes_it_look_at_the_animal(model, word, weight, total, expected):
-    frame = score_attribution(TIRED.replace("tired", word), model, head="4-2", query="it", key="animal")
+def test_what_makes_a_pronoun_look_at_the_animal_and_a_verb_at_its_subject(
+    model, text, query, key, weight, total, expected
+):
+    frame = score_attribution(text, model, head="4-2", query=query, key=key)
     assert frame.attrs["weight"] == pytest.approx(weight, abs=0.001)
     assert frame.attrs["score"] == pytest.approx(total, abs=0.01)
     result = scores_of(frame)
     assert {name: result[name] for name in expected} == pytest.approx(expected, abs=0.01)
-
-
-def test_what_makes_a_verb_look_at_its_subject(model):
-    text = "The keys to the cabinet are on the table."
-    frame = score_attribution(text, model, head="4-2", query="are", key="keys")
-    result = scores_of(frame)
-    assert (frame.attrs["weight"], frame.attrs["score"]) == pytest.approx((0.788, 4.00), abs=0.01)
-    assert result["key", "embedding", None, None] == pytest.approx(2.07, abs=0.01)
-    assert result["key", "mlp", 3, None] == pytest.approx(1.07, abs=0.01)
-    assert result["query", "embedding", None, None] == pytest.approx(1.49, abs=0.01)
-    assert result["query", "mlp", 3, None] == pytest.approx(1.10, abs=0.01)
 
 
 def test_the_mlp_that_turns_it_to_the_animal_needs_the_heads_that_read_tired(model):
@@ -123,8 +239,8 @@ def test_an_induction_head_finds_its_previous_token_head(smollm2):
         ("mlp", 2, None): -2.20,
         ("mlp", 6, None): 2.15,
     }
+    expected |= {("head", 4, 3): 1.88}
     assert {name: result["key", *name] for name in expected} == pytest.approx(expected, abs=0.01)
-    assert result["key", "head", 4, 3] == pytest.approx(1.88, abs=0.01)
     pd.testing.assert_frame_equal(frame, score_attribution(text, smollm2, head="19-7", query="#20", key=5))
 
 
@@ -138,9 +254,6 @@ def test_a_copy_suppression_head_speaks_against_the_name_said_twice(smollm2):
     both = logit_attribution(text, smollm2, " Mary", " John")
     both = both[both.part == "head"].set_index(["layer", "head"]).score
     np.testing.assert_allclose(both.sort_index(), (mary - john).sort_index(), atol=1e-3)
-
-
-# The same numbers apart from the project
 
 
 @pytest.mark.parametrize("text", SENTENCES)
@@ -194,70 +307,56 @@ def test_an_mlp_without_a_head_is_recomputed_by_plain_loops(both, text, side):
         assert frame.fall[writer, head] == pytest.approx(frame.attrs["score"] - after, abs=2e-5)
 
 
-@pytest.mark.parametrize("text", SENTENCES[:3])
 @pytest.mark.parametrize("both", KINDS[1:], indirect=True)
-def test_attribution_is_that_of_transformers_and_plain_loops(both, text):
-    kind, theirs, ours = both
-    byhand = ByHand(theirs, kind, ours.tokenizer.encode(text).ids)
-    frame = logit_attribution(text, ours, "t", "e")
-    vectors = theirs.lm_head.weight.detach().numpy()[[ours.tokenizer.ids_of(word)[0] for word in "te"]]
-    rows = frame.astype(object).where(frame.notna(), None)
-    result = dict(zip(zip(rows.part, rows.layer, rows["head"], strict=True), rows.score, strict=True))
-    parts = byhand.parts(ours.n_layers)
-    expected = {name: float(part[-1] @ (vectors[0] - vectors[1])) for name, part in parts.items()}
-    assert result == pytest.approx(expected, abs=1e-4)
-    logits = byhand.run.logits[0, -1].numpy()
-    difference = logits[ours.tokenizer.ids_of("t")[0]] - logits[ours.tokenizer.ids_of("e")[0]]
-    assert frame.score.sum() == pytest.approx(difference, abs=1e-3)
-
-
-@pytest.mark.parametrize("both", KINDS[1:], indirect=True)
-def test_the_mean_attribution_of_prompts_is_that_of_transformers_and_plain_loops(both):
+def test_attribution_of_a_prompt_and_of_several_is_that_of_transformers_and_plain_loops(both):
     kind, theirs, ours = both
     prompts = [Prompt(text, *answers) for text, answers in zip(SENTENCES, ("te", "ea", "at"), strict=False)]
-    result = mean_attribution(prompts, ours)
-    expected, differences = defaultdict(float), list[float]()
+    expected, differences = defaultdict(float), []
     for prompt in prompts:
         byhand = ByHand(theirs, kind, ours.tokenizer.encode(prompt.text).ids)
         target, against = (ours.tokenizer.ids_of(word)[0] for word in prompt.answers)
-        direction = theirs.lm_head.weight.detach().numpy()[[target, against]]
-        for name, part in byhand.parts(ours.n_layers).items():
-            expected[name] += float(part[-1] @ (direction[0] - direction[1])) / len(prompts)
-        logits = byhand.run.logits[0, -1].detach().numpy()
+        vectors = byhand.theirs.lm_head.weight.numpy()
+        parts = {name: part[-1] for name, part in byhand.parts(ours.n_layers).items()}
+        own = {name: float(part @ (vectors[target] - vectors[against])) for name, part in parts.items()}
+        frame = logit_attribution(prompt.text, ours, *prompt.answers)
+        assert scores_of(frame) == pytest.approx(own, abs=1e-4)
+        for name, score in own.items():
+            expected[name] += score / len(prompts)
+        logits = byhand.run.logits[0, -1].numpy()
         differences.append(logits[target] - logits[against])
-    rows = result.astype(object).where(result.notna(), None)
-    scores = dict(zip(zip(rows.part, rows.layer, rows["head"], strict=True), rows.score, strict=True))
-    assert scores == pytest.approx(dict(expected), abs=1e-5)
+        assert frame.score.sum() == pytest.approx(differences[-1], abs=1e-3)
+        likeliest = logit_attribution(prompt.text, ours)
+        (best,) = predict_next(prompt.text, ours, k=1)
+        assert likeliest.attrs["target"] == best.text
+        assert likeliest.score.sum() == pytest.approx(logits[best.id], abs=1e-3)
+    result = mean_attribution(prompts, ours)
+    assert scores_of(result) == pytest.approx(dict(expected), abs=1e-5)
     assert result.score.sum() == pytest.approx(np.mean(differences), abs=1e-5)
 
 
 @pytest.mark.parametrize("both", KINDS[1:], indirect=True)
 def test_copying_is_what_plain_loops_count(both):
     kind, theirs, ours = both
-    words = list("abcdefghij")
-    result = copying_scores(words, ours, first="t").set_index(["layer", "head"])
-    ids = [ours.tokenizer.ids_of(word)[0] for word in words]
-    states = [
-        ByHand(theirs, kind, [ours.tokenizer.ids_of("t")[0], identity]).run.hidden_states[1][0, 1]
-        for identity in ids
-    ]
-    theirs.double()
+    result = copying_scores(list("abcdefghij"), ours, first="t").set_index(["layer", "head"])
+    first, *ids = (ours.tokenizer.ids_of(letter)[0] for letter in "tabcdefghij")
+    runs = [ByHand(theirs, kind, [first, identity]) for identity in ids]
+    theirs, d = runs[0].theirs, ours.d_k
     norm = theirs.transformer.ln_f if kind == "gpt2" else theirs.model.norm
-    unembedding = theirs.lm_head.weight.detach()[: ours.tokenizer.largest_id + 1]
-    layers = theirs.transformer.h if kind == "gpt2" else theirs.model.layers
-    for layer, block in enumerate(layers):
+    unembedding = theirs.lm_head.weight[: ours.tokenizer.largest_id + 1]
+    for layer, block in enumerate(theirs.transformer.h if kind == "gpt2" else theirs.model.layers):
         before = block.ln_1 if kind == "gpt2" else block.input_layernorm
         for head in range(ours.n_heads):
-            d, kv = ours.d_k, head * ours.n_kv_heads // ours.n_heads
+            rows = slice(head * d, (head + 1) * d)
             if kind == "gpt2":
-                W_v = block.attn.c_attn.weight[:, 2 * ours.d_model :][:, head * d : (head + 1) * d]
-                W_o = block.attn.c_proj.weight[head * d : (head + 1) * d]
+                W_v = block.attn.c_attn.weight[:, 2 * ours.d_model :][:, rows]
+                W_o = block.attn.c_proj.weight[rows]
             else:
+                kv = head * ours.n_kv_heads // ours.n_heads
                 W_v = block.self_attn.v_proj.weight[kv * d : (kv + 1) * d].T
-                W_o = block.self_attn.o_proj.weight[:, head * d : (head + 1) * d].T
+                W_o = block.self_attn.o_proj.weight[:, rows].T
             copied, suppressed = 0, 0
-            for identity, state in zip(ids, states, strict=True):
-                written = before(state) @ W_v @ W_o
+            for identity, run in zip(ids, runs, strict=True):
+                written = before(run.run.hidden_states[1][0, 1]) @ W_v @ W_o
                 written = written - written.mean() if kind == "gpt2" else written
                 order = (unembedding @ (written * norm.weight)).argsort(descending=True).tolist()
                 copied, suppressed = copied + (identity in order[:5]), suppressed + (identity in order[-5:])
@@ -277,22 +376,14 @@ def test_random_and_shuffled_weights_are_drawn_by_their_seed(both):
         assert not first.equals(other)
 
 
-# Laws
-
-
-@pytest.mark.parametrize("first", [True, False])
-@pytest.mark.parametrize("name", ["minilm", "classroom", "gpt2", "llama"])
-def test_parts_sum_to_the_score_and_give_the_rows_of_the_record(name, first, model, two_layers):
-    ours = model if name == "minilm" else two_layers.get(name) or load_model(name, device="cpu")
-    text = (
-        TIRED
-        if name == "minilm"
-        else "the cat sees the dog and the mouse"
-        if name == "classroom"
-        else "the cat sat"
-    )
+@pytest.mark.parametrize("is_first", [True, False])
+@pytest.mark.parametrize(
+    ("name", "text"), [("minilm", TIRED), ("classroom", "the cat sees the dog and the mouse")]
+)
+def test_parts_sum_to_the_score_and_give_the_rows_of_the_record(name, text, is_first):
+    ours = load_model(name)
     record = trace(text, ours)
-    layer, head, i = 0 if first else ours.n_layers - 1, 1, len(record.tokens) - 1
+    layer, head, i = 0 if is_first else ours.n_layers - 1, 1, len(record.tokens) - 1
     seen = [k for k in range(i + 1) if record.visible is None or record.visible[layer, i, k]]
     above = []
     for key in seen:
@@ -302,61 +393,19 @@ def test_parts_sum_to_the_score_and_give_the_rows_of_the_record(name, first, mod
             assert side.share.sum() == pytest.approx(1, abs=1e-3)
         assert frame.attrs["weight"] == pytest.approx(record.weights[layer, head, i, key], abs=1e-5)
         above.append(frame[frame.side == "key"].score.sum())
-    exponentials = np.exp(np.array(above) - max(above))
-    np.testing.assert_allclose(
-        exponentials / exponentials.sum(), record.weights[layer, head, i, seen], atol=1e-5
-    )
+    np.testing.assert_allclose(softmax(above), record.weights[layer, head, i, seen], atol=1e-5)
     assert sum(above) == pytest.approx(0, abs=1e-3), "a score above the mean"
 
 
-@pytest.mark.parametrize(
-    "ask",
-    [score_attribution, partial(weight_without_head, without="1-1"), partial(mlp_sources, mlp=1, side="key")],
-)
-def test_of_a_token_that_sees_itself_alone_nothing_is_explained(two_layers, ask):
-    with pytest.raises(InputError, match=r"sees only .* nothing is to be explained"):
-        ask("the cat", two_layers["llama"], head="2-1", query=0, key=0)
-
-
 def test_pairs_sum_to_either_side(both):
-    ours = both[2]
-    link = {"head": f"{ours.n_layers}-1", "query": 3, "key": 1}
-    sides, pairs = (
-        scores_of(score_attribution("it was the end", ours, **link)),
-        score_attribution("it was the end", ours, **link, pairs=True),
-    )
+    link = {"head": "3-1", "query": 3, "key": 1}
+    sides = scores_of(score_attribution("it was the end", both[2], **link))
+    pairs = score_attribution("it was the end", both[2], **link, pairs=True)
     for side in ("query", "key"):
-        columns = [f"{side}_{name}" for name in ("part", "layer", "head")]
-        sums = pairs.groupby(columns, dropna=False).score.sum()
-        assert len(sums) == len(sides) / 2
-        for name, score in sums.items():
-            name = tuple(None if pd.isna(each) else each for each in name)  # noqa: PLW2901
-            assert score == pytest.approx(sides[side, *name], abs=1e-3)
-
-
-def test_a_head_that_writes_nothing_is_a_part_of_zero(tmp_path):
-    for kind in KINDS:
-        folder = tmp_path / kind
-        folder.mkdir()
-        _, ours = loaded(kind, folder)
-        attention = ours.encoder.layer(1).attention
-        with torch.no_grad():
-            attention.W_o.weight.view(ours.d_model, ours.n_heads, -1)[:, 0] = 0
-        result = scores_of(score_attribution("it was the end", ours, head="3-1", query=3, key=1))
-        assert result["key", "head", 2, 1] == result["query", "head", 2, 1] == 0
-        assert result["key", "head", 1, 1] != 0
-
-
-def test_without_positions_a_permuted_sentence_has_the_same_parts(tmp_path):
-    theirs = random_bert()
-    theirs.embeddings.position_embeddings.weight.data.zero_()
-    write(tmp_path, theirs)
-    ours = load_model(str(tmp_path), device="cpu")
-    first, other = (
-        scores_of(score_attribution(text, ours, head="3-2", query="cat", key="dog"))
-        for text in ("a cat saw the dog", "the dog a saw cat")
-    )
-    assert first == pytest.approx(other, abs=1e-4)
+        names = {f"{side}_{name}": name for name in ("part", "layer", "head")}
+        sums = pairs.groupby([*names], dropna=False).score.sum().reset_index().rename(columns=names)
+        expected = {name[1:]: score for name, score in sides.items() if name[0] == side}
+        assert scores_of(sums) == pytest.approx(expected, abs=1e-3)
 
 
 def test_half_precision_is_computed_in_single(both):
@@ -367,113 +416,98 @@ def test_half_precision_is_computed_in_single(both):
         assert side.score.sum() == pytest.approx(same.attrs["score"], abs=1e-3)
 
 
-# Taking a part away
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("replacement", ["zero", "mean"])
 @pytest.mark.parametrize("j", [0, 1])
-def test_path_patching_is_recomputing_by_hand(two_layers, kind, replacement, j):
-    ours, text, sender, i = two_layers[kind], "it was the end", 1, 3
+def test_path_patching_is_recomputing_by_hand(both, j):
+    ours, text, sender, i = both[2], "it was the end", 1, 3
     reader, d = ours.n_heads - 1, ours.config.d_k
     frame = weight_without_head(text, ours, head=f"2-{reader + 1}", query=i, key=j, without=f"1-{sender + 1}")
     result = frame.set_index(["place", "replacement"])
     states, details = hidden_states(text, ours), layer_details(text, ours, 0)
     block, after = ours.encoder.layer(0), ours.encoder.layer(1)
-    with torch.no_grad():
-        x, attended = (torch.from_numpy(np.array(array)) for array in (states[0], details.output))
-        written = torch.from_numpy(np.array(details.contributions[sender]))
-        instead = torch.zeros(len(x), ours.d_model)
-        if replacement == "mean":
-            W_o = block.attention.W_o.weight[:, sender * d : (sender + 1) * d]
-            instead += mean_head_outputs(ours)[0, sender] @ W_o.T
-            if ours.is_causal:
-                instead[0] = written[0]
-        mlp = block.mlp(block.residual(x, attended))
-        patched = block.output(block.residual(x, attended - written + instead), mlp)
-        attention, n = after.attention, i + 1 if ours.is_causal else len(x)
+    n = i + 1 if ours.is_causal else len(states[0])
 
-        def projected(state):
-            read = after.attention_input(state)
-            start = reader * d, reader * ours.n_kv_heads // ours.n_heads * d
-            q, k = attention.W_q(read)[:, start[0] :][:, :d], attention.W_k(read)[:, start[1] :][:, :d]
-            if ours.encoder.rotary is None:
-                return q, k
+    def projected(state):
+        read, turn = after.attention_input(state), lambda x: x
+        if ours.encoder.rotary is not None:
             turn = ours.encoder.rotary.at(0, len(read), read)
-            return turn(q), turn(k)
+        start = reader * d, reader * ours.n_kv_heads // ours.n_heads * d
+        q, k = after.attention.W_q(read)[:, start[0] :], after.attention.W_k(read)[:, start[1] :]
+        return turn(q[:, :d]), turn(k[:, :d])
 
-        (q, k), (q_patched, k_patched) = projected(torch.from_numpy(np.array(states[1]))), projected(patched)
-        mixed = k.clone()
-        mixed[j] = k_patched[j]
-        for place, query, keys in (("query", q_patched[i], k), ("key", q[i], mixed)):
-            weight = (keys[:n] @ query / d**0.5).softmax(0)[j]
-            assert result.after[place, replacement] == pytest.approx(float(weight), abs=1e-5)
-        assert result.before["query", replacement] == pytest.approx(
-            trace(text, ours).weights[1, reader, i, j], abs=1e-5
-        )
-    if replacement == "zero":
-        gates = np.ones((2, ours.n_heads))
-        gates[0, sender] = 0
-        ablated = trace(text, ours, gates=gates).weights[1, reader, i, j]
-        assert result.after["everywhere", "zero"] == pytest.approx(ablated, abs=1e-6)
+    for replacement in ("zero", "mean"):
+        with torch.no_grad():
+            x, attended = (torch.from_numpy(np.array(array)) for array in (states[0], details.output))
+            written = torch.from_numpy(np.array(details.contributions[sender]))
+            instead = torch.zeros(len(x), ours.d_model)
+            if replacement == "mean":
+                W_o = block.attention.W_o.weight[:, sender * d : (sender + 1) * d]
+                instead += activation_cache.mean_head_outputs(ours)[0, sender] @ W_o.T
+                if ours.is_causal:
+                    instead[0] = written[0]
+            mlp = block.mlp(block.residual(x, attended))
+            patched = block.output(block.residual(x, attended - written + instead), mlp)
+            (q, k), (q_patched, k_patched) = map(projected, (torch.from_numpy(np.array(states[1])), patched))
+            mixed = k.clone()
+            mixed[j] = k_patched[j]
+            for place, query, keys in (("query", q_patched[i], k), ("key", q[i], mixed)):
+                weight = (keys[:n] @ query / d**0.5).softmax(0)[j]
+                assert result.after[place, replacement] == pytest.approx(float(weight), abs=1e-5)
+        before = trace(text, ours).weights[1, reader, i, j]
+        assert result.before["query", replacement] == pytest.approx(before, abs=1e-5)
+    gates = np.ones((ours.n_layers, ours.n_heads))
+    gates[0, sender] = 0
+    ablated = trace(text, ours, gates=gates).weights[1, reader, i, j]
+    assert result.after["everywhere", "zero"] == pytest.approx(ablated, abs=1e-6)
 
 
-def test_beside_a_removed_head_stands_another_of_its_layer(two_layers):
-    ours, link = two_layers["llama"], {"head": "2-1", "query": 3, "key": 1}
-    where = ["place", "replacement"]
-    for without in ("1-1", "1-2", "1-3"):
-        frame = weight_without_head("it was the end", ours, **link, without=without)
+def test_beside_a_removed_head_stands_another_of_its_layer():
+    ours = shared_model("llama")[1]
+
+    def without(head):
+        frame = weight_without_head("it was the end", ours, head="2-1", query=3, key=1, without=head)
+        return frame.set_index(["place", "replacement"])
+
+    for removed in ("1-1", "1-2", "1-3"):
+        frame = without(removed)
         (control,) = set(frame.control)
-        assert control in {f"1-{head + 1}" for head in range(ours.n_heads)} - {without}
-        other = weight_without_head("it was the end", ours, **link, without=control).set_index(where)
-        assert frame.set_index(where).after_control.to_dict() == pytest.approx(
-            other.after.to_dict(), abs=1e-6
-        )
-        pd.testing.assert_frame_equal(
-            frame, weight_without_head("it was the end", ours, **link, without=without)
-        )
-
-
-def test_attribution_of_the_likeliest_token_sums_to_its_logit(two_layers):
-    for kind in ("gpt2", "llama"):
-        best = predict_next("the cat", two_layers[kind], k=1)[0]
-        frame = logit_attribution("the cat", two_layers[kind])
-        assert frame.score.sum() == pytest.approx(best.logit, abs=1e-3)
-        assert frame.attrs["target"] == best.text
-
-
-# What is refused, and the command
+        assert control in {f"1-{head + 1}" for head in range(ours.n_heads)} - {removed}
+        expected = without(control).after.to_dict()
+        assert frame.after_control.to_dict() == pytest.approx(expected, abs=1e-6)
+        pd.testing.assert_frame_equal(frame, without(removed))
 
 
 @pytest.mark.parametrize(
-    ("link", "message"),
+    ("name", "ask", "options", "message"),
     [
-        ({"head": "9-9", "query": 3, "key": 1}, "9-9"),
-        ({"head": "2-1", "query": "zebra", "key": 1}, "zebra"),
-        ({"head": "2-1", "query": "#90", "key": 1}, "#90"),
-        ({"head": "2-1", "query": 1, "key": 3}, "cannot look"),
+        ("gpt2", score_attribution, {"head": "9-9", "query": 3, "key": 1}, "9-9"),
+        ("gpt2", score_attribution, {"head": "2-1", "query": "zebra", "key": 1}, "zebra"),
+        ("gpt2", score_attribution, {"head": "2-1", "query": "#90", "key": 1}, "#90"),
+        ("gpt2", score_attribution, {"head": "2-1", "query": 1, "key": 3}, "cannot look"),
+        ("classroom", score_attribution, {"head": "1-1", "query": 1, "key": 7}, "cannot look"),
+        ("minilm", logit_attribution, {}, "predicts no next word"),
+        ("minilm", copying_scores, {}, "predicts no next word"),
+        ("minilm", logit_lens, {}, "predicts no next word"),
+        (
+            "gpt2",
+            weight_without_head,
+            {"head": "1-1", "query": 1, "key": 0, "without": "1-2"},
+            "earlier layer",
+        ),
+        ("gpt2", mlp_sources, {**LINK, "query": 1, "mlp": 2, "side": "key"}, "MLP 2 does not write before"),
+        ("gpt2", logit_attribution, {"against": "t"}, "without the word itself"),
+        ("llama", score_attribution, LINK, NOTHING),
+        ("llama", weight_without_head, {**LINK, "without": "1-1"}, NOTHING),
+        ("llama", mlp_sources, {**LINK, "mlp": 1, "side": "key"}, NOTHING),
     ],
 )
-def test_a_link_that_is_not_there_is_refused_in_words(two_layers, link, message):
+def test_what_gives_no_answer_is_refused_in_words(name, ask, options, message):
+    text = "the cat sees the dog and the cat" if name == "classroom" else "it was the end"
+    ours = shared_model(name)[1] if name in KINDS else load_model(name, device="cpu")
     with pytest.raises(InputError, match=message):
-        score_attribution("it was the end", two_layers["gpt2"], **link)
+        ask(text, ours, **options)
 
 
-def test_what_gives_no_answer_is_refused_in_words(two_layers, model):
-    from transformers import BertTokenizerFast
-
-    foreign = from_transformers(random_bert(), BertTokenizerFast.from_pretrained(embedded_folder()))
+def test_a_model_of_transformers_is_not_explained():
+    foreign = from_transformers(shared_model("bert")[0], bert_tokenizer())
     with pytest.raises(InputError, match="computed by transformers"):
         score_attribution("it was", foreign, head="2-1", query=1, key=0)
-    for ask in (logit_attribution, lambda text, model: copying_scores([text], model)):
-        with pytest.raises(InputError, match="predicts no next word"):
-            ask("cat", model)
-    classroom = load_model("classroom", device="cpu")
-    with pytest.raises(InputError, match="cannot look"):
-        score_attribution("the cat sees the dog and the mouse", classroom, head="1-1", query=1, key=7)
-    with pytest.raises(InputError, match="earlier layer"):
-        weight_without_head("it was", two_layers["gpt2"], head="1-1", query=1, key=0, without="1-2")
-    with pytest.raises(InputError, match="MLP 2 does not write before"):
-        mlp_sources("it was", two_layers["gpt2"], head="2-1", query=1, key=0, mlp=2, side="key")
-    with pytest.raises(InputError, match="without the word itself"):
-        logit_attribution("it was", two_layers["gpt2"], against="t")
