@@ -1,7 +1,7 @@
 """Why?, asked on Explore: which tokens are asked, what the page tells the picture, and where it cannot be asked."""
 
 import pytest
-from visit import TIRED, mounted, open_page, said
+from visit import TIRED, open_page, picture, said
 
 from mha_core import score_attribution, trace, weight_without_head
 from mha_core.display_names import percent
@@ -12,7 +12,7 @@ DURSLEY = "Mr and Mrs Dursley lived at number four. The owner of the house, Mrs 
 
 def shown(page):
     """Return what the page tells the picture of the question."""
-    return mounted(page, "view")[0].get("why")
+    return picture(page).get("why")
 
 
 def test_a_word_of_several_tokens_is_asked_by_its_strongest_pair(model):
@@ -105,7 +105,7 @@ def test_five_steps_back_are_the_most():
 def test_a_wrong_address_gives_one_sentence_and_loses_nothing(wrong):
     page = open_page(why=wrong, head="5-5", pin="3")
     assert len(said(page, "notice")) == 1
-    assert mounted(page, "view")[0]["selection"] == {"head": [4, 4], "pins": [3], "to": None}
+    assert picture(page)["selection"] == {"head": [4, 4], "pins": [3], "to": None}
     assert shown(page) == {"of": None}
 
 
