@@ -145,9 +145,11 @@ def smollm2():
 def few_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every tenth of the built-in sentences, where it does not matter what they tell of a model."""
     from mha_core.heads import build_role_table
+    from mha_core.heads.questions import agreement
 
     sentences = build_role_table.read_builtin()[::10]
-    monkeypatch.setattr(build_role_table, "read_builtin", lambda: sentences)
+    for module in (build_role_table, agreement):
+        monkeypatch.setattr(module, "read_builtin", lambda: sentences)
 
 
 @pytest.fixture(scope="session")

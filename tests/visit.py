@@ -20,6 +20,7 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from mha_core.heads import build_role_table
+from mha_core.heads.questions import agreement
 from mha_core.heads.survey import Options
 from mha_core.heads.table import RoleTable
 from mha_core.models.model import Model
@@ -41,7 +42,8 @@ def small_table(model: Model, *, options: Options) -> RoleTable:
 
     def few() -> RoleTable:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(build_role_table, "read_builtin", lambda: SENTENCES[::10])
+            for module in (build_role_table, agreement):
+                patch.setattr(module, "read_builtin", lambda: SENTENCES[::10])
             return build_role_table.find_roles(model, options=options)
 
     is_shipped = model.name == "minilm" or model.name.startswith("classroom")
