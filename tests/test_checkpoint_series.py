@@ -39,8 +39,9 @@ def directory(tmp_path_factory):
 
 @pytest.fixture
 def served(directory, monkeypatch):
-    """A server whose owner named the directory."""
+    """A server whose owner named the directory, and on which nothing is known."""
     monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(directory))
+    monkeypatch.setattr(store, "STORE", Store(100_000_000))
     own_checkpoints.cache_clear()
     yield directory
     own_checkpoints.cache_clear()
@@ -53,20 +54,9 @@ def tables(directory):
     return {model.digest: small_table(model, options=Options()) for model in models}
 
 
-@pytest.fixture
-def known(tables, monkeypatch):
-    monkeypatch.setattr(head_facts, "find_roles", lambda model, **_: tables[model.digest])
-    monkeypatch.setattr(store, "STORE", Store(100_000_000))
-
-
 def test_they_come_in_the_order_of_their_numbers(directory):
-    assert list(read_series(directory).items()) == [
-        (f"checkpoints@{name}", directory / name) for name in NAMES
-    ]
-
-
-def shorter(folder):
-    change_config(folder, num_hidden_layers=2)
+    series = [(f"checkpoints@{name}", directory / name) for name in NAMES]
+    assert list(read_series(directory).items()) == series
 
 
 def other_words(folder):
@@ -78,7 +68,7 @@ def other_words(folder):
 @pytest.mark.parametrize(
     ("damage", "says"),
     [
-        (shorter, "step-200"),
+        (lambda folder: change_config(folder, num_hidden_layers=2), "step-200"),
         (lambda folder: change_config(folder, model_type="gpt2", n_embd=15, n_layer=3, n_head=5), "step-200"),
         (other_words, "tokenizer"),
         (lambda folder: (folder / "tokenizer.json").unlink(), "tokenizer"),
@@ -109,8 +99,8 @@ def test_other_settings_of_a_tokenizer_s_caller_are_the_same_tokenizer(directory
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("known")
-def test_the_slider_shows_every_checkpoint_and_one_model_stays_in_memory(served, monkeypatch):
+def test_the_slider_shows_every_checkpoint_and_one_model_stays_in_memory(served, tables, monkeypatch):
+    monkeypatch.setattr(head_facts, "find_roles", lambda model, **_: tables[model.digest])
     monkeypatch.setattr(load, "MAX_BYTES", 1)
     (*_, last) = own_checkpoints()
     page = open_page("app.py", model=last, text=TEXT)
@@ -139,8 +129,8 @@ def test_two_checkpoints_are_compared_and_one_of_them_moves(served):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("known")
-def test_a_head_s_score_over_training_is_that_of_each_checkpoint(served, tables):
+def test_a_head_s_score_over_training_is_that_of_each_checkpoint(served, tables, monkeypatch):
+    monkeypatch.setattr(head_facts, "find_roles", lambda model, **_: tables[model.digest])
     page = open_page("pages/roles.py", model="checkpoints@step-200", role="diffuse", head="3-2")
     page.session_state["role-over-training"] = True
     while len(drawn := figures(run(page))) < 2 or len(numbers(drawn[1]["data"][0]["x"])) < len(NAMES):

@@ -155,22 +155,16 @@ def test_every_parameter_of_explore_comes_back_from_its_own_link(two_models):
     shows(open_page(**view.link()), view, two_models)
 
 
-def test_every_parameter_of_compare_comes_back_from_its_own_link():
+def test_every_parameter_of_compare_comes_back_from_its_own_link(two_models):
     view = View(OWN, "", OTHER, "untrained", "words", "hidden", "value", pins=(1,), to=2)
     at = open_page(COMPARE, **view.link(), text2="The cat saw her.")
     assert [at.text_input(key=key).value for key in ("text", "text2")] == [OWN, "The cat saw her."]
     assert [record["title"] for record in mounted(at, "record")][:2] == [OWN, "The cat saw her."]
-    chosen = {"head": list(view.head), "pins": [1], "to": 2}
-    assert picture(at)["selection"] == chosen
+    assert picture(at)["selection"] == {"head": list(view.head), "pins": [1], "to": 2}
     at = open_page(COMPARE, **view.link(), against="weights")
     assert at.segmented_control(key="against").value == "weights"
+    for side, weights in enumerate(("untrained", "trained")):
+        assert np.abs(drawn(at, side) - replace(view, weights=weights).grid(two_models).weights).max() < STEP
     at = open_page(COMPARE, text=OWN, model2=OTHER, against="model", pin="4")
     assert [record["model"] for record in mounted(at, "record")] == ["MiniLM", "two-by-three"]
     assert at.selectbox(key="model2-chosen").value == OTHER
-
-
-def test_each_of_both_sides_is_measured_by_its_own_model(two_models):
-    at = open_page(COMPARE, text=OWN, against="weights", measure="value", head="1-1")
-    for side, weights in enumerate(("trained", "untrained")):
-        wanted = View(OWN, "", weights=weights, measure="value").grid(two_models).weights
-        assert np.abs(drawn(at, side) - wanted).max() < STEP
