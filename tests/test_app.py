@@ -30,9 +30,9 @@ TEXTS = (
 
 
 def test_each_bad_value_in_a_link_falls_back_with_one_notice():
-    at = open_page(head="٤-٢", pin="77", unit="__proto__")
+    at = open_page(head="٤-٢", pin="77", unit=f"__proto__{'x' * 999}")
     assert said(at, "notice") == [
-        "Unknown unit “__proto__” in the link. Showing “pieces”.",
+        f"Unknown unit “__proto__{'x' * 30}…” in the link. Showing “pieces”.",
         "This model has no head “٤-٢” (6 layers × 12 heads). Showing 4-2.",
         "The link points at pin “77”; this sentence has positions 0 to 15.",
     ]
@@ -57,6 +57,8 @@ def test_a_model_that_is_not_offered_is_said_with_those_that_are(page, model, sw
 @pytest.mark.parametrize(
     ("page", "key", "more"),
     [
+        ("app.py", "unit", {}),
+        ("app.py", "weights", {}),
         ("app.py", "specials", {}),
         ("app.py", "measure", {}),
         ("app.py", "attention", {}),

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mha_core import Grid, Unit, trace
 from mha_core.display_names import visible
 from pages.parts.frame import presets
 from pages.parts.frame.page_text import prose, quoted
-from pages.parts.frame.request import Request, model_allowed, models, refusal
+from pages.parts.frame.request import Request, model_allowed
 from pages.parts.frame.selection import Selection, opening_word, parse_head, select
 
 LABELS = ["[CLS]", "Ann", "saw", "it", "again", ".", "[SEP]"]
@@ -46,34 +46,6 @@ def test_no_link_raises_and_every_view_is_inside_the_picture(head, pin, to):
 def test_a_view_survives_its_own_link(layer, head, pins, to, look):
     view = Selection((layer, head), tuple(pins), to if pins else None, look)
     assert select(view.as_params(), REQUEST, GRID) == (view, [])
-
-
-OFFERED = {
-    "weights": ("trained", "untrained"),
-    "unit": ("pieces", "words"),
-    "specials": ("shown", "hidden", "renormalised"),
-    "measure": ("raw", "value", "residual", "rollout", "gradient"),
-    "against": ("sentence", "weights", "model"),
-}
-
-
-@pytest.mark.parametrize("key", OFFERED)
-@given(value=st.text() | st.sampled_from([choice for offered in OFFERED.values() for choice in offered]))
-def test_no_choice_is_taken_that_is_not_offered(key, value):
-    sentence = refusal(key, value)
-    if value in OFFERED[key]:
-        assert sentence is None
-    else:
-        assert f"{key} {quoted(value)} in the link. Showing “{OFFERED[key][0]}”." in sentence
-        assert len(sentence) < 160
-
-
-@pytest.mark.parametrize("key", ["model", "model2"])
-@given(value=st.text())
-def test_no_model_is_opened_that_is_not_offered(key, value):
-    assume(value not in models())
-    assert f"{quoted(value)}. Showing MiniLM." in refusal(key, value)
-    assert [refusal(key, name) for name in models()] == [None] * len(models())
 
 
 def test_a_head_that_is_not_there_is_refused_in_the_words_of_the_picture():

@@ -180,12 +180,6 @@ def test_what_does_not_exist_is_said_and_stays_text():
     assert "<script>x" not in body(at)
 
 
-def test_the_atlas_is_the_other_part_of_the_page_and_keeps_the_head():
-    at = open_page(head="4-2", part="atlas")
-    assert not visit.said(at, "role-finding")
-    assert re.search(r'aria-current="page">Atlas</a>', body(at))
-
-
 # Other models and weights
 
 
