@@ -8,7 +8,7 @@ from urllib.parse import parse_qs
 
 import numpy as np
 import pytest
-from visit import bodies, figures, link, numbers, open_page, plain, run, said
+from visit import asked_by_links, bodies, figures, link, numbers, open_page, plain, run, said
 
 from mha_core import InputError
 from mha_core.cli import main
@@ -31,15 +31,15 @@ def filled(at):
 def pressed(at):
     """Where each description leads, with its number of heads."""
     (row,) = (body for body in bodies(at) if "atlas-features" in body)
-    found = re.findall(r'<a href="([^"]*)"[^>]*>(.*?) <b>(\d+)</b></a>', row)
-    return {html.unescape(name): (html.unescape(to), int(n)) for to, name, n in found}
+    links = re.findall(r'<a href="([^"]*)"[^>]*>(.*?) <b>(\d+)</b></a>', row)
+    return {html.unescape(name): (html.unescape(to), int(n)) for to, name, n in links}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "n_heads", "chosen"), [("minilm", 72, "3-9"), ("smollm2", 270, "27-7")])
 def test_the_chosen_head_has_its_description_and_examples(name, n_heads, chosen):
-    found = read_shipped(name).atlas
-    entry = next(one for one in found.heads if head_name(one.head) == chosen)
+    atlas = read_shipped(name).atlas
+    entry = next(each for each in atlas.heads if head_name(each.head) == chosen)
     at = open_page("pages/roles.py", part="atlas", model=name, head=chosen)
     text = " ".join(plain(body) for body in bodies(at))
     assert len(numbers(figures(at)[0]["data"][1]["customdata"])) == n_heads
@@ -49,14 +49,13 @@ def test_the_chosen_head_has_its_description_and_examples(name, n_heads, chosen)
         assert f"{100 * finding.share:.0f}% of {finding.n}, {100 * low:.0f}–{100 * high:.0f}%" in text
     at.session_state["atlas-typical"] = True
     (top, typical) = (body for body in bodies(run(at)) if "atlas-examples" in body)
-    links = [
-        parse_qs(html.unescape(to).partition("?")[2]) for to in re.findall(r'<li><a href="([^"]*)"', top)
-    ]
-    for asked, one in zip(links, entry.top, strict=False):
-        assert asked["text"] == [found.passages[one.passage].text]
-        assert asked.get("model", ["minilm"]) == [name]
-        assert (asked["head"], asked["pin"], asked["to"]) == ([chosen], [str(one.query)], [str(one.key)])
+    links = asked_by_links("".join(re.findall("<li>.*?</a>", top)))
     assert len(links) == 5
+    for query, example in zip(links, entry.top, strict=False):
+        assert query["text"] == [atlas.passages[example.passage].text]
+        assert query.get("model", ["minilm"]) == [name]
+        place = [chosen], [str(example.query)], [str(example.key)]
+        assert (query["head"], query["pin"], query["to"]) == place
     assert typical.count("<li>") == 5
     assert top.count("Raises:") == top.count("lowers:") == min(5, len(entry.effects))
 
@@ -64,17 +63,17 @@ def test_the_chosen_head_has_its_description_and_examples(name, n_heads, chosen)
 @pytest.mark.slow
 def test_a_description_that_is_pressed_fills_its_heads_alone():
     at = open_page("pages/roles.py", part="atlas", head="3-9")
-    found = read_shipped("minilm").atlas
-    described = {head_name(one.head) for one in found.heads if one.description.findings}
+    heads = {head_name(each.head): each.description.findings for each in read_shipped("minilm").atlas.heads}
+    described = {name for name, findings in heads.items() if findings}
     assert set(filled(at)) == described
     to, n = pressed(at)["previous token"]
-    asked = {key: value for key, (value,) in parse_qs(to.removeprefix("?")).items()}
-    assert asked["head"] == "3-9"
-    at = open_page("pages/roles.py", **asked)
+    query = {key: value for key, (value,) in parse_qs(to.removeprefix("?")).items()}
+    assert query["head"] == "3-9"
+    at = open_page("pages/roles.py", **query)
     shares = {
-        head_name(one.head): finding.share
-        for one in found.heads
-        for finding in one.description.findings
+        name: finding.share
+        for name, findings in heads.items()
+        for finding in findings
         if finding.feature.key == "one back"
     }
     assert filled(at) == pytest.approx(shares)
@@ -84,7 +83,7 @@ def test_a_description_that_is_pressed_fills_its_heads_alone():
     at.selectbox(key="atlas-map-head").set_value("1-1")
     assert link(run(at)) == {"part": "atlas", "feature": "one back", "head": "1-1"}
     none = open_page("pages/roles.py", part="atlas", feature="none")
-    assert set(filled(none)) == {head_name(one.head) for one in found.heads} - described
+    assert set(filled(none)) == set(heads) - described
 
 
 def test_an_unknown_head_and_a_model_without_an_atlas_are_said():
@@ -98,36 +97,27 @@ def test_an_unknown_head_and_a_model_without_an_atlas_are_said():
 
 @pytest.mark.slow
 def test_the_files_are_the_tables():
-    found = read_shipped("minilm").atlas
+    atlas = read_shipped("minilm").atlas
     at = open_page("pages/roles.py", part="atlas")
     assert [button.proto.label for button in at.get("download_button")] == ["CSV", "JSON"]
-    rows = list(csv.DictReader(io.StringIO(export.csv_of(found.example_rows()))))
-    frame = found.to_frame()
-    assert len(rows) == len(frame)
+    rows = list(csv.DictReader(io.StringIO(export.csv_of(atlas.example_rows()))))
+    frame = atlas.to_frame()
     assert [int(row["passage"]) for row in rows] == frame.passage.tolist()
     assert [float(row["output_norm"]) for row in rows] == frame.output_norm.tolist()
 
 
 @pytest.mark.slow
 def test_a_merged_atlas_opens_on_the_page_in_place_of_the_shipped_one(tmp_path, monkeypatch):
-    lines = [
-        "The cat that the dog chased was too tired to go home again.",
-        "She said that he had seen it before.",
-    ]
-    shards = [tmp_path / f"own-{i}.txt" for i in (1, 2)]
-    for shard, line in zip(shards, lines, strict=True):
-        shard.write_text(line)
+    (tmp_path / "own-1.txt").write_text("The cat that the dog chased was too tired to go home again.")
+    (tmp_path / "own-2.txt").write_text("She said that he had seen it before.")
+    parts, file = tmp_path / "parts", tmp_path / "own.json.gz"
     for part in (1, 2):
-        compute_part("atlas", {"model": "minilm"}, list(map(str, shards)), part, 2, tmp_path / "parts")
-    file = tmp_path / "own.json.gz"
-    assert (
-        main(["merge", str(tmp_path / "parts"), "--table", str(file), "--out", str(tmp_path / "a.csv")]) == 0
-    )
+        compute_part("atlas", {"model": "minilm"}, [str(tmp_path / "own-*")], part, 2, parts)
+    assert main(["merge", str(parts), "--table", str(file), "--out", str(tmp_path / "a.csv")]) == 0
     monkeypatch.setenv("HEADSCOPE_ATLAS", str(file))
     head_facts.own_atlases.cache_clear()
     try:
         at = open_page("pages/roles.py", part="atlas", model="minilm")
-        assert not at.exception
         text = " ".join(plain(body) for body in bodies(at))
         assert "own-1.txt, own-2.txt" in text
         assert "The cat that the dog" in text

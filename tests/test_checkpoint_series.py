@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from bert_folders import change_config, random_bert, write
 from visit import drawn as weights_of
-from visit import figures, mounted, numbers, open_page, run, said
+from visit import figures, mounted, numbers, open_page, run, said, small_table
 
 from mha_core import HeadScopeError, Model, cli, load_model, trace
-from mha_core.heads.build_role_table import find_roles
+from mha_core.heads.survey import Options
 from mha_core.models import load
 from mha_core.models.checkpoint_series import read_series
 from pages.parts.explore.checkpoint_slider import at_step
@@ -39,21 +39,24 @@ def directory(tmp_path_factory):
 
 @pytest.fixture
 def served(directory, monkeypatch):
-    """A server whose owner named the directory."""
+    """A server whose owner named the directory, and on which nothing is known."""
     monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(directory))
+    monkeypatch.setattr(store, "STORE", Store(100_000_000))
     own_checkpoints.cache_clear()
     yield directory
     own_checkpoints.cache_clear()
 
 
+@pytest.fixture(scope="module")
+def tables(directory):
+    """Small tables of roles, found once, by the digest of their model."""
+    models = (load_model(directory / name, shared=False) for name in NAMES)
+    return {model.digest: small_table(model, options=Options()) for model in models}
+
+
 def test_they_come_in_the_order_of_their_numbers(directory):
-    assert list(read_series(directory).items()) == [
-        (f"checkpoints@{name}", directory / name) for name in NAMES
-    ]
-
-
-def shorter(folder):
-    change_config(folder, num_hidden_layers=2)
+    series = [(f"checkpoints@{name}", directory / name) for name in NAMES]
+    assert list(read_series(directory).items()) == series
 
 
 def other_words(folder):
@@ -65,7 +68,7 @@ def other_words(folder):
 @pytest.mark.parametrize(
     ("damage", "says"),
     [
-        (shorter, "step-200"),
+        (lambda folder: change_config(folder, num_hidden_layers=2), "step-200"),
         (lambda folder: change_config(folder, model_type="gpt2", n_embd=15, n_layer=3, n_head=5), "step-200"),
         (other_words, "tokenizer"),
         (lambda folder: (folder / "tokenizer.json").unlink(), "tokenizer"),
@@ -96,7 +99,8 @@ def test_other_settings_of_a_tokenizer_s_caller_are_the_same_tokenizer(directory
 
 
 @pytest.mark.slow
-def test_the_slider_shows_every_checkpoint_and_one_model_stays_in_memory(served, few_sentences, monkeypatch):
+def test_the_slider_shows_every_checkpoint_and_one_model_stays_in_memory(served, tables, monkeypatch):
+    monkeypatch.setattr(head_facts, "find_roles", lambda model, **_: tables[model.digest])
     monkeypatch.setattr(load, "MAX_BYTES", 1)
     (*_, last) = own_checkpoints()
     page = open_page("app.py", model=last, text=TEXT)
@@ -106,13 +110,10 @@ def test_the_slider_shows_every_checkpoint_and_one_model_stays_in_memory(served,
         page.select_slider(key="checkpoint").set_value(name)
         plain = trace(TEXT, load_model(served / name, shared=False)).weights
         np.testing.assert_allclose(weights_of(run(page)), plain, atol=2e-5)
-    while head_facts.finding(last):
-        time.sleep(0.1)
+    head_facts.table(last)  # a job that is done keeps no model either
     gc.collect()
-    models = [
-        each for each in gc.get_objects() if type(each) is Model and each.name.startswith("checkpoints@")
-    ]
-    assert [each.name for each in models] == [last]
+    names = [each.name for each in gc.get_objects() if type(each) is Model]
+    assert [name for name in names if name.startswith("checkpoints@")] == [last]
     assert str(served) not in str(mounted(page, "view"))
 
 
@@ -128,23 +129,21 @@ def test_two_checkpoints_are_compared_and_one_of_them_moves(served):
 
 
 @pytest.mark.slow
-def test_a_head_s_score_over_training_is_that_of_each_checkpoint(served, few_sentences, monkeypatch):
-    monkeypatch.setattr(store, "STORE", Store(100_000_000))
+def test_a_head_s_score_over_training_is_that_of_each_checkpoint(served, tables, monkeypatch):
+    monkeypatch.setattr(head_facts, "find_roles", lambda model, **_: tables[model.digest])
     page = open_page("pages/roles.py", model="checkpoints@step-200", role="diffuse", head="3-2")
     page.session_state["role-over-training"] = True
     while len(drawn := figures(run(page))) < 2 or len(numbers(drawn[1]["data"][0]["x"])) < len(NAMES):
-        time.sleep(0.1)
-    head, baseline = drawn[1]["data"]
-    tables = {name: find_roles(load_model(served / name)) for name in NAMES}
-    (key,) = {answer.key for answer in tables[NAMES[0]].answers if answer.kind == "diffuse"}
-    for line, values in (
-        (head, [tables[name].by_key[key].score[2, 1] for name in NAMES]),
-        (baseline, [tables[name].by_key[key].baselines[0].score for name in NAMES]),
-    ):
+        time.sleep(0.05)
+    (key,) = {answer.key for table in tables.values() for answer in table.answers if answer.kind == "diffuse"}
+    answers = [table.by_key[key] for table in tables.values()]
+    assert len({float(answer.score[2, 1]) for answer in answers}) == len(NAMES)
+    scores = [answer.score[2, 1] for answer in answers], [answer.baselines[0].score for answer in answers]
+    for line, values in zip(drawn[1]["data"], scores, strict=True):
         assert numbers(line["x"]).tolist() == [9, 10, 200]
         assert numbers(line["y"]) == pytest.approx(values, abs=1e-6)
     assert any("at step-9 and" in text for text in said(page, "finding"))
     (command,) = (code.value for code in page.code if code.value.startswith("headscope"))
     assert f"{served.name}/step-200" in command, "the folder, which the command line can load"
-    several = {f"run2-{name}": table for name, table in tables.items()}
+    several = {f"run2-{name}": table for name, table in zip(NAMES, tables.values(), strict=True)}
     assert scores_over_training(several, key, (2, 1))["step"].tolist() == [1, 2, 3]

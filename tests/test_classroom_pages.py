@@ -1,13 +1,11 @@
 """The classroom's models on the pages: unknown words, the moments of the training, what stands beside a comparison."""
 
-import pytest
 from visit import open_page
 
 from mha_core import load_model, trace
 from mha_core.heads.notices import unread
 from mha_core.models.toy_checkpoints import CHECKPOINT_STEPS
-from pages.parts.explore import checkpoint_slider
-from pages.parts.explore.checkpoint_slider import checkpoint_text
+from pages.parts.explore.checkpoint_slider import at_step, checkpoint_text
 from pages.parts.frame.request import Request, model_allowed
 
 CARD = {
@@ -17,26 +15,17 @@ CARD = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def model():
-    return load_model("classroom", device="cpu")
-
-
-def test_what_it_does_not_know_is_said_and_what_it_knows_is_offered(model):
+def test_what_it_does_not_know_is_said_and_what_it_knows_is_offered_once():
+    model = load_model("classroom", device="cpu")
     (text,) = unread(trace("The zebra didn't cross the street.", model))
     assert text == "1 token is not in the model's vocabulary: the model sees only `[UNK]` there."
     known = model.tokenizer.known_words
-    assert known is not None
     assert {"animal", "street", "wide"} <= set(known)
     assert not set(known) & {"[PAD]", "[UNK]", "[MASK]"}
 
-
-def test_the_words_that_a_model_knows_are_counted_and_offered_once(model):
     app = open_page("pages/compare.py", model="classroom", model2="classroom-twin", against="model")
-    offered = [
-        each.proto.popover.label for each in app.get("popover") if "it knows" in each.proto.popover.label
-    ]
-    assert offered == [f"The {len(model.tokenizer.known_words)} words it knows"]
+    labels = [each.proto.popover.label for each in app.get("popover")]
+    assert [label for label in labels if "it knows" in label] == [f"The {len(known)} words it knows"]
 
 
 def test_a_moment_says_how_far_it_is_and_only_moments_of_the_classroom_are_models():
@@ -48,22 +37,15 @@ def test_a_moment_says_how_far_it_is_and_only_moments_of_the_classroom_are_model
 
 
 def test_at_a_moment_both_sides_are_the_model_as_it_was_then_and_another_model_is_as_it_is():
-    both = Request("a", model="classroom", other=Request("b", model="classroom"))
-    then = checkpoint_slider.at_step(both, 400)
-    assert [(side.text, side.model) for side in (then, then.other)] == [
-        ("a", "classroom@400"),
-        ("b", "classroom@400"),
-    ]
-    mixed = checkpoint_slider.at_step(
-        Request("a", model="classroom", other=Request("a", model="minilm")), 400
-    )
-    assert [mixed.model, mixed.other.model] == ["classroom@400", "minilm"]
-    untrained = checkpoint_slider.at_step(
-        Request("a", model="classroom", other=Request("a", model="classroom", trained=False)), 0
-    )
-    assert [untrained.model, untrained.other.model] == ["classroom@0", "classroom"]
-    assert checkpoint_slider.at_step(both, CHECKPOINT_STEPS[-1]) == both
-    apart = checkpoint_slider.at_step(
-        Request("a", model="classroom", other=Request("a", model="classroom@0")), 400
-    )
-    assert [apart.model, apart.other.model] == ["classroom@400", "classroom@0"], "one side alone"
+    def models_at(step, **other):
+        request = at_step(
+            Request("a", model="classroom", other=Request(**{"text": "b", "model": "classroom"} | other)),
+            step,
+        )
+        return request.model, request.other.model
+
+    assert models_at(400) == ("classroom@400", "classroom@400")
+    assert models_at(400, model="minilm") == ("classroom@400", "minilm")
+    assert models_at(0, trained=False) == ("classroom@0", "classroom")
+    assert models_at(CHECKPOINT_STEPS[-1]) == ("classroom", "classroom")
+    assert models_at(400, text="a", model="classroom@0") == ("classroom@400", "classroom@0"), "one side alone"

@@ -1,22 +1,18 @@
 """What stands below the two pictures of Compare, each number computed here from the rows of the two runs."""
 
-from types import SimpleNamespace
+from functools import partial
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pandas as pd
 import pytest
-from bert_folders import random_bert, write
-from visit import TIRED, WIDE, drawn, figures, numbers, open_page, picture, plain, run, said
+from visit import TIRED, WIDE, drawn, figures, numbers, open_page, picture, plain, run, said, shown_heads
 
 from mha_core import load_model, score_attribution, trace
-from mha_core.display_names import percent
+from mha_core.display_names import parse_head, percent
 from mha_core.heads import measures
 from mha_core.record.compare import HeadDifference
-from pages import compare
 from pages.parts.explore import changes
-from pages.parts.frame import loading
-from pages.parts.frame.request import Request
 
 COMPARE = "pages/compare.py"
 IT, ANIMAL, STREET = 10, 2, 8
@@ -27,16 +23,8 @@ def rows_of(text: str, query: int, trained: bool = True) -> np.ndarray:
     return trace(text, load_model(trained=trained)).weights[:, :, query].astype(np.float64)
 
 
-def top(mass: np.ndarray) -> tuple[int, int]:
-    return max(np.ndindex(mass.shape), key=lambda place: mass[place])
-
-
 def named(place: tuple[int, int]) -> str:
     return f"{place[0] + 1}-{place[1] + 1}"
-
-
-def head_of(address: str) -> str:
-    return parse_qs(urlsplit(address).query)["head"][0]
 
 
 def table_with(app, column: str) -> pd.DataFrame:
@@ -48,16 +36,14 @@ def headings(app) -> list[str]:
     return [plain(e.proto.body) for e in app.get("html") if e.proto.body.startswith("<h2>")]
 
 
-def open_table(**query: str):
-    """The page with the box of all heads open."""
+def opened(box: str, **query: str):
+    """The page with a box open."""
     app = open_page(COMPARE, **query)
-    app.session_state["changes-box"] = True
+    app.session_state[box] = True
     return run(app)
 
 
-@pytest.fixture(scope="module")
-def tired_and_wide():
-    return open_table()
+open_table, open_why = partial(opened, "changes-box"), partial(opened, "why-changed")
 
 
 def went_over(before, after, keys=(ANIMAL, STREET)):
@@ -70,25 +56,23 @@ def went_over(before, after, keys=(ANIMAL, STREET)):
     return clear[0] & clear[1]
 
 
-def test_the_heads_are_told_by_how_much_of_their_look_moved_and_whether_it_went_over(tired_and_wide):
+def test_the_heads_are_told_by_how_much_of_their_look_moved_and_whether_it_went_over():
     a, b = rows_of(TIRED, IT), rows_of(WIDE, IT)
     moved = np.abs(a - b).sum(axis=-1) / 2  # word for word: the two sentences are of one length
     swing = (a[..., ANIMAL] - a[..., STREET]) - (b[..., ANIMAL] - b[..., STREET])
     order = sorted(np.ndindex(moved.shape), key=lambda place: -abs(swing[place]))
-    shown = table_with(tired_and_wide, "Moved")
-    assert [*map(head_of, shown["Head"])] == [*map(named, order)]
-    app = tuple(zip(*order, strict=True))
-    wanted = {"Moved": moved[app], "Shift, points": 100 * swing[app]}
+    app = open_table()
+    shown = table_with(app, "Moved")
+    assert shown_heads(shown["Head"]) == [*map(named, order)]
+    heads = tuple(zip(*order, strict=True))
+    wanted = {"Moved": moved[heads], "Shift, points": 100 * swing[heads]}
     for word, key in (("animal", ANIMAL), ("street", STREET)):
-        wanted |= {f"{word}, A": a[app][:, key], f"{word}, B": b[app][:, key]}
+        wanted |= {f"{word}, A": a[heads][:, key], f"{word}, B": b[heads][:, key]}
     for name, column in wanted.items():
         np.testing.assert_allclose(shown[name], column, atol=1e-5, err_msg=name)
-    over = [
-        went_over(a[place], b[place]) or went_over(a[place], b[place], (STREET, ANIMAL)) for place in order
-    ]
-    assert not any(over), "no head of MiniLM goes where the meaning goes"
+    assert not (went_over(a, b) | went_over(a, b, (STREET, ANIMAL))).any(), "no head of MiniLM switches"
     assert "Switches" not in shown, "no column of 72 times no"
-    (sentence,) = said(tired_and_wide, "finding")
+    (sentence,) = said(app, "finding")
     assert sentence.startswith(f"No head switches (n = 72 heads). {named(order[0])} shifts most: animal ")
     for mass in (a, b):
         assert percent(mass[order[0]][ANIMAL]) in sentence
@@ -103,18 +87,19 @@ def test_heads_that_switch_are_marked_in_the_table_and_counted():
     back = went_over(a, b, keys=(street, animal))
     assert matching.any()
     shown = table_with(app, "Moved")
-    switched = {head_of(row["Head"]) for row in shown.to_dict("records") if row["Switches"]}
-    assert switched == {named(place) for place in np.argwhere(matching | back)}
+    assert set(shown_heads(shown[shown["Switches"]]["Head"])) == {
+        named(place) for place in np.argwhere(matching | back)
+    }
     (sentence,) = said(app, "finding")
     n = int((matching | back).sum())
     assert sentence.startswith(f"{n} of {matching.size} heads switch: {matching.sum()} from animal to street")
 
 
-def test_a_head_of_a_table_leads_to_the_same_comparison_of_it(tired_and_wide):
-    address = urlsplit(table_with(tired_and_wide, "Moved")["Head"][0])
-    wanted = {name: value for name, (value,) in parse_qs(address.query).items()}
-    assert address.path == "./compare"
-    assert (wanted["text"], wanted["text2"], wanted["pin"]) == (TIRED, WIDE, str(IT))
+def test_a_head_of_a_table_leads_to_the_same_comparison_from_the_word_pinned_first():
+    address = urlsplit(table_with(open_table(pin=f"{STREET},{IT},{ANIMAL}"), "Moved")["Head"][0])
+    query = {name: value for name, (value,) in parse_qs(address.query).items()}
+    assert (address.path, query["text"], query["text2"]) == ("./compare", TIRED, WIDE)
+    assert query["pin"] == str(STREET)
 
 
 def test_heads_that_switch_are_counted_in_both_directions_and_a_third_candidate_is_neither():
@@ -124,7 +109,7 @@ def test_heads_that_switch_are_counted_in_both_directions_and_a_third_candidate_
         ((0.1, 0.5, 0.1), (0.1, 0.1, 0.5)),  # from the second to the third
         ((0.5, 0.1, 0.1), (0.1, 0.1, 0.5)),  # from the first to the third
     ]
-    result = [HeadDifference((0, app), 0.5, *both) for app, both in enumerate(masses)]
+    result = [HeadDifference((0, head), 0.5, *both) for head, both in enumerate(masses)]
     assert all(change.flips for change in result)
     labels = ("animal", "street", "The")
     text = changes.result(result, labels, "head")
@@ -138,20 +123,25 @@ def test_heads_that_switch_are_counted_in_both_directions_and_a_third_candidate_
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("model", "other", "pin"), [("minilm", "smollm2", "2"), ("smollm2", "minilm", "1")])
-def test_what_a_decoder_cannot_see_is_no_candidate_on_either_side(model, other, pin):
-    app = open_page(COMPARE, text="The cat sat.", model=model, model2=other, against="model", pin=pin)
-    assert [option.partition(" ")[0] for option in app.multiselect[0].options] == ["The"], (
-        "sat comes later in one"
-    )
-
-
-@pytest.mark.parametrize(("pin", "word"), [("10,2", "it"), ("2,10", "animal")])
-def test_the_word_that_is_followed_is_the_one_pinned_first(pin, word):
-    app = open_table(pin=pin)
-    address = urlsplit(table_with(app, "Moved")["Head"][0])
-    place = {"it": IT, "animal": ANIMAL}[word]
-    assert parse_qs(address.query)["pin"] == [str(place)]
+@pytest.mark.usefixtures("smollm2")
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ({"text": "The cat sat.", "model2": "smollm2", "against": "model", "pin": "2"}, ["The"]),
+        ({"text": "The cat sat.", "model": "smollm2", "against": "model", "pin": "1"}, ["The"]),
+        (
+            {"text": "It said so", "text2": "That day It said so", "model": "smollm2", "pin": "2"},
+            ["It", "said"],
+        ),
+        (
+            {"text": "That day It said so", "text2": "It said so", "model": "smollm2", "pin": "4"},
+            ["It", "said"],
+        ),
+    ],
+)
+def test_what_a_decoder_cannot_see_is_no_candidate_on_either_side(query, words):
+    app = open_page(COMPARE, **query)
+    assert [option.partition(" ")[0] for option in app.multiselect[0].options] == words
 
 
 def test_a_word_is_not_among_its_own_candidates():
@@ -159,21 +149,6 @@ def test_a_word_is_not_among_its_own_candidates():
     assert "animal (2)" not in app.multiselect[0].options
     columns = [*table_with(app, "Moved")]
     assert columns == ["Head", "Moved", "street, A", "street, B"], "one candidate alone cannot be preferred"
-
-
-def test_in_a_decoder_the_candidates_are_the_words_that_each_sentence_shows_its_own_word(monkeypatch):
-    monkeypatch.setattr(compare.st, "multiselect", lambda _label, options, **_: options)
-    words = ["It", "said", "so", "twice"]
-    a, b = (
-        SimpleNamespace(labels=labels, visible=np.tril(np.ones((1, len(labels), len(labels)), dtype=bool)))
-        for labels in (words, ["That", "day", *words])
-    )
-    pairs = ((None, 0), (None, 1), *((i, i + 2) for i in range(4)))
-    sides, both = (Request("It said so twice"), Request("That day It said so twice")), pairs[2:]
-    runs = SimpleNamespace(grids=(a, b), sides=sides, both=both)
-    assert compare._candidates(runs, (2, 4)) == [(0, 2), (1, 3)]
-    runs = SimpleNamespace(grids=(b, a), sides=sides[::-1], both=[(j, i) for i, j in both])
-    assert compare._candidates(runs, (4, 2)) == [(2, 0), (3, 1)]
 
 
 def test_words_that_only_one_side_has_count_in_full_and_are_no_candidates():
@@ -184,16 +159,16 @@ def test_words_that_only_one_side_has_count_in_full_and_are_no_candidates():
     moved = sum(np.abs(a[..., i] - b[..., j]) for i, j in beside) / 2 + b[..., 4] / 2
     order = sorted(np.ndindex(moved.shape), key=lambda place: -moved[place])
     shown = table_with(app, "Moved")
-    assert [*map(head_of, shown["Head"])] == [*map(named, order)]
+    assert shown_heads(shown["Head"]) == [*map(named, order)]
     np.testing.assert_allclose(shown["Moved"], [moved[place] for place in order], atol=1e-5)
     assert [option.split()[0] for option in app.multiselect[0].options] == [
         "[CLS]", "said", "it", "twice", ".", "[SEP]",
     ]  # fmt: skip
     app.multiselect[0].set_value([4])  # read at its own place in each sentence
     shown = table_with(run(app), "Moved")
-    heads = [tuple(int(part) - 1 for part in head_of(link).split("-")) for link in shown["Head"]]
-    np.testing.assert_allclose(shown["twice, A"], [a[place][4] for place in heads], rtol=1e-5)
-    np.testing.assert_allclose(shown["twice, B"], [b[place][5] for place in heads], rtol=1e-5)
+    heads = tuple(zip(*map(parse_head, shown_heads(shown["Head"])), strict=True))
+    np.testing.assert_allclose(shown["twice, A"], a[heads][:, 4], rtol=1e-5)
+    np.testing.assert_allclose(shown["twice, B"], b[heads][:, 5], rtol=1e-5)
 
 
 def test_the_same_sentence_twice_asks_for_a_change_and_has_no_tables():
@@ -204,46 +179,27 @@ def test_the_same_sentence_twice_asks_for_a_change_and_has_no_tables():
     assert not app.dataframe
 
 
-@pytest.mark.parametrize("weights", ["trained", "untrained"])
-def test_the_weights_that_the_reader_chose_are_a_and_the_others_b(weights):
-    app = open_table(against="weights", weights=weights)
-    trained = weights == "trained"
-    a, b = rows_of(TIRED, IT, trained), rows_of(TIRED, IT, not trained)
-    assert [drawn(app, i)[:, :, IT] for i in (0, 1)] == [
-        pytest.approx(a, abs=2e-5),
-        pytest.approx(b, abs=2e-5),
-    ]
-    moved = np.abs(a - b).sum(axis=-1) / 2
-    swing = (a[..., ANIMAL] - a[..., STREET]) - (b[..., ANIMAL] - b[..., STREET])
-    most = top(np.abs(swing))
-    row = table_with(app, "Moved").iloc[0]
-    assert head_of(row["Head"]) == named(most)
-    wanted = [moved[most], a[most][ANIMAL], b[most][ANIMAL]]
-    np.testing.assert_allclose([row["Moved"], row["animal, A"], row["animal, B"]], wanted, atol=1e-5)
-    assert picture(app)["titles"] == ["MiniLM", "MiniLM, untrained"][:: 1 if trained else -1]
+def test_the_weights_that_the_reader_chose_are_a_and_the_others_b():
+    for trained in (True, False):
+        app = open_table(against="weights", weights="trained" if trained else "untrained")
+        a, b = rows_of(TIRED, IT, trained), rows_of(TIRED, IT, not trained)
+        moved = np.abs(a - b).sum(axis=-1) / 2
+        swing = (a[..., ANIMAL] - a[..., STREET]) - (b[..., ANIMAL] - b[..., STREET])
+        most = np.unravel_index(np.abs(swing).argmax(), swing.shape)
+        row = table_with(app, "Moved").iloc[0]
+        assert shown_heads([row["Head"]]) == [named(most)]
+        wanted = [moved[most], a[most][ANIMAL], b[most][ANIMAL]]
+        np.testing.assert_allclose([row["Moved"], row["animal, A"], row["animal, B"]], wanted, atol=1e-5)
+        assert picture(app)["titles"] == ["MiniLM", "MiniLM, untrained"][:: 1 if trained else -1]
 
 
-@pytest.fixture
-def small(monkeypatch, tmp_path):
-    """A model of 2 layers of 3 heads, which stands for every other on the list."""
-    write(tmp_path, random_bert(num_hidden_layers=2, num_attention_heads=3))
-    result = load_model(str(tmp_path))
-    monkeypatch.setattr(
-        loading, "load_model", lambda name, trained=True, **_: load_model() if name == "minilm" else result
-    )
-    monkeypatch.setattr("mha_core.models.load.is_here", lambda _name: True)
-    return result
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("small")
 def test_heads_and_layers_of_models_of_two_sizes_are_not_compared_one_by_one():
-    app = open_page(COMPARE, against="model", model2="bert-base-uncased")
+    app = open_page(COMPARE, against="model", model2="classroom")
     assert said(app, "notice") == [
-        "Heads cannot be compared one by one: A has 6 × 12 and B has 2 × 3, layers times heads."
+        "Heads cannot be compared one by one: A has 6 × 12 and B has 2 × 4, layers times heads."
     ]
     assert not app.dataframe
-    app = open_page(COMPARE, against="model", model2="bert-base-uncased", measure="rollout")
+    app = open_page(COMPARE, against="model", model2="classroom", measure="rollout")
     assert said(app, "notice") == ["Layers cannot be compared one by one: A has 6, B 2."]
 
 
@@ -262,22 +218,14 @@ def test_a_measure_of_layers_is_told_by_layers():
     )
     app = open_table(measure="rollout")
     swing = (a[:, ANIMAL] - a[:, STREET]) - (b[:, ANIMAL] - b[:, STREET])
-    assert table_with(app, "Moved")["Layer"].tolist() == [
-        f"layer {app + 1}" for app in np.argsort(-np.abs(swing))
-    ]
+    layers = [f"layer {layer + 1}" for layer in np.argsort(-np.abs(swing))]
+    assert table_with(app, "Moved")["Layer"].tolist() == layers
     assert headings(app) == ["Layers that switch from “animal” to “street”"]
     label = measures.BY_KEY["rollout"].label
     assert said(app, "finding")[0].startswith(f"{label}: No layer switches (n = 6 layers). Layer ")
 
 
 # ---- why a link changed
-
-
-def opened_why(**query: str):
-    """The page with the box "Why did it change?" open."""
-    app = open_page(COMPARE, **query)
-    app.session_state["why-changed"] = True
-    return run(app)
 
 
 def parts_of(text: str, head: str, link: tuple[int, int], model: str = "minilm") -> pd.Series:
@@ -300,7 +248,7 @@ def bars_of(app) -> dict[str, dict[str, float]]:
 
 
 def test_the_classic_example_changes_by_what_mlp_3_writes_at_it():
-    app = opened_why()
+    app = open_why()
     sentence = said(app, "finding")[-1]
     assert sentence.startswith("The weight falls from 68% to 28%. MLP 3 at it changes most")
     assert "falls from +1.94 to +0.67" in sentence
@@ -325,7 +273,7 @@ def test_a_split_word_is_asked_by_its_strongest_token_and_its_counterpart_at_its
     grids = [trace(text, load_model()).grid("words") for text in (a, b)]
     words = [grid.labels.index("xylophone") for grid in grids]
     queries = [grid.labels.index("there") for grid in grids]
-    app = opened_why(text=a, text2=b, unit="words", head="2-3", pin=str(queries[0]), to=str(words[0]))
+    app = open_why(text=a, text2=b, unit="words", head="2-3", pin=str(queries[0]), to=str(words[0]))
     expected = []
     for text, grid, word, query in zip((a, b), grids, words, queries, strict=True):
         (place,), pieces = grid.units[query].pieces, grid.units[word].pieces
@@ -349,7 +297,7 @@ def test_a_split_word_is_asked_by_its_strongest_token_and_its_counterpart_at_its
     ],
 )
 def test_where_no_link_can_be_asked_one_sentence_says_what_is_missing(query, reason):
-    app = opened_why(**query)
+    app = open_why(**query)
     assert not figures(app)
     assert reason in said(app, "look")[-1]
 
@@ -357,7 +305,7 @@ def test_where_no_link_can_be_asked_one_sentence_says_what_is_missing(query, rea
 @pytest.mark.slow
 def test_what_a_decoder_read_before_the_first_difference_has_no_changed_part():
     texts = [f"The old cat sat on the mat and slept in the {place}" for place in ("sun", "rain")]
-    app = opened_why(model="smollm2", text=texts[0], text2=texts[1], pin="5", to="2")
+    app = open_why(model="smollm2", text=texts[0], text2=texts[1], pin="5", to="2")
     sentence = said(app, "finding")[-1]
     assert "stays at" in sentence
     assert sentence.endswith("None of its parts changes.")

@@ -7,13 +7,27 @@ import csv
 import io
 import re
 import time
-from types import SimpleNamespace
+from functools import partial
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pandas as pd
 import pytest
-from visit import TIRED, WIDE, figures, link, mounted, numbers, open_page, run, said, shown_heads
+import torch
+from visit import (
+    TIRED,
+    WIDE,
+    figures,
+    full_maps,
+    link,
+    mounted,
+    numbers,
+    open_page,
+    picture,
+    run,
+    said,
+    shown_heads,
+)
 
 from mha_core import ModelInfo, load_model, logit_attribution, predict_next, trace
 from mha_core.causal import (
@@ -31,7 +45,7 @@ from mha_core.causal import (
     sweep_receivers,
     with_other_names,
 )
-from mha_core.display_names import percent
+from mha_core.display_names import head_name, percent
 from mha_core.models.model_list import DECODER
 from mha_core.models.trace import run as run_model
 from pages.parts.experiment import ablation_sweep, effects, paths, python_lines, switch
@@ -56,21 +70,11 @@ def fresh(monkeypatch):
     monkeypatch.setattr(head_facts, "roles_of", lambda *_: {})
 
 
-@pytest.fixture(scope="module")
-def minilm():
-    return load_model("minilm")
-
-
 def gates(model, *heads, factor=0.0):
-    found = np.ones((model.n_layers, model.n_heads), np.float32)
+    result = np.ones((model.n_layers, model.n_heads), np.float32)
     for layer, head in heads:
-        found[layer - 1, head - 1] = factor
-    return found
-
-
-def view(at):
-    (data,) = mounted(at, "view")
-    return data
+        result[layer - 1, head - 1] = factor
+    return result
 
 
 # ---- heads switched off
@@ -87,7 +91,7 @@ def test_a_decoder_s_sentence_bars_and_moved_heads_are_those_of_a_run_with_gates
     assert said(at, "finding") == [
         f"Without 2-6 and 24-4,  Mary falls from {percent(before[' Mary'])} to {percent(after[' Mary'])}."
     ]
-    data = view(at)
+    data = picture(at)
     assert data["off"] == ["2-6", "24-4"]
     first, then = figures(at)[0]["data"]
     assert then["name"] == "without 2-6 and 24-4"
@@ -107,30 +111,20 @@ def test_a_decoder_s_sentence_bars_and_moved_heads_are_those_of_a_run_with_gates
 
 
 @pytest.mark.slow
-def test_an_encoder_s_embedding_turns_as_in_a_run_with_gates(minilm):
+def test_an_encoder_s_embedding_turns_as_in_a_run_with_gates(model):
     at = open_page(PAGE, model="minilm", text=TIRED, off="6-6", set="2")
-    tokens = minilm.tokenizer.encode(TIRED)
+    tokens = model.tokenizer.encode(TIRED)
     plain, doubled = (
-        run_model([tokens], minilm, gates=g).hidden[0].double().numpy()
-        for g in (None, _tensor(gates(minilm, (6, 6), factor=2.0)))
+        run_model([tokens], model, gates=g).hidden[0].double()
+        for g in (None, torch.from_numpy(gates(model, (6, 6), factor=2.0)))
     )
-    whole = cosine(plain.mean(0), doubled.mean(0))
+    whole = torch.cosine_similarity(plain.mean(0), doubled.mean(0), dim=0).item()
     (sentence,) = said(at, "finding")
     assert sentence.startswith(f"With 6-6 doubled, the embedding keeps cosine similarity {whole:.2f}. ")
     (bars,) = figures(at)[0]["data"]
-    each = [cosine(a, b) for a, b in zip(plain, doubled, strict=True)]
-    assert numbers(bars["x"]) == pytest.approx([whole, *sorted(each)[:6]], abs=1e-5)
+    each = torch.cosine_similarity(plain, doubled).sort().values.tolist()
+    assert numbers(bars["x"]) == pytest.approx([whole, *each[:6]], abs=1e-5)
     assert bars["customdata"][0] == "the whole text"
-
-
-def cosine(a, b):
-    return float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
-
-
-def _tensor(array):
-    import torch
-
-    return torch.from_numpy(array)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +144,7 @@ def _tensor(array):
 def test_silly_heads_and_factors_in_a_link_get_one_sentence(query, sentence):
     at = open_page(PAGE, model="minilm", text=TIRED, **query)
     assert said(at, "notice") == [sentence]
-    assert view(at)["off"] == (["1-1"] if "set" in query else [])
+    assert picture(at)["off"] == (["1-1"] if "set" in query else [])
 
 
 def test_what_a_browser_sends_is_taken_only_where_it_can_be_meant():
@@ -162,21 +156,30 @@ def test_what_a_browser_sends_is_taken_only_where_it_can_be_meant():
 
 
 @pytest.mark.slow
-def test_as_many_others_are_picked_at_random_and_a_role_is_ablated_whole():
+def test_heads_are_picked_at_random_and_the_last_changes_are_undone_in_turn(monkeypatch):
+    monkeypatch.setattr(switch, "MAX_UNDO", 2)
     at = open_page(PAGE, model="minilm", text=TIRED, off="1-1,1-2,1-3")
-    button = next(each for each in at.button if each.label == "Pick 3 at random")
-    button.click()
-    picked = set(link(run(at))["off"].split(","))
-    assert len(picked) == 3
-    assert not picked & {"1-1", "1-2", "1-3"}
-    next(each for each in at.button if each.label == "Reset").click()
-    assert "off" not in link(run(at))
+    at.segmented_control(key="ablation-method").set_value("2")
+    links = [link(run(at))]
+    for label in ("Pick 3 at random", "Reset", "Undo", "Undo"):
+        next(each for each in at.button if each.label == label).click()
+        links.append(link(run(at)))
+    doubled, picked, reset, *undone = links
+    assert doubled["set"] == "2"
+    heads = set(picked["off"].split(","))
+    assert len(heads) == 3
+    assert not heads & {"1-1", "1-2", "1-3"}
+    assert "off" not in reset
+    assert undone == [picked, doubled]
+    assert next(each for each in at.button if each.label == "Undo").disabled
 
 
 @pytest.mark.slow
 def test_a_finished_sentence_is_cut_before_its_last_word_for_a_decoder_alone(smollm2):
     at = open_page(PAGE, model="smollm2", text=TIRED)
-    assert view(at)["records"] != view(open_page(PAGE, model="smollm2", text=TIRED, whole="1"))["records"]
+    assert (
+        picture(at)["records"] != picture(open_page(PAGE, model="smollm2", text=TIRED, whole="1"))["records"]
+    )
     first = predict_next(smollm2.tokenizer.encode(TIRED.removesuffix(" tired.")), smollm2, k=1)[0]
     (sentence,) = said(at, "finding")
     assert first.text in sentence
@@ -184,7 +187,7 @@ def test_a_finished_sentence_is_cut_before_its_last_word_for_a_decoder_alone(smo
 
 
 @pytest.mark.parametrize(
-    ("text", "kept", "word"),
+    ("text", "before", "word"),
     [
         (TIRED, TIRED.removesuffix(" tired."), "tired"),
         ("He said “no.”", "He said", "“no"),
@@ -194,40 +197,9 @@ def test_a_finished_sentence_is_cut_before_its_last_word_for_a_decoder_alone(smo
         ("It cost 3.50", None, None),
     ],
 )
-def test_the_last_word_of_a_finished_sentence_is_found(text, kept, word):
-    found = last_word(text)
-    assert (found and text[: found.start()], found and found[1]) == (kept, word)
-
-
-def test_undo_takes_back_one_change_after_the_other(monkeypatch):
-    session, link = {}, {"off": "6-6"}
-    state = SimpleNamespace(params=lambda: {k: v for k, v in link.items() if v}, change=link.update)
-    monkeypatch.setattr(switch, "url_params", state)
-    monkeypatch.setattr(switch.st, "session_state", session)
-    seen = []
-    steps = (
-        *({"ask": {"do": "set", "off": ["1-1"]}}, {"ask": {"do": "set", "off": []}}),
-        (switch.METHOD, switch._set_method, "2"),
-        (switch.FOLLOW, switch._follow, " John"),
-        *[None] * 5,
-    )
-    for step in steps:
-        if step is None:
-            switch._undo()
-        elif isinstance(step, dict):
-            session[switch.PICTURE] = step
-            switch._on_ask()
-        else:
-            key, act, value = step
-            session[key] = value
-            act()
-        seen.append((link.get("off"), link.get("set"), link.get("word")))
-    forward = [("1-1", None, None), (None, None, None), (None, "2", None), (None, "2", " John")]
-    assert seen == [*forward, *forward[2::-1], ("6-6", None, None), ("6-6", None, None)]
-    monkeypatch.setattr(switch, "MAX_UNDO", 2)
-    for heads in ("1-1", "1-2", "1-3"):
-        switch._change({"off": heads})
-    assert [(switch._undo(), link["off"])[1] for _ in range(3)] == ["1-2", "1-1", "1-1"], "the last two"
+def test_the_last_word_of_a_finished_sentence_is_found(text, before, word):
+    match = last_word(text)
+    assert (match and text[: match.start()], match and match[1]) == (before, word)
 
 
 def test_all_heads_of_a_large_model_can_be_switched_and_a_longer_link_is_refused_whole():
@@ -240,15 +212,13 @@ def test_all_heads_of_a_large_model_can_be_switched_and_a_longer_link_is_refused
 
 
 @pytest.mark.slow
-def test_who_looks_elsewhere_now_by_how_much_and_where_most_is_that_of_these_heads(minilm):
+def test_who_looks_elsewhere_now_by_how_much_and_where_most_is_that_of_these_heads(model):
     """Also where other heads were switched off in the same text before."""
-    record = trace(TIRED, minilm)
+    record = trace(TIRED, model)
     for layer in (2, 4):
         heads = [(layer, head) for head in range(1, 13)]
         off = ",".join(f"{i}-{j}" for i, j in heads)
-        shares = (
-            np.abs(record.weights - trace(TIRED, minilm, gates=gates(minilm, *heads)).weights).sum(-1) / 2
-        )
+        shares = np.abs(record.weights - trace(TIRED, model, gates=gates(model, *heads)).weights).sum(-1) / 2
         mean = shares.mean(-1)
         expected = []
         for i, j in (divmod(int(place), 12) for place in np.argsort(-mean, axis=None)[:3]):
@@ -262,7 +232,7 @@ def test_who_looks_elsewhere_now_by_how_much_and_where_most_is_that_of_these_hea
 def test_a_file_of_a_chart_says_model_sentence_heads_and_link(monkeypatch):
     files = {}
     monkeypatch.setattr(
-        charts.st, "download_button", lambda label, made, name, **_: files.update({name: made()})
+        charts.st, "download_button", lambda _, content, name, **__: files.update({name: content()})
     )
     at = open_page(PAGE, model="minilm", text=TIRED, off="6-6")
     at.session_state["before-after-save"] = True
@@ -275,13 +245,12 @@ def test_a_file_of_a_chart_says_model_sentence_heads_and_link(monkeypatch):
         assert parse_qs(urlsplit(row["link"]).query)["off"] == ["6-6"]
 
 
-@pytest.mark.parametrize(("trained", "weights"), [(True, None), (False, ["untrained"])])
-def test_a_head_of_a_map_opens_in_explore_with_the_same_model_and_weights(trained, weights):
-    params = parse_qs(
-        urlsplit(explore_link(Request(TIRED, WIDE, "classroom", trained), (1, 2), pin="4")).query
-    )
-    assert params.pop("weights", None) == weights
-    assert params == {"text": [TIRED], "pair": [WIDE], "model": ["classroom"], "pin": ["4"], "head": ["2-3"]}
+def test_a_head_of_a_map_opens_in_explore_with_the_same_model_and_weights():
+    to = explore_link(Request(TIRED, WIDE, "classroom", trained=False), (1, 2), pin="4")
+    assert parse_qs(urlsplit(to).query) == {
+        "text": [TIRED], "pair": [WIDE], "model": ["classroom"], "weights": ["untrained"], "pin": ["4"],
+        "head": ["2-3"],
+    }  # fmt: skip
 
 
 # ---- the model of this page
@@ -293,7 +262,7 @@ def test_the_page_opens_with_the_decoder_where_it_is_and_says_so_where_it_is_not
     assert page.first["model"]() == DECODER
     monkeypatch.setattr(frame_pages, "find_spec", lambda name: None)
     at = open_page(PAGE)
-    assert view(at)["shape"] == [6, 12]
+    assert picture(at)["shape"] == [6, 12]
     (notice,) = said(at, "notice")
     assert notice.startswith("SmolLM2 is not on this server")
     assert at.text_input(key="text").value == MARY
@@ -303,7 +272,7 @@ def test_the_page_opens_with_the_decoder_where_it_is_and_says_so_where_it_is_not
 
 
 @pytest.mark.slow
-def test_the_map_of_all_heads_is_what_leaving_out_one_at_a_time_gives(minilm):
+def test_the_map_of_all_heads_is_what_leaving_out_one_at_a_time_gives(model):
     at = open_page(PAGE, **{"try": SWEEP}, model="minilm", text=TIRED)
     at.button(key="stop-every").click()
     assert run(at).get("progress")[0].proto.text.startswith("Stopped after ")
@@ -317,14 +286,13 @@ def test_the_map_of_all_heads_is_what_leaving_out_one_at_a_time_gives(minilm):
     run(at)
     (figure,) = figures(at)
     colours, marks = figure["data"]
-    tokens = minilm.tokenizer.encode(TIRED)
-    expected = -final_result(sweep_heads(tokens, minilm, EmbeddingCosine())).effect
+    tokens = model.tokenizer.encode(TIRED)
+    expected = -final_result(sweep_heads(tokens, model, EmbeddingCosine())).effect
     assert numbers(colours["z"]) == pytest.approx(-expected, abs=1e-5)
-    strongest = np.unravel_index(expected.argmax(), expected.shape)
-    name = f"{strongest[0] + 1}-{strongest[1] + 1}"
-    said_of = next(text for text in marks["hovertext"] if text.startswith(f"Head {name}:"))
+    name = head_name(np.unravel_index(expected.argmax(), expected.shape))
     after = 1 - expected.max()
-    assert f"1.00 → {after:.2f} (−{expected.max():.2f})" in said_of
+    (hover,) = (text for text in marks["hovertext"] if text.startswith(f"Head {name}:"))
+    assert f"1.00 → {after:.2f} (−{expected.max():.2f})" in hover
     table = at.dataframe[0].value
     assert table["effect"].tolist() == pytest.approx(
         sorted(-expected.ravel(), key=abs, reverse=True), abs=1e-5
@@ -339,8 +307,7 @@ def test_the_map_of_all_heads_is_what_leaving_out_one_at_a_time_gives(minilm):
 @pytest.mark.slow
 def test_beside_the_sweep_stands_what_every_head_and_mlp_writes_to_the_same_prompts(smollm2):
     at = open_page(PAGE, **{"try": SWEEP}, text=MARY, word="Mary", rival="John")
-    while len(drawn := figures(run(at))) < 2:
-        time.sleep(0.1)
+    drawn = full_maps(at, 2)
     (effects_drawn, _), (cells, marks) = (figure["data"] for figure in drawn)
     prompts = with_other_names(Prompt(MARY, " Mary", " John"), smollm2)
     each = [logit_attribution(prompt.text, smollm2, *prompt.answers) for prompt in prompts]
@@ -363,7 +330,6 @@ def test_beside_the_sweep_stands_what_every_head_and_mlp_writes_to_the_same_prom
     assert hover == f"Head 24-4: +{shown[23, 3]:.2f}, ablated −{-numbers(effects_drawn['z'])[3, 23]:.2f}"
 
 
-@pytest.mark.slow
 def test_the_table_is_of_the_heads_that_are_selected_and_they_can_be_ablated(monkeypatch):
     frame = planted("resample").to_frame()
 
@@ -377,49 +343,38 @@ def test_the_table_is_of_the_heads_that_are_selected_and_they_can_be_ablated(mon
     assert shown_heads(chosen["head"]) == ["1-2", "2-3"]
     low, high = frame.set_index(["layer", "head"]).loc[(1, 2), ["low", "high"]]
     assert chosen["half"].iloc[0] == pytest.approx((high - low) / 2)
-    asked = {"try": SWEEP, "text": MARY, "word": "Mary", "method": "zero"}
-    with monkeypatch.context() as patched:
-        patched.setattr(effects.url_params, "params", lambda: asked)
-        to = effects.ablate_link([(0, 1), (1, 2)])
-    at = open_page(PAGE, **{key: value for key, (value,) in parse_qs(urlsplit(to).query).items()})
-    assert view(at)["off"] == ["1-2", "2-3"]
-    assert at.text_input(key="text").value == MARY
+    params = {"try": SWEEP, "text": MARY, "word": "Mary", "method": "zero"}
+    monkeypatch.setattr(effects.url_params, "params", lambda: params)
+    to = parse_qs(urlsplit(effects.ablate_link([(0, 1), (1, 2)])).query)
+    assert to == {"text": [MARY], "word": ["Mary"], "try": ["Ablate heads"], "off": ["1-2,2-3"]}
 
 
 def test_a_map_fills_in_whole_steps_from_the_last_layer_and_ends_complete():
-    every = np.arange(120.0).reshape(30, 4)
-    seen = []
+    n_shown = []
     for tried in range(31):
-        numbers_ = every.copy()
-        numbers_[: 30 - tried] = np.nan
-        found = effects.in_steps(SweepResult(("loss",), (0.0,), numbers_[..., None]).to_frame(), "effect")
-        shown = found.dropna(subset=["effect"])
-        assert sorted(set(shown["layer"])) == list(range(31 - len(shown) // 4, 31)), "the last layers"
-        assert len(shown) <= 4 * tried
-        seen.append(len(shown) // 4)
-    assert sorted(set(seen)) == [0, 5, 10, 15, 20, 25, 30]
-    assert seen[-1] == 30
+        losses = np.arange(120.0).reshape(30, 4, 1)
+        losses[: 30 - tried] = np.nan
+        frame = effects.in_steps(SweepResult(("loss",), (0.0,), losses).to_frame(), "effect")
+        shown = frame.dropna(subset=["effect"])
+        n_shown.append(len(shown) // 4)
+        assert sorted(set(shown["layer"])) == list(range(31 - n_shown[-1], 31)), "the last layers"
+        assert n_shown[-1] <= tried
+    assert (sorted(set(n_shown)), n_shown[-1]) == ([0, 5, 10, 15, 20, 25, 30], 30)
 
 
 @pytest.mark.slow
 def test_the_ablation_is_what_the_address_says_also_after_back():
     at = open_page(PAGE, **{"try": SWEEP}, model="minilm", text=TIRED)
 
-    def method():
-        (control,) = (one for one in at.get("button_group") if one.key == "sweep-method")
-        return control
-
-    method().set_value("mean")
-    assert link(run(at))["method"] == method().value == "mean"
+    control = at.segmented_control(key="sweep-method")
+    control.set_value("mean")
+    assert link(run(at))["method"] == "mean"
     del at.query_params["method"]
     assert "method" not in link(run(at))
-    assert method().value == "zero"
-    at.query_params["method"] = "mean"
-    run(at)
-    assert method().value == "mean"
-    at.query_params["method"] = "resample"
-    assert run(at).get("button_group")
-    assert method().value == "zero", "one sentence has no other prompts to resample from"
+    assert at.segmented_control(key="sweep-method").value == "zero"
+    for method, shown in (("mean", "mean"), ("resample", "zero")):  # one sentence has no other prompts
+        at.query_params["method"] = method
+        assert run(at).segmented_control(key="sweep-method").value == shown
 
 
 def planted(method, n=12):
@@ -432,67 +387,60 @@ def planted(method, n=12):
 
 
 def test_only_resample_ablation_names_heads_that_matter():
-    found = planted("resample")
-    text = ablation_sweep.prompts_text(found, {})
+    resampled = planted("resample")
+    text = ablation_sweep.prompts_text(resampled, {})
     assert "2-1" in text
     assert "lowers ` John`" in text
     assert "1-2" not in text
-    assert f"−3.00 ± {found.half_width()[1, 0]:.2f} (n = 12" in text
+    assert f"−3.00 ± {resampled.half_width()[1, 0]:.2f} (n = 12" in text
     for method in ("zero", "mean"):
         text = ablation_sweep.prompts_text(planted(method), {})
         assert "matters" not in text
-    noise = planted("resample")
-    noise.after[:, 1, 0] = 0
-    assert ablation_sweep.prompts_text(noise, {}).startswith("No head's effect")
+    resampled.after[:, 1, 0] = 0
+    assert ablation_sweep.prompts_text(resampled, {}).startswith("No head's effect")
+    one_text = SweepResult(("logit difference", "p( is)", "p( are)"), (2.0, 0.5, 0.1), np.ones((2, 3, 3)))
+    assert "one prompt" in ablation_sweep.sentence_text(one_text, {}, "zero")
 
 
 @pytest.mark.slow
-def test_a_sentence_with_two_names_is_swept_over_twelve_prompts_and_another_is_a_single_one(smollm2):
+def test_two_names_are_swept_over_twelve_prompts_and_a_word_that_is_no_token_is_refused(smollm2):
     at = open_page(PAGE, **{"try": SWEEP})
-    (control,) = (one for one in at.get("button_group") if one.key == "sweep-method")
-    assert control.options == ["resample", "mean", "zero"]
-    record = trace(MARY, smollm2)
-    assert len(ablation_sweep.prompts_of(record, smollm2, LogitDifference(" Mary", " John"))) == 12
-    key = trace("The key to the cabinets", smollm2)
-    assert ablation_sweep.prompts_of(key, smollm2, LogitDifference(" is", " are")) == ()
-    one = final_result(sweep_heads(key.tokens, smollm2, LogitDifference(" is", " are")))
-    assert "one prompt" in ablation_sweep.sentence_text(one, {}, "zero")
-
-
-@pytest.mark.slow
-def test_a_word_that_the_model_does_not_have_is_refused_and_the_page_stays(smollm2):
-    at = open_page(PAGE, **{"try": SWEEP}, word="Mississippi river")
-    (problem,) = said(at, "problem")
+    assert at.segmented_control(key="sweep-method").options == ["resample", "mean", "zero"]
+    for text, answers, n in ((MARY, (" Mary", " John"), 12), ("The key to the cabinets", (" is", " are"), 0)):
+        prompts = ablation_sweep.prompts_of(trace(text, smollm2), smollm2, LogitDifference(*answers))
+        assert len(prompts) == n
+    at.text_input(key="word").set_value("Mississippi river")
+    (problem,) = said(run(at), "problem")
     assert problem.startswith("'Mississippi river' is")
-    assert not at.button
+    assert not figures(at)
 
 
 # ---- from another sentence
 
 
-def test_sentences_of_other_lengths_cannot_be_taken_over_from():
-    at = open_page(PAGE, **{"try": PATCHING}, model="minilm", text=TIRED, **{"from": "Too short."})
-    (problem,) = said(at, "problem")
-    assert problem == "The source sentence needs 16 tokens, as yours; “Too short.” has 5."
-
-
-@pytest.mark.parametrize("nothing", [" ", "\u200b"])
-def test_nothing_cannot_be_taken_over_from(nothing):
-    at = open_page(PAGE, **{"try": PATCHING}, model="minilm", text=TIRED, **{"from": nothing})
-    assert said(at, "problem") == ["The sentence is empty. Type a word."]
+@pytest.mark.parametrize(
+    ("source", "sentence"),
+    [
+        ("Too short.", "The source sentence needs 16 tokens, as yours; “Too short.” has 5."),
+        (" ", "The sentence is empty. Type a word."),
+        ("\u200b", "The sentence is empty. Type a word."),
+    ],
+)
+def test_a_source_that_does_not_fit_is_answered_in_a_sentence(source, sentence):
+    at = open_page(PAGE, **{"try": PATCHING, "from": source}, model="minilm", text=TIRED)
+    assert said(at, "problem") == [sentence]
     assert not mounted(at, "view")
 
 
 @pytest.mark.slow
-def test_taking_over_the_last_states_gives_the_other_sentence(minilm):
+def test_taking_over_the_last_states_gives_the_other_sentence(model):
     at = open_page(PAGE, **{"try": PATCHING}, model="minilm", text=TIRED, map="layers and tokens")
     assert at.text_input(key="from").placeholder == WIDE
-    while not (drawn := figures(run(at))) or np.isnan(numbers(drawn[0]["data"][0]["z"])).any():
-        time.sleep(0.1)
+    drawn = full_maps(at)
     share, rows = numbers(drawn[0]["data"][0]["z"]), drawn[0]["layout"]["yaxis"]["ticktext"]
     assert share.shape == (16, 7)
     wide = rows.index("wide → tired")
-    assert minilm.tokenizer.encode(TIRED).pieces[wide].text == "tired"
+    assert model.tokenizer.encode(TIRED).pieces[wide].text == "tired"
     assert share[:, 0] == pytest.approx(np.eye(16)[wide], abs=1e-4), "only the embedding of what differs"
     assert 0 < share[:, -1].max() < 1, "no single last state is the whole mean"
 
@@ -501,20 +449,19 @@ def test_taking_over_the_last_states_gives_the_other_sentence(minilm):
 
 
 @pytest.mark.slow
-def test_the_paths_of_a_head_are_a_map_and_each_cell_asks_why(minilm):
+def test_the_paths_of_a_head_are_a_map_and_each_cell_asks_why(model):
     address = {"try": PATCHING, "map": "paths from a head", "sender": "4-2", "input": "value"}
     page = open_page(PAGE, **address, model="minilm", text=TIRED)
-    while not (drawn := figures(run(page))) or np.isnan(numbers(drawn[0]["data"][0]["z"])[4:]).any():
-        time.sleep(0.1)
-    tokens, source = (minilm.tokenizer.encode(text) for text in (TIRED, WIDE))
-    result = final_result(sweep_receivers(source, tokens, minilm, EmbeddingCosine(), sender=(3, 1)))
+    drawn = full_maps(page, first_layer=4)
+    tokens, source = (model.tokenizer.encode(text) for text in (TIRED, WIDE))
+    result = final_result(sweep_receivers(source, tokens, model, EmbeddingCosine(), sender=(3, 1)))
     shown = numbers(drawn[0]["data"][0]["z"])
     assert np.isnan(shown[:4]).all(), "no earlier head reads it"
     np.testing.assert_allclose(shown[4:], result.recovered[2], atol=1e-5)
     (finding,) = said(page, "finding")
     side, layer, head = max(np.ndindex(result.after.shape), key=lambda cell: abs(result.effect[cell]))
     assert f"the {('query', 'key', 'value')[side]} of {layer + 5}-{head + 1} " in finding
-    grid = trace(TIRED, minilm).grid()
+    grid = trace(TIRED, model).grid()
     listed = page.dataframe[0].value["head"]
     assert len(listed) == 24
     for to in listed:
@@ -528,10 +475,10 @@ def test_the_paths_of_a_head_are_a_map_and_each_cell_asks_why(minilm):
 
 
 def test_inputs_that_heads_share_are_named_and_counted_once():
-    numbers_ = np.zeros((3, 2, 6, 1))
-    numbers_[1, 1, 3:] = 0.5  # the keys of 4-4 to 4-6
-    numbers_[0, 0, 1] = -0.25
-    result = SweepResult(("loss",), (0.0,), numbers_, (1.0,), ("input", "layer", "head"), 2)
+    losses = np.zeros((3, 2, 6, 1))
+    losses[1, 1, 3:] = 0.5  # the keys of 4-4 to 4-6
+    losses[0, 0, 1] = -0.25
+    result = SweepResult(("loss",), (0.0,), losses, (1.0,), ("input", "layer", "head"), 2)
     model = ModelInfo("d", "Decoder", True, 4, 6, 12, 2, 999, 64, "digest", 2, is_causal=True)
     text = paths.paths_text(result, (1, 0), model)
     assert text.startswith(
@@ -544,42 +491,32 @@ def test_inputs_that_heads_share_are_named_and_counted_once():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", ["ablate", "sweep", "patch", "paths"])
-def test_the_python_lines_of_save_run_and_print_the_numbers_of_the_page(part, capsys):
-    trained, pair = part != "sweep", None if part in ("patch", "paths") else "It slept."
-    request, model = Request("The cat sat.", pair, trained=trained), load_model(trained=trained)
-    tokens = model.tokenizer.encode(request.text, request.pair)
-    change = ScaleHeads(((3, 1),), 0.0)
-    lines, number = {
-        "ablate": lambda: (
-            python_lines.ablation_lines(request, (change,), "state_cosines"),
-            state_cosines(tokens, model, (change,))[-1].min(),
+def test_the_python_lines_of_save_run_and_print_the_numbers_of_the_page(capsys):
+    change, outcome, sender = ScaleHeads(((3, 1),), 0.0), EmbeddingCosine(), (3, 1)
+    pair, plain = Request("The cat sat.", "It slept.", trained=False), Request("The cat sat.")
+    model, random_model = load_model(), load_model(trained=False)
+    both = random_model.tokenizer.encode(pair.text, pair.pair)
+    tokens, source = (model.tokenizer.encode(text) for text in (plain.text, "The dog sat."))
+    patch = partial(python_lines.patch_lines, plain, "The dog sat.", outcome)
+
+    def first(steps, column):
+        return final_result(steps).to_frame()[column].iloc[0]
+
+    for lines, number in (
+        (
+            python_lines.ablation_lines(pair, (change,), "state_cosines"),
+            state_cosines(both, random_model, (change,))[-1].min(),
         ),
-        "sweep": lambda: (
-            python_lines.sweep_lines(request, EmbeddingCosine(), "zero", ()),
-            final_result(sweep_heads(tokens, model, EmbeddingCosine())).to_frame()["effect"].iloc[0],
+        (
+            python_lines.sweep_lines(pair, outcome, "zero", ()),
+            first(sweep_heads(both, random_model, outcome), "effect"),
         ),
-        "patch": lambda: (
-            python_lines.patch_lines(request, "The dog sat.", EmbeddingCosine(), "sweep_head_patches"),
-            final_result(
-                sweep_head_patches(model.tokenizer.encode("The dog sat."), tokens, model, EmbeddingCosine())
-            )
-            .to_frame()["effect"]
-            .iloc[0],
+        (patch("sweep_head_patches"), first(sweep_head_patches(source, tokens, model, outcome), "effect")),
+        (
+            patch("sweep_receivers", sender=sender),
+            first(sweep_receivers(source, tokens, model, outcome, sender=sender), "after"),
         ),
-        "paths": lambda: (
-            python_lines.patch_lines(
-                request, "The dog sat.", EmbeddingCosine(), "sweep_receivers", sender=(3, 1)
-            ),
-            final_result(
-                sweep_receivers(
-                    model.tokenizer.encode("The dog sat."), tokens, model, EmbeddingCosine(), sender=(3, 1)
-                )
-            )
-            .to_frame()["after"]
-            .iloc[0],
-        ),
-    }[part]()
-    exec("\n".join(lines), {})  # noqa: S102 - our own lines
-    printed = [float(word) for word in re.findall(r"-?\d+\.\d+(?:e-?\d+)?", capsys.readouterr().out)]
-    assert min(abs(value - number) for value in printed) < 1e-5
+    ):
+        exec("\n".join(lines), {})  # noqa: S102 - our own lines
+        printed = map(float, re.findall(r"-?\d+\.\d+(?:e-?\d+)?", capsys.readouterr().out))
+        assert min(abs(value - number) for value in printed) < 1e-5

@@ -12,12 +12,11 @@ from mha_core.engine import kv_cache as cached
 from mha_core.engine.kv_cache import DecoderState
 from mha_core.models.prediction import next_logits
 from pages.parts.explore import next_word, predictions
-from pages.parts.explore.next_word import MOST, Generation, one_more
-from pages.parts.frame import head_facts
+from pages.parts.explore.next_word import Generation, one_more
 from pages.parts.frame.page_text import unmarked
 from pages.parts.frame.request import Request
 from pages.parts.serve import cache
-from pages.parts.serve import store as kept
+from pages.parts.serve import store as shared
 from pages.parts.serve.store import Store
 
 pytestmark = pytest.mark.slow  # the embedded decoder speaks in nearly every test
@@ -28,18 +27,11 @@ ANIMAL = "The animal didn't cross the street because it was too"
 @pytest.fixture
 def store(monkeypatch):
     """A store in which nothing is kept yet."""
-    fresh = Store(400_000_000)
-    monkeypatch.setattr(kept, "STORE", fresh)
-    return fresh
+    monkeypatch.setattr(shared, "STORE", Store(400_000_000))
+    return shared.STORE
 
 
-@pytest.fixture
-def quiet(monkeypatch):
-    """Roles are found out behind the page; these tests need none of them."""
-    monkeypatch.setattr(head_facts, "roles_of", lambda *_: {})
-
-
-def asked(text=ANIMAL, **options):
+def request_of(text=ANIMAL, **options):
     return Request(text, model="smollm2", **options)
 
 
@@ -48,36 +40,40 @@ def id_of(model, token):
     return piece.id
 
 
+def choose(at, place):
+    """Choose the place in the row that offers it."""
+    next(group for group in at.button_group if place in group.options).set_value(place)
+    run(at)
+
+
 def tokens_of(at):
     """The likeliest tokens, as buttons in a row."""
     return next(group for group in at.button_group if group.label.startswith("Click"))
 
 
+def append(at, number):
+    tokens_of(at).set_value(number)
+    return run(at).text_input(key="text").value
+
+
 # ---- the list
-@pytest.mark.usefixtures("quiet", "smollm2")
+@pytest.mark.usefixtures("smollm2")
 def test_the_likeliest_tokens_are_offered_and_a_click_appends_one():
     at = open_page(model="smollm2", text=ANIMAL)
     assert tokens_of(at).options[:3] == ["␣far 60%", "␣close 17%", "␣fast 3%"]
     assert len(tokens_of(at).options) == 10
-    tokens_of(at).set_value(0)
-    run(at)
-    assert at.text_input(key="text").value == ANIMAL + " far"
+    assert append(at, 0) == ANIMAL + " far"
     assert tokens_of(at).value is None, "ready for the next"
 
 
-@pytest.mark.usefixtures("quiet")
 def test_after_a_pinned_word_a_click_replaces_what_follows(smollm2, store):
     at = open_page(model="smollm2", text=ANIMAL, pin="8")
-    where = next(group for group in at.button_group if "At the end" in group.options)
-    where.set_value("After “it”")
-    run(at)
+    choose(at, "After “it”")
     best = trace(ANIMAL[: ANIMAL.index(" was")], smollm2)
-    first = predictions.following(asked(best.tokens.text), smollm2, len(best.tokens) - 1)[0]
+    first = predictions.following(request_of(best.tokens.text), smollm2, len(best.tokens) - 1)[0]
     shown = tokens_of(at).options[0]
     assert float(re.search(r"(\d+)%", shown)[1]) == pytest.approx(100 * first.probability, abs=0.5)
-    tokens_of(at).set_value(0)
-    run(at)
-    assert at.text_input(key="text").value == best.tokens.text + first.text
+    assert append(at, 0) == best.tokens.text + first.text
 
 
 def test_no_token_is_read_as_markup():
@@ -88,9 +84,8 @@ def test_no_token_is_read_as_markup():
 
 
 # ---- a token more
-@pytest.mark.usefixtures("quiet")
 def test_a_click_costs_one_cached_step_and_its_rows_are_those_of_a_trace(smollm2, store, monkeypatch):
-    request, steps, starts = asked(), [], []
+    request, steps, starts = request_of(), [], []
     cache.record_from_weights(request.run, smollm2)
     step, read = DecoderState.step, cached.DecoderState.__init__
     monkeypatch.setattr(DecoderState, "step", lambda self, i: steps.append(i) or step(self, i))
@@ -98,7 +93,7 @@ def test_a_click_costs_one_cached_step_and_its_rows_are_those_of_a_trace(smollm2
     far = id_of(smollm2, " far")
     longer = predictions.append(request, smollm2, far)
     assert longer.text == ANIMAL + " far"
-    longer = asked(longer.text)
+    longer = request_of(longer.text)
     record = cache.record_from_weights(longer.run, smollm2)
     predictions.append(longer, smollm2, id_of(smollm2, " away"))
     assert (steps[0], len(steps), starts) == (far, 2, [])
@@ -110,39 +105,25 @@ def test_a_click_costs_one_cached_step_and_its_rows_are_those_of_a_trace(smollm2
 
 
 def test_a_text_that_is_read_in_other_tokens_than_it_was_said_is_traced_afresh(smollm2, store):
-    request = asked("I was read")
-    longer = asked(predictions.append(request, smollm2, id_of(smollm2, "ing")).text)
+    request = request_of("I was read")
+    longer = request_of(predictions.append(request, smollm2, id_of(smollm2, "ing")).text)
     tokens = smollm2.tokenizer.encode("I was reading")
     assert longer.text == "I was reading"
     assert len(tokens) == len(smollm2.tokenizer.encode("I was read")), "one token, not two"
     assert store.peek((longer.run, smollm2.digest, "record")) is None
-    np.testing.assert_array_equal(
-        cache.record_from_weights(longer.run, smollm2).weights.shape[-1], len(tokens)
-    )
+    assert cache.record_from_weights(longer.run, smollm2).weights.shape[-1] == len(tokens)
 
 
-def generated(model, request, times, generation):
+def generated(model, request, n_runs, generation):
     """Generate as the page does, one token a run."""
-    for _ in range(times):
+    for _ in range(n_runs):
         if generation.running:
-            request = asked(one_more(request, model, generation, 0.0, 0))
+            request = request_of(one_more(request, model, generation, 0.0, 0))
     return request
 
 
-def test_generating_takes_the_likeliest_token_after_token(smollm2, store):
-    generation = Generation(running=True, left=MOST, text=ANIMAL)
-    request = generated(smollm2, asked(), 4, generation)
-    assert request.text == ANIMAL + " far away to be"
-    assert (generation.running, generation.left) == (True, MOST - 4)
-    np.testing.assert_allclose(
-        cache.record_from_weights(request.run, smollm2).weights,
-        trace(request.text, smollm2).weights,
-        atol=1e-5,
-    )
-
-
 def test_a_token_is_drawn_by_the_seed_and_by_how_many_stand_before_it(smollm2, store):
-    request, seeds = asked("The cat sat on the"), range(8)
+    request, seeds = request_of("The cat sat on the"), range(8)
     tokens = smollm2.tokenizer.encode(request.text)
     logits = next_logits(tokens, smollm2, position=-1).astype(np.float64)
     shares = np.exp(logits - logits.max()).cumsum()
@@ -158,24 +139,22 @@ def test_a_token_is_drawn_by_the_seed_and_by_how_many_stand_before_it(smollm2, s
 def test_generating_stops_after_the_most_and_where_the_model_ends_its_text(smollm2, store, monkeypatch):
     monkeypatch.setattr(next_word, "MOST", 3)
     generation = Generation(running=True, left=3, text=ANIMAL)
-    generated(smollm2, asked(), 9, generation)
-    assert (generation.running, generation.left) == (False, 0)
+    request = generated(smollm2, request_of(), 9, generation)
+    assert (request.text, generation.running, generation.left) == (ANIMAL + " far away to", False, 0)
     ending = smollm2.tokenizer._fast.token_to_id("<|im_end|>")
     monkeypatch.setattr(predictions, "chosen", lambda *_: ending)
     generation = Generation(running=True, left=3, text=ANIMAL)
-    assert generated(smollm2, asked(), 9, generation).text == ANIMAL
+    assert generated(smollm2, request_of(), 9, generation).text == ANIMAL
     assert (generation.running, "<|im_end|>" in generation.note) == (False, True)
 
 
-@pytest.mark.usefixtures("quiet", "smollm2")
+@pytest.mark.usefixtures("smollm2")
 def test_generate_is_stopped_by_its_button_and_by_another_text():
     at = open_page(model="smollm2", text=ANIMAL)
-    at.button(key="generate-go").click()
-    run(at)
-    assert (at.button(key="generate-go").label, at.session_state["generation"].running) == ("Stop", True)
-    at.button(key="generate-go").click()
-    run(at)
-    assert (at.button(key="generate-go").label, at.session_state["generation"].running) == ("Generate", False)
+    for label, is_running in (("Stop", True), ("Generate", False)):
+        at.button(key="generate-go").click()
+        assert run(at).button(key="generate-go").label == label
+        assert at.session_state["generation"].running == is_running
     assert said(at, "notice") == ["Stopped after 0 tokens."], "of which none was drawn yet"
     at.button(key="generate-go").click()
     run(at)
@@ -184,28 +163,24 @@ def test_generate_is_stopped_by_its_button_and_by_another_text():
     assert not at.session_state["generation"].running
 
 
-@pytest.mark.parametrize("identity", [-1, 10**9])
-def test_a_token_that_is_not_there_is_refused(identity, smollm2, store):
-    with pytest.raises(InputError, match=rf"^There is no token {identity};"):
-        predictions.append(asked(), smollm2, identity)
-
-
-def test_a_full_text_takes_no_more(smollm2, store, monkeypatch):
-    cache.record_from_weights(asked().run, smollm2)
-    state_of_all = predictions.take_state(asked().run, smollm2)
-    predictions.keep_state(asked().run, smollm2, state_of_all)
+def test_a_full_text_takes_no_more_and_no_text_a_token_that_does_not_exist(smollm2, store, monkeypatch):
+    for identity in (-1, 10**9):
+        with pytest.raises(InputError, match=rf"^There is no token {identity};"):
+            predictions.append(request_of(), smollm2, identity)
+    state_of_all = predictions.take_state(request_of().run, smollm2)
+    predictions.keep_state(request_of().run, smollm2, state_of_all)
     monkeypatch.setattr(smollm2.tokenizer, "max_tokens", 11)
     with pytest.raises(
         InputError, match=r"^The text is full: SmolLM2 135M, 4-bit takes 11 tokens at most\.$"
     ):
-        predictions.append(asked(), smollm2, 5)
-    assert predictions.take_state(asked().run, smollm2) is state_of_all, (
+        predictions.append(request_of(), smollm2, 5)
+    assert predictions.take_state(request_of().run, smollm2) is state_of_all, (
         "what is refused costs nobody a new run"
     )
     monkeypatch.setattr(smollm2.tokenizer, "max_tokens", 1024)
     monkeypatch.setattr(predictions, "MAX_CHARS", len(ANIMAL) + 3)
     with pytest.raises(InputError, match="characters at most"):
-        predictions.append(asked(), smollm2, id_of(smollm2, " far"))
+        predictions.append(request_of(), smollm2, id_of(smollm2, " far"))
 
 
 # ---- a mask
@@ -219,21 +194,16 @@ def bert(tmp_path, monkeypatch):
     return str(tmp_path)
 
 
-@pytest.mark.usefixtures("quiet")
 def test_a_mask_that_the_reader_typed_is_filled_by_a_click(bert, store):
     text = "The [MASK] sat on the [MASK]."
     at = open_page(model=bert, text=text)
-    used = load_model(bert)
-    truth = predict_masked(text, used, 10)
+    truth = predict_masked(text, load_model(bert), 10)
     shares = [float(re.search(r"([\d.]+)%", option)[1]) for option in tokens_of(at).options]
     assert shares == pytest.approx([100 * p for _, p in truth[0]], abs=0.5)
-    next(group for group in at.button_group if "[MASK] 2" in group.options).set_value("[MASK] 2")
-    run(at)
-    tokens_of(at).set_value(2)
-    run(at)
+    choose(at, "[MASK] 2")
     name = truth[1][2][0]
     glued = f"the{name.removeprefix('##')}" if name.startswith("##") else f"the {name}"
-    assert at.text_input(key="text").value == f"The [MASK] sat on {glued}."
+    assert append(at, 2) == f"The [MASK] sat on {glued}."
 
 
 def test_a_mask_in_the_second_sentence_is_filled_too(bert, store):

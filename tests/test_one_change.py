@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from bert_folders import random_bert, write
 from streamlit.testing.v1 import AppTest
-from visit import STEP, TWO, drawn, mounted, open_page, picture, run
+from visit import STEP, TWO, drawn, mounted, open_page, picture, run, said
 
 from mha_core import grid_of, load_model, trace
 from mha_core.heads.measures import importance
@@ -22,9 +22,7 @@ OWN = "The cat saw it."
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
     """Two layers of three heads that guess a [MASK], and its untrained twin."""
-    folder = (
-        tmp_path_factory.mktemp("small") / "two-by-three"
-    )  # the folder above it has a number, whichever is free
+    folder = tmp_path_factory.mktemp("small") / "two-by-three"
     folder.mkdir()
     write(folder, random_bert("BertForMaskedLM", num_hidden_layers=2, num_attention_heads=3))
     return {trained: load_model(str(folder), trained=trained) for trained in (True, False)}
@@ -41,8 +39,8 @@ def two_models(monkeypatch, small):
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What a reader has set, by the names of the link; head, pins and target as the picture has them."""
+class View:
+    """Settings by their names in the link; head, pins and target as the picture has them."""
 
     text: str = TWO[0]
     pair: str = TWO[1]
@@ -65,27 +63,28 @@ class Asked:
 
     def grid(self, load):
         """The numbers, from the engine alone."""
-        used = load(self.model, self.weights == "trained")
-        record = trace(self.text, used, pair=self.pair or None)
-        found = importance(record.tokens, used, self.measure).weights
-        return grid_of(record, found, self.unit == "words", self.specials)
+        model = load(self.model, self.weights == "trained")
+        record = trace(self.text, model, pair=self.pair or None)
+        weights = importance(record.tokens, model, self.measure).weights
+        return grid_of(record, weights, self.unit == "words", self.specials)
 
 
-def shows(at: AppTest, asked: Asked, load) -> None:
-    """Every control, the choice in the picture and every weight are those of `asked`."""
-    grid, (data,) = asked.grid(load), mounted(at, "record")
+def shows(at: AppTest, view: View, load) -> None:
+    """Every control, the choice in the picture and every weight are those of `view`."""
+    grid, (data,) = view.grid(load), mounted(at, "record")
     for key in ("text", "pair"):
-        assert at.text_input(key=key).value == getattr(asked, key)
-    assert at.selectbox(key="model-chosen").value == asked.model
-    assert picture(at)["measures"]["chosen"] == asked.measure
+        assert at.text_input(key=key).value == getattr(view, key)
+    assert at.selectbox(key="model-chosen").value == view.model
+    assert picture(at)["measures"]["chosen"] == view.measure
     for key in ("weights", "unit", "specials"):
-        assert at.segmented_control(key=key).value == getattr(asked, key)
+        assert at.segmented_control(key=key).value == getattr(view, key)
     assert drawn(at).shape == grid.weights.shape
     assert np.abs(drawn(at) - grid.weights).max() < STEP
-    assert (data["words"], data["specialsShown"]) == (asked.unit == "words", asked.specials)
-    assert data["title"] == f"{asked.text} {asked.pair}".strip()
-    assert data["model"] == load(asked.model, asked.weights == "trained").title
-    chosen = {"head": list(asked.head), "pins": list(asked.pins), "to": asked.to}
+    assert (data["words"], data["specialsShown"]) == (view.unit == "words", view.specials)
+    assert data["title"] == f"{view.text} {view.pair}".strip()
+    assert data["model"] == load(view.model, view.weights == "trained").title
+    assert any("weights are random" in line for line in said(at, "note")) == (view.weights == "untrained")
+    chosen = {"head": list(view.head), "pins": list(view.pins), "to": view.to}
     assert picture(at)["selection"] == chosen
 
 
@@ -105,75 +104,67 @@ CHANGES = (
 
 @pytest.mark.parametrize(("change", "follows"), CHANGES, ids=lambda part: "-".join(map(str, part.values())))
 def test_one_change_changes_that_and_nothing_else(change, follows, two_models):
-    asked = Asked()
-    at = open_page(**asked.link())
-    shows(at, asked, two_models)
+    view = View()
+    at = open_page(**view.link())
+    shows(at, view, two_models)
     ((key, value),) = change.items()
     set_control(at, key, value)
-    shows(at, replace(asked, **change, **follows), two_models)
+    shows(at, replace(view, **change, **follows), two_models)
 
 
-def set_control(at: AppTest, key: str, value: str) -> AppTest:
-    kind = {"text": at.text_input, "pair": at.text_input, "model-chosen": at.selectbox}
+def set_control(at: AppTest, key: str, value: str) -> None:
     if key == "measure":  # its switch is in the picture
         at.query_params["measure"] = value
-        return run(at)
-    key = f"{key}-chosen" if key == "model" else key
-    kind.get(key, at.segmented_control)(key=key).set_value(value)
-    return run(at)
+    elif key == "model":
+        at.selectbox(key="model-chosen").set_value(value)
+    else:
+        control = at.text_input if key in ("text", "pair") else at.segmented_control
+        control(key=key).set_value(value)
+    run(at)
 
 
 @pytest.mark.parametrize("measure", ["raw", "value", "rollout", "residual"])
 @pytest.mark.parametrize(("unit", "specials"), [("words", "hidden"), ("pieces", "renormalised")])
 def test_units_and_specials_hold_for_every_measure(measure, unit, specials, two_models):
     head = {"rollout": (1, 0), "residual": (1, 0)}.get(measure, (1, 2))
-    asked = Asked(OWN, "", unit=unit, specials=specials, measure=measure, head=head, pins=(1,), to=2)
-    at = open_page(**asked.link())
-    shows(at, asked, two_models)
+    view = View(OWN, "", unit=unit, specials=specials, measure=measure, head=head, pins=(1,), to=2)
+    at = open_page(**view.link())
+    shows(at, view, two_models)
     set_control(at, "specials", "shown")
-    shows(at, replace(asked, specials="shown", pins=(2,), to=3), two_models)
+    shows(at, replace(view, specials="shown", pins=(2,), to=3), two_models)
 
 
-@pytest.mark.parametrize(
-    ("change", "chosen"),
-    [
-        ({"head": "6-11"}, {"head": (5, 10)}),
-        ({"pin": "2,7"}, {"pins": (2, 7)}),
-        ({"pin": "none"}, {"pins": (), "to": None}),
-        ({"to": "9"}, {"to": 9}),
-    ],
-)
-def test_a_choice_in_the_picture_changes_that_and_nothing_else(change, chosen, two_models):
-    at = open_page(**Asked().link())
-    for key, value in change.items():
-        at.query_params[key] = value
-    shows(run(at), replace(Asked(), **chosen), two_models)
+def test_a_choice_in_the_picture_changes_that_and_nothing_else(two_models):
+    view = View()
+    at = open_page(**view.link())
+    for key, value, chosen in (
+        ("head", "6-11", {"head": (5, 10)}),
+        ("to", "9", {"to": 9}),
+        ("pin", "2,7", {"pins": (2, 7)}),
+        ("pin", "none", {"pins": (), "to": None}),
+    ):
+        at.query_params[key], view = value, replace(view, **chosen)
+        shows(run(at), view, two_models)
 
 
 # The link
 
 
 def test_every_parameter_of_explore_comes_back_from_its_own_link(two_models):
-    asked = Asked(OWN, "Then it rained.", OTHER, "untrained", "words", "renormalised", "value", to=2)
-    shows(open_page(**asked.link()), asked, two_models)
+    view = View(OWN, "Then it rained.", OTHER, "untrained", "words", "renormalised", "value", to=2)
+    shows(open_page(**view.link()), view, two_models)
 
 
-def test_every_parameter_of_compare_comes_back_from_its_own_link():
-    asked = Asked(OWN, "", OTHER, "untrained", "words", "hidden", "value", pins=(1,), to=2)
-    at = open_page(COMPARE, **asked.link(), text2="The cat saw her.")
+def test_every_parameter_of_compare_comes_back_from_its_own_link(two_models):
+    view = View(OWN, "", OTHER, "untrained", "words", "hidden", "value", pins=(1,), to=2)
+    at = open_page(COMPARE, **view.link(), text2="The cat saw her.")
     assert [at.text_input(key=key).value for key in ("text", "text2")] == [OWN, "The cat saw her."]
     assert [record["title"] for record in mounted(at, "record")][:2] == [OWN, "The cat saw her."]
-    chosen = {"head": list(asked.head), "pins": [1], "to": 2}
-    assert picture(at)["selection"] == chosen
-    at = open_page(COMPARE, **asked.link(), against="weights")
+    assert picture(at)["selection"] == {"head": list(view.head), "pins": [1], "to": 2}
+    at = open_page(COMPARE, **view.link(), against="weights")
     assert at.segmented_control(key="against").value == "weights"
+    for side, weights in enumerate(("untrained", "trained")):
+        assert np.abs(drawn(at, side) - replace(view, weights=weights).grid(two_models).weights).max() < STEP
     at = open_page(COMPARE, text=OWN, model2=OTHER, against="model", pin="4")
     assert [record["model"] for record in mounted(at, "record")] == ["MiniLM", "two-by-three"]
     assert at.selectbox(key="model2-chosen").value == OTHER
-
-
-def test_each_of_both_sides_is_measured_by_its_own_model(two_models):
-    at = open_page(COMPARE, text=OWN, against="weights", measure="value", head="1-1")
-    for side, weights in enumerate(("trained", "untrained")):
-        wanted = Asked(OWN, "", weights=weights, measure="value").grid(two_models).weights
-        assert np.abs(drawn(at, side) - wanted).max() < STEP

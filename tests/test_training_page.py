@@ -4,13 +4,13 @@ import io
 import json
 import re
 import sys
-import time
 
 import numpy as np
 import pytest
 from boards import charts, numbers_in
 from streamlit.testing.v1 import AppTest
-from visit import asked_by_links, bodies, unopened
+from test_jobs import until
+from visit import asked_by_links, bodies, run, unopened
 
 from mha_core.causal import PartialResult
 from mha_core.display_names import parse_head, percent
@@ -32,7 +32,8 @@ from pages.parts.training.training_jobs import (
     progress_of,
 )
 
-# A process that speaks as the real one does, and trains nothing: one line of its curve each 20 ms, or it dies.
+# A process that speaks as the real one does, and trains nothing: one line of its curve each 20 ms, or at once where it
+# goes on after a pause; or it dies.
 FAKE = """
 import json, select, sys
 say = lambda message: print(json.dumps(message), flush=True)
@@ -51,7 +52,7 @@ while line := sys.stdin.readline():
             sys.exit(1)
         say({"id": name, "first": first, "fraction": step / 10, "rows": [{"step": step}], "state": {"at": step}})
         first = False
-        if select.select([sys.stdin], [], [], 0.02)[0]:
+        if select.select([sys.stdin], [], [], 0 if start else 0.02)[0]:
             sys.stdin.readline()
             kept[name], end = step + 1, "paused"
             break
@@ -66,15 +67,7 @@ def trainer():
     trainings.worker.close()
 
 
-def until(done, what: str, seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not done():
-        assert time.monotonic() < end, what
-        time.sleep(0.01)
-
-
 def started(trainer, reader: str, **settings):
-    """The training of these settings, which this reader has let begin."""
     trainer.start("x", settings, reader)
     return trainer.begun("x", settings)
 
@@ -175,7 +168,7 @@ def test_where_no_process_can_be_started_its_reader_is_told_and_may_try_again(tr
 
 @pytest.fixture(scope="module")
 def short():
-    """A finished training of the page, in this process: 50 steps of one head and of two, on the worker's one thread."""
+    """A finished training of one head and of two, on one thread as in the worker."""
     return trained(parts.choice_of("jobs", (1, 1), (1, 2), seed=3, limit=50))
 
 
@@ -188,9 +181,9 @@ def trained(choice):
 
 
 @pytest.mark.slow
-def test_what_is_taken_away_says_the_numbers_of_the_command_line(short):
+def test_files_and_lines_of_python_give_the_numbers_of_the_command_line(short, capsys):
     choice, rows, state = short
-    reports = [run["report"] for run in state["runs"]]
+    reports = [each["report"] for each in state["runs"]]
     alone = report.train_and_report(TrainingSetup("jobs", 1, 2, 3, 50))
     assert json.loads(export.as_json(reports))["runs"][1] == json.loads(json.dumps(alone))
     costs = [alone["curve"][-1]["accuracy"] - row["accuracy"] for row in alone["without"]]
@@ -201,38 +194,27 @@ def test_what_is_taken_away_says_the_numbers_of_the_command_line(short):
     assert len(lines) == 1 + 4
     last = alone["curve"][-1]
     assert f"1,2,3,50,{last['loss']},{last['accuracy']},{last['jobs']['repeat']}," in lines[-1]
-
-
-@pytest.mark.slow
-def test_the_lines_of_python_give_the_same_numbers(short, capsys):
-    choice, _, state = short
     exec(export.python_of(choice), {})  # noqa: S102 - our own lines
     printed = capsys.readouterr().out
-    for run in state["runs"]:
-        assert str(run["report"]["curve"][-1]) in printed
+    assert all(str(each["curve"][-1]) in printed for each in reports)
     assert printed.count("without 1-") == 3
 
 
 def test_heads_that_can_go_for_nothing_are_counted():
-    rows = {
-        "curve": [{"jobs": {"repeat": 1.0, "mirror": 0.9}}],
-        "without": [
-            {"head": "1-1", "jobs": {"repeat": 0.995, "mirror": 0.91}},
-            {"head": "1-2", "jobs": {"repeat": 1.0, "mirror": 0.5}},
-        ],
-    }
-    assert parts.free_text(rows).endswith(" 1 of 2 heads: 1-1.")
-    assert parts.lost_most(rows, rows["without"][1]) == ("mirror", pytest.approx(0.4))
-    first, second = rows["without"]
-    rows["without"] = [second, second | {"head": "1-3"}]
-    assert parts.free_text(rows) == "Ablating any of the 2 heads costs more than one point."
-    rows["without"] = [second]
-    assert parts.free_text(rows) == "Ablating the only head costs more than one point."
-    rows["without"] = [first]
-    assert parts.free_text(rows) == "Ablating the only head costs at most one point."
-    for left, cost in ((0.99, "at most"), (0.988, "more than")):  # one point, and a little more
-        rows["without"] = [{"head": "1-1", "jobs": {"repeat": left, "mirror": 0.9}}]
-        assert f"costs {cost} one point" in parts.free_text(rows)
+    free = {"head": "1-1", "jobs": {"repeat": 0.995, "mirror": 0.91}}
+    needed = {"head": "1-2", "jobs": {"repeat": 1.0, "mirror": 0.5}}
+    report = {"curve": [{"jobs": {"repeat": 1.0, "mirror": 0.9}}]}
+    assert parts.lost_most(report, needed) == ("mirror", pytest.approx(0.4))
+    limit, above = ({"head": "1-1", "jobs": {"repeat": left, "mirror": 0.9}} for left in (0.99, 0.988))
+    for without, end in (
+        ([free, needed], " 1 of 2 heads: 1-1."),
+        ([needed, needed | {"head": "1-3"}], "any of the 2 heads costs more than one point."),
+        ([needed], "the only head costs more than one point."),
+        ([free], "the only head costs at most one point."),
+        ([limit], "the only head costs at most one point."),
+        ([above], "the only head costs more than one point."),
+    ):
+        assert parts.free_text(report | {"without": without}).endswith(end)
 
 
 def blocks(at: AppTest) -> str:
@@ -251,7 +233,7 @@ def keep_finished(monkeypatch, choice, rows, state):
 def test_the_heads_that_it_leads_to_are_induction_heads_of_the_model_in_their_link(monkeypatch):
     _, rows, state = trained(parts.choice_of("induction", (1, 4), (2, 4), 0, 2))
     keep_finished(monkeypatch, parts.choice_of("induction", (1, 4), (2, 4), 0, 1_500), rows, state)
-    page = unopened("pages/training.py", train=parts.PARTS["induction"]).run()
+    page = run(unopened("pages/training.py", train=parts.PARTS["induction"]))
     page.button(key="training-show").click().run()
     links = [params for params in asked_by_links("".join(bodies(page))) if "text" in params]
     assert len(links) == 2
@@ -268,21 +250,19 @@ def test_a_finished_training_opens_from_its_link_with_the_same_numbers(short, mo
     link = {"left": "1", "right": "2", "seed": "3", "limit": "200", "guess": "40%", "without": "1-2,9-9"}
     at = unopened("pages/training.py", **link)
     at.session_state["training-take"] = True
-    at.run()
+    run(at)
     assert [button.label for button in at.button] == ["Start", "Show a finished run"], (
         "what others ran spoils no guess"
     )
     assert not charts(at)
-    at.button(key="training-show").click().run()
-    assert not at.exception, at.exception[0].message
-    again, _ = at.code
+    at.button(key="training-show").click()
+    again, _ = run(at).code
     assert {"guess=40%25", "without=1-2%2C9-9", "seed=3", "limit=200"} <= set(again.value.split("&"))
     shown = blocks(at)
-    left, right = (run["report"] for run in state["runs"])
-    for run in (left, right):
-        for share in run["curve"][-1]["jobs"].values():
-            assert percent(share) in shown
-    reached = [f"{percent(run['curve'][-1]['accuracy'])} over the three tasks" for run in (left, right)]
+    reports = [each["report"] for each in state["runs"]]
+    assert all(percent(share) in shown for each in reports for share in each["curve"][-1]["jobs"].values())
+    reached = [f"{percent(each['curve'][-1]['accuracy'])} over the three tasks" for each in reports]
+    right = reports[1]
     assert reached[0] != reached[1]
     assert re.search(r"You guessed \S+40%\S+ for 1 head\.", shown)
     assert [sentence in shown for sentence in reached] == [True, False], "the guess is about the left model"
@@ -307,13 +287,12 @@ def test_a_finished_training_opens_from_its_link_with_the_same_numbers(short, mo
             numbers_in(drawn[job]["y"]), [row["jobs"][job] for row in rows if row["run"]]
         )
     (loss,) = charts(at)[2:]
-    for run, trace in enumerate(loss["data"]):
-        own = [row for row in rows if row["run"] == run]
+    for number, trace in enumerate(loss["data"]):
+        own = [row for row in rows if row["run"] == number]
         np.testing.assert_allclose(numbers_in(trace["x"]), [row["step"] for row in own])
         np.testing.assert_allclose(numbers_in(trace["y"]), [row["loss"] for row in own], rtol=1e-6)
     del at.query_params["without"]
-    at.run()
-    assert len(at.dataframe) == 1, "Back puts it back"
+    assert len(run(at).dataframe) == 1, "Back puts it back"
     (heads,) = (group for group in at.get("button_group") if str(group.key).startswith("training-away"))
     heads.set_value(["1-1"]).run()
     assert at.query_params["without"] == "1-1"

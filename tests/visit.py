@@ -5,6 +5,7 @@ import html
 import io
 import json
 import re
+import time
 import zlib
 from functools import cache
 from pathlib import Path
@@ -19,6 +20,7 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from mha_core.heads import build_role_table
+from mha_core.heads.questions import agreement
 from mha_core.heads.survey import Options
 from mha_core.heads.table import RoleTable
 from mha_core.models.model import Model
@@ -35,19 +37,20 @@ SENTENCES = build_role_table.read_builtin()
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 
-def found(used: Model, *, options: Options) -> RoleTable:
-    """What a tenth of the built-in sentences tells of the heads of a model; of one that is shipped asked once."""
+def small_table(model: Model, *, options: Options) -> RoleTable:
+    """Return the table of a tenth of the built-in sentences, of a shipped model found once for the run."""
 
     def few() -> RoleTable:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(build_role_table, "read_builtin", lambda: SENTENCES[::10])
-            return build_role_table.find_roles(used, options=options)
+            for module in (build_role_table, agreement):
+                patch.setattr(module, "read_builtin", lambda: SENTENCES[::10])
+            return build_role_table.find_roles(model, options=options)
 
-    is_shipped = used.name == "minilm" or used.name.startswith("classroom")
-    return once.once(f"roles-{used.name}-{used.trained}", few) if is_shipped else few()
+    is_shipped = model.name == "minilm" or model.name.startswith("classroom")
+    return once.once(f"roles-{model.name}-{model.trained}", few) if is_shipped else few()
 
 
-served.find_roles = found
+served.find_roles = small_table
 
 
 def unopened(page: str = "app.py", **query: str) -> AppTest:
@@ -66,75 +69,40 @@ def open_page(page: str = "app.py", **query: str) -> AppTest:
 
 
 def run(at: AppTest) -> AppTest:
-    at.run()
-    return settled(at)
-
-
-def settled(at: AppTest) -> AppTest:
-    """After a run: no error."""
+    """Run the page, which must not fail; nothing is found out about heads behind it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(served, "MAX_UNASKED", 0)
+        at.run()
     assert not at.exception, at.exception[0].message
     return at
 
 
 def link(at: AppTest) -> dict[str, str]:
     """The address of the page as it is now; a parameter without a value counts as none."""
-    found = {key: value[0] if isinstance(value, list) else value for key, value in at.query_params.items()}
-    return {key: value for key, value in found.items() if value}
+    params = {key: value[0] if isinstance(value, list) else value for key, value in at.query_params.items()}
+    return {key: value for key, value in params.items() if value}
 
 
 def bodies(at: AppTest) -> list[str]:
     """What is said on the page, paragraph by paragraph, also where several are one element."""
-    said = [e.proto.body for e in at.get("html") if not e.proto.body.startswith("<style")]
-    return [part for body in said for part in _apart(body)]
-
-
-def _apart(body: str) -> list[str]:
-    inside = re.fullmatch(r'<div class="hs-together">(.*)</div>', body, re.DOTALL)
-    return re.split(r"\n(?=<)", inside[1]) if inside else [body]
-
-
-def offered_examples(at: AppTest) -> dict[str, dict[str, str]]:
-    """The examples or minimal pairs to press, and what the address of each says."""
-    (row,) = (body for body in bodies(at) if body.startswith('<nav class="hs-examples"'))
-    links = re.findall(r'<a href="([^"]*)"[^>]*>([^<]*)</a>', row)
-    return {
-        html.unescape(name): {
-            key: value for key, (value,) in parse_qs(urlsplit(html.unescape(to)).query).items()
-        }
-        for to, name in links
-    }
+    texts = [e.proto.body for e in at.get("html") if not e.proto.body.startswith("<style")]
+    rows = [(re.fullmatch(r'<div class="hs-together">(.*)</div>', text, re.DOTALL), text) for text in texts]
+    return [part for row, text in rows for part in (re.split(r"\n(?=<)", row[1]) if row else [text])]
 
 
 def said(at: AppTest, kind: str) -> list[str]:
     """The sentences of one kind on the page, as a reader sees them."""
-    found = [re.fullmatch(rf'<p class="hs-{kind}".*?>(.*)</p>', body, re.DOTALL) for body in bodies(at)]
-    return [plain(match[1]) for match in found if match]
+    matches = [re.fullmatch(rf'<p class="hs-{kind}".*?>(.*)</p>', body, re.DOTALL) for body in bodies(at)]
+    return [plain(match[1]) for match in matches if match]
 
 
 def plain(markup: str) -> str:
     return html.unescape(re.sub(r"<[^>]+>", "", markup))
 
 
-def unbroken(markup: str) -> str:
-    """The same without what keeps a share or a head's name on one line."""
-    return re.sub(r'<span class="hs-whole">(.*?)</span>', r"\1", markup)
-
-
 def asked_by_links(markup: str) -> list[dict[str, list[str]]]:
     """What every link asks for in its address."""
     return [parse_qs(urlsplit(html.unescape(to)).query) for to in re.findall(r'href="([^"]*)"', markup)]
-
-
-def tables(at: AppTest) -> dict[str, list[list[str]]]:
-    """Every table with a caption: its rows as a reader sees them, the heads of the columns first."""
-    found = {}
-    for body in bodies(at):
-        if caption := re.search(r"<caption>(.*?)</caption>", body):
-            rows = re.findall(r"<tr>(.*?)</tr>", body)
-            found[plain(caption[1])] = [
-                [plain(cell) for cell in re.findall(r"<t[hd].*?>(.*?)</t[hd]>", row)] for row in rows
-            ]
-    return found
 
 
 def mounted(at: AppTest, component: str) -> list[dict[str, Any]]:
@@ -180,12 +148,21 @@ def figures(at: AppTest) -> list[dict[str, Any]]:
     return [json.loads(element.proto.spec) for element in at.get("plotly_chart")]
 
 
+def full_maps(at: AppTest, n: int = 1, first_layer: int = 0) -> list[dict[str, Any]]:
+    """Every figure of the page once there are so many and the first map is filled from a layer on."""
+    while (
+        len(drawn := figures(run(at))) < n or np.isnan(numbers(drawn[0]["data"][0]["z"])[first_layer:]).any()
+    ):
+        time.sleep(0.05)
+    return drawn
+
+
 def numbers(column: Any) -> np.ndarray:
     """A column of a figure, which is a list or packed."""
     if isinstance(column, list):
         return np.array(column, float)
-    found = np.frombuffer(base64.b64decode(column["bdata"]), column["dtype"])
-    return found.reshape([int(n) for n in column["shape"].split(",")]) if "shape" in column else found
+    values = np.frombuffer(base64.b64decode(column["bdata"]), column["dtype"])
+    return values.reshape([int(n) for n in column["shape"].split(",")]) if "shape" in column else values
 
 
 def shown_heads(column: Any) -> list[str]:
@@ -197,8 +174,8 @@ def roles_of(record: dict[str, Any]) -> dict[str, dict[str, str]]:
     """What every head of a record does, as the browser reads it."""
     names = ("name", "kind", "colour")
     return {
-        head: dict(zip(names, said, strict=True))
-        for *said, heads, _ in record["roles"]
+        head: dict(zip(names, values, strict=True))
+        for *values, heads, _ in record["roles"]
         for head in heads.split()
     }
 
