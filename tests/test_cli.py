@@ -1,21 +1,21 @@
-"""The command line as a process, and where it cannot go on: one sentence, exit code 2, or 130 where it was stopped."""
+"""The command line where something is wrong, full, closed, odd or stopped: one sentence, exit code, whole files."""
 
 import io
 import json
 import os
 import signal
-import subprocess
+import stat
 import sys
 import threading
+import time
+import traceback
 from pathlib import Path
 
 import pytest
 
-from mha_core.cli import main
+from mha_core.cli import main, output
+from mha_core.errors import InputError
 from mha_core.record.export import safe_cell
-
-CLASSIC = "The animal didn't cross the street because it was too tired."
-ROOT = Path(__file__).parent.parent
 
 
 @pytest.fixture
@@ -30,16 +30,6 @@ def run(capsys):
         return (code, *capsys.readouterr())
 
     return command
-
-
-def process(*arguments, stdin=None, **environment):
-    return subprocess.Popen(
-        [sys.executable, "-m", "mha_core", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=ROOT,
-        env={**os.environ, "HF_HUB_OFFLINE": "1", **environment},
-    )
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", " =", "\n@"])
@@ -90,8 +80,8 @@ def test_bad_input_is_one_sentence_on_stderr_and_exit_code_2(arguments, run, mod
 
 @pytest.fixture
 def text(tmp_path):
-    """Work for a minute, twice."""
-    lines = [f"The dog{' ran' * (i % 9)} home {i} times.\n" for i in range(30_000)]
+    """Work for seconds, twice."""
+    lines = [f"The dog{' ran' * (i % 9)} home {i} times.\n" for i in range(5_000)]
     for name, content in (("text.txt", lines), ("other.txt", lines[::-1])):
         (tmp_path / name).write_text("".join(content))
     return tmp_path / "text.txt"
@@ -102,6 +92,17 @@ def test_a_file_of_texts_that_is_too_large_is_refused_before_it_is_read(run, tmp
         file.truncate(10_000_001)
     code, _, err = run("trace", "--file", str(tmp_path / "large.txt"))
     assert (code, err) == (2, f"'{tmp_path / 'large.txt'}' has more than 10,000,000 bytes.\n")
+
+
+def interrupt_once_a_model_runs():
+    """Press Ctrl-C as soon as the main thread is in the engine."""
+    main_thread, end = threading.main_thread().ident, time.monotonic() + 30
+    while time.monotonic() < end:
+        stack = traceback.extract_stack(sys._current_frames()[main_thread])
+        if any("mha_core/engine/multihead.py" in frame.filename for frame in stack):
+            break
+        time.sleep(0.001)
+    os.kill(os.getpid(), signal.SIGINT)
 
 
 @pytest.mark.slow
@@ -121,13 +122,13 @@ def test_what_is_interrupted_ends_with_130_and_leaves_no_file(run, text, tmp_pat
     # What was started in the background, such as a whole run of the tests, may ignore Ctrl-C.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     places = {"TEXT": str(text), "OTHER": str(text.with_name("other.txt")), "OUT": str(tmp_path / "out")}
-    stop = threading.Timer(1.5, os.kill, (os.getpid(), signal.SIGINT))
+    stop = threading.Thread(target=interrupt_once_a_model_runs)
     stop.start()
     try:
         code, _, err = run(*(places.get(word, word) for word in arguments))
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
-        stop.cancel()
+        stop.join()
         signal.signal(signal.SIGINT, before)
     assert code == 130
     assert "Traceback" not in err
@@ -147,18 +148,6 @@ def test_output_that_nobody_reads_any_more_is_no_mistake_and_a_full_disk_is(
     monkeypatch.setattr(sys, "stdout", Output())
     exit_code, _, err = run("models")
     assert (exit_code, err.count("\n")) == (code, lines)
-
-
-@pytest.mark.slow
-def test_as_a_process_it_writes_the_ranking_and_nothing_else():
-    done = process("trace", CLASSIC, "--from", "it", "--to", "animal")
-    out, err = done.communicate(timeout=120)
-    assert (done.returncode, err) == (0, b"")
-    heading, first, *_ = (line.split() for line in out.decode().splitlines())
-    assert dict(zip(heading, first, strict=True)) | {"weight": float(first[4])} == {
-        "rank": "1", "head": "4-2", "layer": "4", "head_in_layer": "2", "weight": pytest.approx(0.677), "key": "2",
-        "key_text": "animal",
-    }  # fmt: skip
 
 
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".json", ".conllu", ".CSV"])
@@ -181,3 +170,41 @@ def test_a_file_of_json_lines_gives_its_texts(run, tmp_path):
     code, _, err = run("trace", "--file", str(file), "--model", "classroom")
     assert code != 0
     assert "Line 1" in err
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    path = tmp_path / "x.json"
+    path.write_text("old")
+    path.chmod(0o640)
+    link = tmp_path / "link.json"
+    link.symlink_to(path)
+    output.write_file(link, "new")
+    assert (path.read_text(), link.is_symlink(), stat.S_IMODE(path.stat().st_mode)) == ("new", True, 0o640)
+    before = os.umask(0o027)
+    try:
+        modes = []
+        for name in ("first", "second"):
+            output.write_file(tmp_path / name, "new")
+            (tmp_path / f"by hand {name}").touch()
+            modes += [stat.S_IMODE((tmp_path / each).stat().st_mode) for each in (name, f"by hand {name}")]
+            for each in (name, f"by hand {name}"):
+                (tmp_path / each).unlink()
+    finally:
+        os.umask(before)
+    assert modes == [0o640] * 4, "as the process makes its files, before and after"
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(InputError):
+        output.write_file(path, "newer")
+    assert path.read_text() == "new"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["link.json", "x.json"]
+
+
+def test_a_device_and_a_pipe_take_bytes(tmp_path):
+    output.write_file(Path("/dev/null"), "x")
+    with pytest.raises(InputError):
+        output.write_file(Path("/dev/full"), "x")
+    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
