@@ -9,7 +9,7 @@ import pytest
 import torch
 from boards import charts, matrix, numbers_in, one, prose
 from decoder_folders import random_decoder, write_decoder
-from test_inside import NEAR, open_inside, walk
+from test_inside import NEAR, open_inside, softmax, walk
 from visit import link
 
 from mha_core import InputError, layer_details, load_model
@@ -56,16 +56,9 @@ def grouped(tmp_path_factory):
 @pytest.fixture
 def page(grouped, monkeypatch):
     """Opens Inside on the grouped decoder: layer 2, head 4, from the last token."""
-
-    def opened(**query):
-        monkeypatch.setattr(
-            "pages.parts.frame.loading.load_model", lambda name, trained=True, **_options: grouped
-        )
-        n = len(grouped.tokenizer.encode(TEXT))
-        opening = {"text": TEXT, "head": "2-4", "pin": str(n - 1), **query}
-        return walk(**opening) if "at" not in opening else open_inside(**opening)
-
-    return opened
+    monkeypatch.setattr("pages.parts.frame.loading.load_model", lambda name, **_: grouped)
+    opening = {"text": TEXT, "head": "2-4", "pin": str(len(grouped.tokenizer.encode(TEXT)) - 1)}
+    return lambda **query: (open_inside if "at" in query else walk)(**opening | query)
 
 
 @pytest.fixture(scope="module")
@@ -114,12 +107,8 @@ def test_a_run_with_a_changed_number_still_has_what_was_before_the_rotation(case
     if run.rotary is None:
         assert (with_cell.q_unrotated, with_cell.k_unrotated) == (None, None), "nothing is turned"
         return
-    changed = [
-        head
-        for head in range(len(run.q))
-        if np.abs(with_cell.q_unrotated - run.q_unrotated)[head].max() > NEAR
-    ]
-    assert changed == [1]
+    changed = np.abs(with_cell.q_unrotated - run.q_unrotated).max(axis=(1, 2)) > NEAR
+    assert np.flatnonzero(changed).tolist() == [1]
     assert np.abs(with_cell.k_unrotated - run.k_unrotated).max() < NEAR
 
 
@@ -135,8 +124,7 @@ def test_the_steps_of_one_query_add_up(case):
     run = layer_details(model.tokenizer.encode(TEXT), model, 1)
     for head in range(model.n_heads):
         row = query_steps(run, head, 2)
-        powers = np.exp(row.scores - row.scores.max())
-        np.testing.assert_allclose(row.weights, powers / powers.sum(), atol=1e-5)
+        np.testing.assert_allclose(row.weights, softmax(row.scores), atol=1e-5)
         np.testing.assert_allclose(row.products.sum(axis=1), row.raw, atol=1e-4)
         np.testing.assert_allclose(row.weighted.sum(axis=0), run.context[head, 2], atol=1e-5)
         assert len(row.weights) == len(row.scores) == len(row.products) == 3
@@ -148,19 +136,14 @@ def test_one_wide_head_of_a_decoder_looks_only_back(truth):
     assert not np.triu(weights, 1).any()
     q = np.concatenate(list(truth.q), axis=-1)
     k = np.concatenate(list(np.repeat(truth.k, 2, axis=0)), axis=-1)
-    powers = np.exp(q[-1] @ k.T / 60**0.5)
-    np.testing.assert_allclose(weights[-1], powers / powers.sum(), atol=1e-5)
+    np.testing.assert_allclose(weights[-1], softmax(q[-1] @ k.T / 60**0.5), atol=1e-5)
 
 
 def test_the_variants_of_a_grouped_decoder_are_its_own_and_made_of_its_own(truth):
     by_name = {variant.name: variant for variant in variants(truth, truth.x)}
     assert list(by_name) == ["MHA", "GQA", "MQA", "Cross"]
-    assert [(variant.n_kv_heads, variant.own) for variant in by_name.values()] == [
-        (6, False),
-        (3, True),
-        (1, False),
-        (3, False),
-    ]
+    assert [variant.n_kv_heads for variant in by_name.values()] == [6, 3, 1, 3]
+    assert [variant.own for variant in by_name.values()] == [False, True, False, False]
     assert by_name["GQA"].run is truth
     np.testing.assert_allclose(by_name["MHA"].run.output, truth.output, atol=1e-4)
     assert np.abs(by_name["MQA"].run.output - truth.output).max() > 1e-3

@@ -9,7 +9,6 @@ from mha_core.layer import (
     convex_hull,
     distance_to_hull,
     equal_to_torch,
-    kv_cache_bytes,
     measured_operations,
     middle_groups,
     operations,
@@ -100,6 +99,4 @@ def test_the_known_models_have_their_known_sizes():
         "Llama 3 8B": (4096, 32, 128, 32, 8, 8192),
     }
     assert parameters(12288, 96)["all"] == 4 * (12288**2 + 12288)
-    # LLaMA-2-7B, 4,096 tokens in 16 bits: 2 GiB, as its users know.
-    assert kv_cache_bytes(4096, 128, 32, 32) == 2 * 1024**3
     assert weights_bytes(512, 12, 12) == 12 * 12 * 512**2 * 4
