@@ -33,9 +33,9 @@ def counting(n: int, seconds: float = 0.005):
 
 @pytest.fixture
 def line():
-    parts_made = JobQueue(nullcontext(), seconds=0.05)
-    yield parts_made
-    for job in list(parts_made._all.values()):
+    queue = JobQueue(nullcontext(), seconds=0.05)
+    yield queue
+    for job in list(queue._all.values()):
         job.last_seen.clear()  # nobody looks any more: its thread ends
 
 
@@ -159,32 +159,16 @@ def test_what_went_wrong_is_one_sentence_and_the_others_go_on(line, error, notes
     until(lambda: wrong.finished, "it is tried again")
 
 
-def test_what_is_left_is_told_once_it_is_no_guess(line, monkeypatch):
-    monkeypatch.setattr(jobs, "SETTLED_SECONDS", 0.05)
-    job = line.ask("a", counting(40, seconds=0.01))
+def test_what_is_left_is_told_once_it_is_no_guess(line):
+    job = line.ask("a", counting(5, seconds=0.01))
     assert job.remaining is None
-    line.start(job, "anna")
-    until(lambda: job.step and job.step.n >= 20, "half of it is done")
-    left, n = job.remaining, job.step.n
-    assert left == pytest.approx(job.seconds / n * (40 - n), rel=0.3)
-
-
-def test_each_part_is_made_within_what_all_share():
-    """So that no more runs of a model go on at once than there are places."""
-    places, held = threading.BoundedSemaphore(1), []
-
-    def parts():
-        for i in range(5):
-            held.append(not places.acquire(blocking=False))
-            yield PartialResult(i / 5, i, None)
-
-    line = JobQueue(places)
-    job = line.ask("a", parts)
     line.behind(job)
     until(lambda: job.finished, "it ends")
-    assert held == [True] * 5
-    assert places.acquire(blocking=False), "and given back"
-    places.release()
+    assert 0.05 <= job.seconds
+    job.step, job.seconds = PartialResult(0.25, 1, 1), 0.4
+    assert job.remaining is None
+    job.seconds = 6.0
+    assert job.remaining == 18
 
 
 @pytest.mark.parametrize("line", [jobs.JOBS, jobs.FINDINGS])
