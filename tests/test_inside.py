@@ -91,45 +91,46 @@ def page(odd_model):
         return walk(head="2-3", pin="4"), record, layer_details(record.tokens, odd_model, 1)
 
 
-@pytest.mark.slow
-def test_every_matrix_of_the_walk_is_the_records(page):
-    at, record, truth = page
-    used = truth.projections
+def assert_walk(at: Walked, truth: LayerActivations, h: int, query: int) -> None:
+    """Every matrix is the layer's, and the followed token adds up number by number."""
+    used, kv, seen = truth.projections, truth.projections.kv_head(h), truth.allowed
+    before = (truth.q, truth.k) if truth.rotary is None else (truth.q_unrotated, truth.k_unrotated)
+    biases = [] if used.b_o is None else [used.b_o[None]]
     expected = {
-        "X": truth.x,
-        "W_q": used.W_q[2], "W_k": used.W_k[2], "W_v": used.W_v[2],
-        "b_q": used.b_q[2][None], "b_k": used.b_k[2][None], "b_v": used.b_v[2][None],
-        "Q": truth.q[2], "K": truth.k[2], "V": truth.v[2],
-        "weights": record.weights[1, 2],
-        "Z": np.concatenate(list(truth.context), axis=-1),
-        "z": truth.context[2], "raw": truth.q[2] @ truth.k[2].T,
-        "scores": truth.scores[2], "W_o": used.W_o[2],
-        "output": truth.output,
-        "parts": np.concatenate([truth.contributions[:, 4], truth.projections.b_o[None], truth.output[4][None]]),
+        "X": truth.x, "W_q": used.W_q[h], "W_k": used.W_k[kv], "W_v": used.W_v[kv], "W_o": used.W_o[h],
+        "b_q": used.b_q[h][None], "b_k": used.b_k[kv][None], "b_v": used.b_v[kv][None],
+        "Q": before[0][h], "K": before[1][kv], "V": truth.v[kv],
+        "raw": np.where(seen, truth.q[h] @ truth.k[kv].T, np.nan),
+        "scores": np.where(seen, truth.scores[h], np.nan), "weights": np.where(seen, truth.weights[h], np.nan),
+        "z": truth.context[h], "Z": np.concatenate(list(truth.context), axis=-1), "output": truth.output,
+        "parts": np.concatenate([truth.contributions[:, query], *biases, truth.output[query][None]]),
     }  # fmt: skip
     for name, values in expected.items():
-        np.testing.assert_allclose(
-            matrix(at, name), values, atol=NEAR * (1 + np.abs(values).max()), err_msg=name
-        )
-    printed = re.search(r"Equal to torch\.nn\.MultiheadAttention within ([\d.e-]+)", prose(at))
-    assert float(printed[1]) < 1e-5
-
-
-def test_the_followed_token_adds_up_number_by_number(page):
-    at, record, truth = page
+        reach = NEAR * (1 + np.abs(np.nan_to_num(values)).max())
+        np.testing.assert_allclose(matrix(at, name), values, atol=reach, err_msg=name)
     block, numbers = one(at, "follow")
-    n, d_k, d_v = len(block["tokens"]), block["d_k"], block["d_v"]
+    n, d_k, d_v = seen[query].sum(), block["d_k"], block["d_v"]
+    assert len(block["tokens"]) == n
 
     def take(name, *shape):
         return numbers[block[name] : block[name] + int(np.prod(shape))].reshape(shape)
 
-    np.testing.assert_allclose(take("q", d_k), truth.q[2, 4], atol=NEAR)
-    np.testing.assert_allclose(take("k", n, d_k), truth.k[2], atol=NEAR)
+    np.testing.assert_allclose(take("q", d_k), truth.q[h, query], atol=NEAR)
+    np.testing.assert_allclose(take("k", n, d_k), truth.k[kv, :n], atol=NEAR)
     np.testing.assert_allclose(take("products", n, d_k).sum(axis=1), take("raw", n), atol=1e-4)
-    np.testing.assert_allclose(take("raw", n) / block["divisor"], truth.scores[2, 4], atol=NEAR)
-    np.testing.assert_allclose(take("weights", n), record.weights[1, 2, 4], atol=NEAR)
-    np.testing.assert_allclose(take("weighted", n, d_v).sum(axis=0), truth.context[2, 4], atol=NEAR)
-    np.testing.assert_allclose(take("z", d_v), truth.context[2, 4], atol=NEAR)
+    np.testing.assert_allclose(take("raw", n) / block["divisor"], truth.scores[h, query, :n], atol=NEAR)
+    np.testing.assert_allclose(take("weights", n), truth.weights[h, query, :n], atol=NEAR)
+    np.testing.assert_allclose(take("weighted", n, d_v).sum(axis=0), truth.context[h, query], atol=NEAR)
+    np.testing.assert_allclose(take("z", d_v), truth.context[h, query], atol=NEAR)
+
+
+@pytest.mark.slow
+def test_every_matrix_of_the_walk_is_the_records(page):
+    at, record, truth = page
+    np.testing.assert_array_equal(record.weights[1], truth.weights)
+    assert_walk(at, truth, 2, 4)
+    printed = re.search(r"Equal to torch\.nn\.MultiheadAttention within ([\d.e-]+)", prose(at))
+    assert float(printed[1]) < 1e-5
 
 
 def test_the_parts_of_the_heads_are_the_records(page):

@@ -9,7 +9,7 @@ import pytest
 import torch
 from boards import charts, matrix, numbers_in, one, prose
 from decoder_folders import random_decoder, write_decoder
-from test_inside import NEAR, open_inside, softmax, walk
+from test_inside import NEAR, assert_walk, open_inside, softmax, walk
 from visit import link
 
 from mha_core import InputError, layer_details, load_model
@@ -23,7 +23,6 @@ from mha_core.layer import (
     equal_to_torch,
     growth,
     origin,
-    query_steps,
     rotate_vector,
     run_layer,
     turn,
@@ -119,17 +118,6 @@ def test_every_number_of_a_rotated_layer_is_the_sum_of_the_products_behind_it(tr
         assert number.total == pytest.approx(number.value, abs=1e-5)
 
 
-def test_the_steps_of_one_query_add_up(case):
-    _, model = case
-    run = layer_details(model.tokenizer.encode(TEXT), model, 1)
-    for head in range(model.n_heads):
-        row = query_steps(run, head, 2)
-        np.testing.assert_allclose(row.weights, softmax(row.scores), atol=1e-5)
-        np.testing.assert_allclose(row.products.sum(axis=1), row.raw, atol=1e-4)
-        np.testing.assert_allclose(row.weighted.sum(axis=0), run.context[head, 2], atol=1e-5)
-        assert len(row.weights) == len(row.scores) == len(row.products) == 3
-
-
 def test_one_wide_head_of_a_decoder_looks_only_back(truth):
     weights = as_one_head(truth)
     np.testing.assert_allclose(weights.sum(axis=-1), 1, atol=1e-5)
@@ -172,28 +160,18 @@ def test_the_growing_cache_is_the_runs_keys_and_values_byte_by_byte(case):
 
 
 def test_what_the_page_draws_of_a_decoder_is_the_models_own_run(page, truth):
-    at, sizes = page(), truth.projections
-    expected = {
-        "X": truth.x, "W_q": sizes.W_q[3], "W_k": sizes.W_k[1], "W_v": sizes.W_v[1], "b_k": sizes.b_k[1][None],
-        "Q": truth.q_unrotated[3], "K": truth.k_unrotated[1], "V": truth.v[1],
-        "raw": np.where(np.tril(np.ones((truth.n, truth.n))) > 0, truth.q[3] @ truth.k[1].T, np.nan),
-        "z": truth.context[3],
-        "Q-before": truth.q_unrotated[3], "Q-after": truth.q[3],
-        "K-before": truth.k_unrotated[1], "K-after": truth.k[1],
-        "weights": np.where(np.tril(np.ones((truth.n, truth.n))) > 0, truth.weights[3], np.nan),
-        "output": truth.output,
-    }  # fmt: skip
-    for name, values in expected.items():
+    at = page(pin="2")
+    assert_walk(at, truth, 3, 2)
+    rotated = {"Q-before": truth.q_unrotated[3], "Q-after": truth.q[3]}
+    rotated |= {"K-before": truth.k_unrotated[1], "K-after": truth.k[1]}
+    for name, values in rotated.items():
         np.testing.assert_allclose(matrix(at, name), values, atol=NEAR, err_msg=name)
     text = prose(at)
     assert "the layer's normalised input" in text
     assert "Query heads 3 and 4 share K and V: 6 query heads, 3 key and value heads" in text
     assert "Each token keeps 30 numbers of K and of V instead of 60" in text
-    printed = re.search(
-        r"Equal to torch\.nn\.functional\.scaled_dot_product_attention.* within ([\d.e-]+)", text
-    )
-    assert printed
-    assert float(printed[1].rstrip(".,")) < 1e-4
+    printed = re.search(r"Equal to torch\.nn\.functional\.scaled_dot_product_.* within (\d[\d.e-]+\d)", text)
+    assert float(printed[1]) < 1e-4
 
 
 def told(at, board, event, value):

@@ -1,6 +1,5 @@
 """Long work behind the pages: shared by who asks for the same, one a reader, stopped, gone on with, and never lost."""
 
-import threading
 import time
 from contextlib import nullcontext
 from types import SimpleNamespace
@@ -164,7 +163,7 @@ def test_what_is_left_is_told_once_it_is_no_guess(line):
     assert job.remaining is None
     line.behind(job)
     until(lambda: job.finished, "it ends")
-    assert 0.05 <= job.seconds
+    assert job.seconds >= 0.05
     job.step, job.seconds = PartialResult(0.25, 1, 1), 0.4
     assert job.remaining is None
     job.seconds = 6.0

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from boards import prose
 from streamlit.testing.v1 import AppTest
-from visit import open_page, unopened
+from visit import TIRED, WIDE, open_page, unopened
 
 from mha_core import load_model, trace
 from mha_core.heads.build_role_table import find_roles
@@ -21,8 +21,6 @@ from pages.parts.frame.glossary import LESSON
 from pages.parts.learn import asking, claims
 from pages.parts.learn.views import forms_alike
 
-TIRED = "The animal didn't cross the street because it was too tired."
-WIDE = TIRED.replace("tired", "wide")
 MINE, OTHER = (3, 1), (1, 3)
 
 
