@@ -91,14 +91,14 @@ def page(odd_model):
         return walk(head="2-3", pin="4"), record, layer_details(record.tokens, odd_model, 1)
 
 
-def assert_walk(at: Walked, truth: LayerActivations, h: int, query: int) -> None:
+def assert_walk(walked: Walked, truth: LayerActivations, h: int, query: int) -> None:
     """Every matrix is the layer's, and the followed token adds up number by number."""
-    used, kv, seen = truth.projections, truth.projections.kv_head(h), truth.allowed
+    sizes, kv, seen = truth.projections, truth.projections.kv_head(h), truth.allowed
     before = (truth.q, truth.k) if truth.rotary is None else (truth.q_unrotated, truth.k_unrotated)
-    biases = [] if used.b_o is None else [used.b_o[None]]
+    biases = [] if sizes.b_o is None else [sizes.b_o[None]]
     expected = {
-        "X": truth.x, "W_q": used.W_q[h], "W_k": used.W_k[kv], "W_v": used.W_v[kv], "W_o": used.W_o[h],
-        "b_q": used.b_q[h][None], "b_k": used.b_k[kv][None], "b_v": used.b_v[kv][None],
+        "X": truth.x, "W_q": sizes.W_q[h], "W_k": sizes.W_k[kv], "W_v": sizes.W_v[kv], "W_o": sizes.W_o[h],
+        "b_q": sizes.b_q[h][None], "b_k": sizes.b_k[kv][None], "b_v": sizes.b_v[kv][None],
         "Q": before[0][h], "K": before[1][kv], "V": truth.v[kv],
         "raw": np.where(seen, truth.q[h] @ truth.k[kv].T, np.nan),
         "scores": np.where(seen, truth.scores[h], np.nan), "weights": np.where(seen, truth.weights[h], np.nan),
@@ -107,8 +107,8 @@ def assert_walk(at: Walked, truth: LayerActivations, h: int, query: int) -> None
     }  # fmt: skip
     for name, values in expected.items():
         reach = NEAR * (1 + np.abs(np.nan_to_num(values)).max())
-        np.testing.assert_allclose(matrix(at, name), values, atol=reach, err_msg=name)
-    block, numbers = one(at, "follow")
+        np.testing.assert_allclose(matrix(walked, name), values, atol=reach, err_msg=name)
+    block, numbers = one(walked, "follow")
     n, d_k, d_v = seen[query].sum(), block["d_k"], block["d_v"]
     assert len(block["tokens"]) == n
 
@@ -188,18 +188,15 @@ def test_costs_are_those_of_the_known_models_and_of_the_readers_own():
     assert table.loc["LLaMA-2-7B", "KV cache (MiB)"] == 2048
     assert np.isnan(table.loc["BERT-base", "KV cache (MiB)"])
     mine, llama = (
-        table.loc[name].drop(["parameters", "parameters per layer"]) for name in ("yours", "LLaMA-2-70B")
+        table.drop(columns=["parameters", "parameters per layer"]).loc[["yours", "LLaMA-2-70B"]].values
     )
     assert mine.tolist() == llama.tolist()
     (chart,) = charts(at)
     for trace_, power in zip(chart["data"], (4, 2), strict=True):
-        tokens, kept = numbers_in(trace_["x"]), numbers_in(trace_["y"])
+        tokens, sizes = numbers_in(trace_["x"]), numbers_in(trace_["y"])
         np.testing.assert_allclose(tokens[1:] / tokens[:-1], 2)
-        np.testing.assert_allclose(kept[1:] / kept[:-1], power, err_msg=trace_["name"])
-    assert (
-        numbers_in(chart["data"][1]["y"])[numbers_in(chart["data"][1]["x"]) == 4096]
-        == table.loc["yours", "KV cache (MiB)"]
-    )
+        np.testing.assert_allclose(sizes[1:] / sizes[:-1], power, err_msg=trace_["name"])
+    assert sizes[tokens == 4096] == table.loc["yours", "KV cache (MiB)"]
 
 
 @pytest.mark.parametrize(
@@ -248,22 +245,15 @@ def test_a_weight_in_the_link_reaches_the_output():
 
 def test_only_what_can_be_there_is_taken_from_a_link():
     run = classic(3)
-    asked = (
-        "4-2:score:11:3:-9.5,4-2:score:17:1:1,4-13:W_q:1:1:1,2-1:W_q:1:1:1,4-1:W_o:32:384:1e-3,4-2:W_o:33:1:1"
-    )
-    edits, said = edits_of({"edits": asked, "unseen": "2,0,99,2,x", "temperature": "99"}, run, 3)
+    fitting, other_layer = "4-2:score:11:3:-9.5,4-1:W_o:32:384:1e-3", "2-1:W_q:1:1:1"
+    changes = f"{fitting},{other_layer},4-2:score:17:1:1,4-13:W_q:1:1:1,4-2:W_o:33:1:1"
+    edits, problems = edits_of({"edits": changes, "unseen": "2,0,99,2,x", "temperature": "99"}, run, 3)
     assert edits.scores == (ScoreEdit(1, 10, 2, -9.5),)
     assert edits.cells == (CellEdit("W_o", 0, 31, 383, 1e-3),)
     assert (edits.hidden_keys, edits.temperature) == ((1,), 5.0)
-    assert len(said) == 3
-    for wrong in (
-        "4-2:score:0:1:1",
-        "4-2:score:1:1:1e999",
-        "4-2:score:1:1:nan",
-        "4-2:W_x:1:1:1",
-        "4-2:W_q:1:1:2e6",
-    ):
-        changes, refused = read_changes(wrong)
+    assert len(problems) == 3
+    for wrong in ("score:0:1:1", "score:1:1:1e999", "score:1:1:nan", "W_x:1:1:1", "W_q:1:1:2e6"):
+        changes, refused = read_changes(f"4-2:{wrong}")
         assert (changes, len(refused)) == ([], 1), wrong
 
 
@@ -300,7 +290,6 @@ def test_the_scaling_is_told_with_the_variance_of_these_very_scores():
     at = walk("scaled", head="4-2", pin="10")
     truth = classic(3)
     raw = truth.q[1] @ truth.k[1].T
-
     largest, fair = (100 * softmax(scores).max(axis=1).mean() for scores in (raw, raw / 32**0.5))
     shown = re.search(r"from ([\d.]+) to ([\d.]+)\..*? from ([\d.]+) ?% to ([\d.]+) ?%", prose(at))
     expected = [raw.var(), (raw / 32**0.5).var(), largest, fair]

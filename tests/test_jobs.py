@@ -54,12 +54,16 @@ def test_who_asks_for_the_same_shares_one_job_and_nobody_else(line):
     assert (begun, job.read(lambda part: part.result), job.problem) == ([1], 3, "")
 
 
-def test_a_reader_stops_it_and_lets_it_go_on_where_it_was(line):
+def test_a_reader_stops_it_and_lets_it_go_on_where_it_was_but_not_while_another_looks(line):
     job = line.ask("a", counting(60))
-    line.start(job, "anna")
+    for name in ("anna", "ben"):
+        line.start(job, name)
     until(lambda: job.step, "it begins")
     assert 0 < job.step.fraction < 1
     line.stop(job, "anna")
+    before = job.step.n
+    until(lambda: job.step.n > before + 15, "it goes on for ben, after more than a turn")
+    line.stop(job, "ben")
     until(lambda: line._thread is None, "nobody wants it")
     assert not job.goes_on_for("anna")
     reached = job.step.n
@@ -70,15 +74,6 @@ def test_a_reader_stops_it_and_lets_it_go_on_where_it_was(line):
     line.start(job, "anna")
     until(lambda: job.finished, "it ends")
     assert job.step.n == 60
-
-
-def test_it_goes_on_for_the_others_who_look(line):
-    job = line.ask("a", counting(20))
-    for name in ("anna", "ben"):
-        line.start(job, name)
-    line.stop(job, "anna")
-    until(lambda: job.finished, "it goes on for ben")
-    assert job.step.n == 20
 
 
 def test_a_reader_has_one_at_a_time_and_two_readers_one_each(line):
@@ -131,14 +126,6 @@ def test_what_nobody_looks_at_any_more_is_paused(line, monkeypatch):
     until(lambda: line._thread is not None, "she is back")
 
 
-def test_what_is_begun_behind_the_pages_goes_on_to_its_end(line, monkeypatch):
-    monkeypatch.setattr(jobs, "LOOKED_AWAY", 0.0)
-    job = line.ask("a", counting(10))
-    line.behind(job)
-    until(lambda: job.finished, "it ends")
-    assert job.step.n == 10
-
-
 @pytest.mark.parametrize(
     ("error", "notes"),
     [(InputError("The file is empty."), "The file is empty."), (ZeroDivisionError("text"), BROKEN)],
@@ -158,7 +145,8 @@ def test_what_went_wrong_is_one_sentence_and_the_others_go_on(line, error, notes
     until(lambda: wrong.finished, "it is tried again")
 
 
-def test_what_is_left_is_told_once_it_is_no_guess(line):
+def test_what_is_begun_behind_the_pages_ends_and_what_is_left_is_told_once_it_is_no_guess(line, monkeypatch):
+    monkeypatch.setattr(jobs, "LOOKED_AWAY", 0.0)
     job = line.ask("a", counting(5, seconds=0.01))
     assert job.remaining is None
     line.behind(job)

@@ -107,9 +107,9 @@ def test_the_lesson_holds_together():
         shown = [spans(text, {"token": "it", "head": "4-2"}) for text in texts]
         words = "".join(part if isinstance(part, str) else part[1] for text in shown for part in [*text, " "])
         assert len(words.split()) <= 120, step.key
-    asked = [key for step in steps() for key in questions_of(step)]
-    assert len(asked) == len(set(asked))
-    assert set(asked) | set(quiz()) == set(exercises())
+    questions = [key for step in steps() for key in questions_of(step)]
+    assert len(questions) == len(set(questions))
+    assert set(questions) | set(quiz()) == set(exercises())
     assert [(row.step, row.title) for row in rows()] == [(step.key, step.title) for step in steps()]
     assert [row.start for row in rows()] + [60] == [0] + [row.end for row in rows()], "in one hour"
     for exercise in exercises().values():
@@ -262,7 +262,7 @@ def test_a_guess_is_answered_with_the_models_weights(monkeypatch):
     weights = trace(TIRED, load_model()).weights
     to_animal, to_street = (f"{weights[3, 1, 10, place]:.0%}" for place in (2, 8))
     back = [f"{np.diagonal(weights[0, head], -1).mean():.0%}" for head in (2, 5)]
-    for step, guess, said in (
+    for step, guess, words in (
         ("asking", 2, f"Yes: animal, {to_animal}."),
         ("asking", 8, f"street gets {to_street}. Most goes to animal: {to_animal}."),
         ("heads", 2, f"Yes: 1-3 puts {back[0]} of its attention on the token before."),
@@ -270,7 +270,7 @@ def test_a_guess_is_answered_with_the_models_weights(monkeypatch):
     ):
         at = open_learn(step=step, head="4-2", pin="10")
         monkeypatch.setattr(asking, "guessed", lambda *_, guess=guess: guess)  # pressed inside a component
-        assert said in prose(visit.run(at))
+        assert words in prose(visit.run(at))
         monkeypatch.undo()
         assert step == "heads" or "follow" in kinds_of(at)
         assert ticks(at)[[each.key for each in steps()].index(step)]

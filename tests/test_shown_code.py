@@ -44,26 +44,26 @@ def test_the_printed_program_gives_what_the_page_shows(name, layer, edits):
     weights are all that is said of it in words."""
     model = load_model(name)
     plain = layer_details(model.tokenizer.encode("The animal was too tired."), model, layer)
-    now, linears = edited(plain, edits), deepcopy(model.encoder.layers[layer].attention)
+    changed, linears = edited(plain, edits), deepcopy(model.encoder.layers[layer].attention)
     left = {"torch": torch, "F": F, "x": torch.from_numpy(plain.x.copy())[None]}
     left |= {matrix: getattr(linears, matrix) for matrix in ("W_q", "W_k", "W_v", "W_o")}
     if rotary := plain.rotary:
         speeds = torch.tensor([rotary.frequency(pair) for pair in range(rotary.d_k // 2)])
         angles = torch.outer(torch.arange(plain.n, dtype=torch.float32), speeds)
         left |= {"cos": angles.cos(), "sin": angles.sin()}
-    for line, _ in [*program(now), *(function_lines if rotary else comparison_lines)(now)]:
+    for line, _ in [*program(changed), *(function_lines if rotary else comparison_lines)(changed)]:
         exec(line, left)  # noqa: S102, our own lines are what is tested
         if line.startswith("layer = torch.nn.MultiheadAttention"):
-            left["layer"].load_state_dict(torch_layer(now.projections).state_dict())
+            left["layer"].load_state_dict(torch_layer(changed.projections).state_dict())
             left["layer"].eval()
-    rows, near = now.allowed.any(axis=1), 2e-5 * np.abs(now.output).max() + 1e-4
-    np.testing.assert_allclose(left["weights"][0], now.weights, atol=5e-5 if rotary else 2e-5)
-    np.testing.assert_allclose(left["output"][0], now.output, atol=near)
-    np.testing.assert_allclose(left["theirs"][0][rows], now.output[rows], atol=near)
+    rows, near = changed.allowed.any(axis=1), 2e-5 * np.abs(changed.output).max() + 1e-4
+    np.testing.assert_allclose(left["weights"][0], changed.weights, atol=5e-5 if rotary else 2e-5)
+    np.testing.assert_allclose(left["output"][0], changed.output, atol=near)
+    np.testing.assert_allclose(left["theirs"][0][rows], changed.output[rows], atol=near)
     if not rotary:
-        np.testing.assert_allclose(left["their_weights"][0][:, rows], now.weights[:, rows], atol=2e-5)
-        assert float(eval(difference_line(now), left)) < 1e-4  # noqa: S307, our own line is what is tested
-    printed = "\n".join(line for line, _ in program(now))
+        np.testing.assert_allclose(left["their_weights"][0][:, rows], changed.weights[:, rows], atol=2e-5)
+        assert float(eval(difference_line(changed), left)) < 1e-4  # noqa: S307, our own line is what is tested
+    printed = "\n".join(line for line, _ in program(changed))
     assert (f"/ {plain.q.shape[-1]} ** 0.5" in printed) == edits.scaled
     assert ("/ 0.7" in printed or "/ 2.5" in printed) == (edits.temperature != 1)
 
