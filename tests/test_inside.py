@@ -84,9 +84,7 @@ def odd_model():
 def page(odd_model):
     """The walk on layer 2, head 3, from the fifth token; the record and the layer that it shows."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            "pages.parts.frame.loading.load_model", lambda name, trained=True, **_options: odd_model
-        )
+        patch.setattr("pages.parts.frame.loading.load_model", lambda name, **_: odd_model)
         record = trace(TIRED, odd_model)
         return walk(head="2-3", pin="4"), record, layer_details(record.tokens, odd_model, 1)
 

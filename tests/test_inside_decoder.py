@@ -23,6 +23,7 @@ from mha_core.layer import (
     equal_to_torch,
     growth,
     origin,
+    query_steps,
     rotate_vector,
     run_layer,
     turn,
@@ -162,6 +163,7 @@ def test_the_growing_cache_is_the_runs_keys_and_values_byte_by_byte(case):
 def test_what_the_page_draws_of_a_decoder_is_the_models_own_run(page, truth):
     at = page(pin="2")
     assert_walk(at, truth, 3, 2)
+    assert len(query_steps(truth, 3, 2).products) == 3, "it sees no later token"
     rotated = {"Q-before": truth.q_unrotated[3], "Q-after": truth.q[3]}
     rotated |= {"K-before": truth.k_unrotated[1], "K-after": truth.k[1]}
     for name, values in rotated.items():

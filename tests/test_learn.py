@@ -81,6 +81,7 @@ def test_a_mistake_that_people_make_is_told_apart():
             assert (verdict.right, verdict.say) == (False, known["say"]), (key, typed)
     verdict = check(exercises()["softmax"], "0.056; 0.944")
     assert (verdict.right, "in another order" in verdict.say) == (False, True)
+    assert check(exercises()["mixing"], "−3.4").say == exercises()["mixing"].hint, "any minus is read"
 
 
 def test_the_products_that_the_lesson_works_out_are_those_of_its_example():

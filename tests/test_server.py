@@ -46,24 +46,16 @@ def in_a_loop(work):
 # What it answers
 
 
-@pytest.mark.parametrize(
-    ("path", "status", "says"),
-    [
-        ("/", 200, "<script>"),
-        ("/compare", 200, "<script>"),
-        (f"/compare?text={'word+' * (MAX_CHARS // 5)}", 200, "<script>"),
-        ("/_stcore/health", 200, "ok"),
-        ("/ready", 200, "ready"),
-        ("/_stcore/metrics", 404, ""),
-        ("/shared/no", 404, ""),
-    ],
-)
+@pytest.mark.parametrize(("path", "status", "says"), [
+    ("/", 200, "<script>"), ("/compare", 200, "<script>"),
+    (f"/compare?text={'word+' * (MAX_CHARS // 5)}", 200, "<script>"),
+    ("/_stcore/health", 200, "ok"), ("/ready", 200, "ready"), ("/_stcore/metrics", 404, ""), ("/shared/no", 404, ""),
+], ids=lambda value: str(value)[:30])  # fmt: skip
 def test_every_answer_carries_the_security_headers(app_server, path, status, says):
     answered, headers, text = app_server.get(path)
     assert (answered, says in text) == (status, True)
-    assert {name: headers.get(name.lower()) for name in HEADERS if "Content" not in name} == {
-        name: value for name, value in HEADERS.items() if "Content" not in name
-    }
+    for name in HEADERS.keys() - {"Content-Security-Policy"}:
+        assert headers.get(name.lower()) == HEADERS[name]
     policy = headers["content-security-policy"].split("; ")
     scripts = next(part for part in policy if "script-src" in part)
     served = re.findall("<script>(.*?)</script>", text, re.S)
@@ -225,6 +217,7 @@ def test_browsers_of_one_address_share_its_pace_and_no_other_address_waits(
 
     async def sleep(length):
         seconds.append(length)
+        clock[0] += length if len(addresses) == 1 else 0  # several wait at the same time
 
     async def page(_scope, receive, _send):
         for _ in range(messages):

@@ -87,15 +87,13 @@ def test_a_long_text_makes_room_and_what_was_seen_last_stays(monkeypatch):
     assert cache.record(of(100, "newer")) is not newer, "it was seen longest ago"
 
 
-@pytest.mark.parametrize("pair", [False, True])
-def test_the_longest_text_is_taken_and_one_character_more_is_refused(pair):
-    def request(length: int) -> Request:
-        text = "a" * length
-        return Request("b", pair=text) if pair else Request(text)
-
-    assert cache.record(request(cache.MAX_CHARS)).tokens.pieces
-    with pytest.raises(InputError, match="4,001 characters and HeadScope takes 4,000"):
-        cache.record(request(cache.MAX_CHARS + 1))
+def test_the_longest_text_is_taken_and_one_character_more_is_refused():
+    longest = "a" * cache.MAX_CHARS
+    for text, pair in ((longest, None), ("b", longest)):
+        assert cache.record(Request(text, pair=pair)).tokens.pieces
+    for text, pair in ((longest + "a", None), ("b", longest + "a")):
+        with pytest.raises(InputError, match="4,001 characters and HeadScope takes 4,000"):
+            cache.record(Request(text, pair=pair))
 
 
 # Models
@@ -266,15 +264,7 @@ def test_what_one_reader_takes_is_kept_for_nobody_and_leaves_its_room():
 
 
 @pytest.mark.parametrize("large", ["x" * 5_000_000, b"x" * 5_000_000, np.zeros(5_000_000, np.uint8)])
-@pytest.mark.parametrize(
-    "held",
-    [
-        lambda it: it,
-        lambda it: [(it,)],
-        lambda it: {"key": [it]},
-        lambda it: Named({1: Named([it, it], True)}, True),
-    ],
-)
-def test_what_is_held_counts_once_wherever_it_is_held(large, held):
-    assert store.bytes_of(held(large)) == pytest.approx(5_000_000, rel=1e-3)
+def test_what_is_held_counts_once_wherever_it_is_held(large):
+    for held in (large, [(large,)], {"key": [large]}, Named({1: Named([large, large], True)}, True)):
+        assert store.bytes_of(held) == pytest.approx(5_000_000, rel=1e-3)
     assert store.bytes_of({"x" * 5_000_000: 1}) == pytest.approx(5_000_000, rel=1e-3)

@@ -75,18 +75,6 @@ def test_every_number_of_a_layer_is_that_of_numpy(name, layers, text, request):
             np.testing.assert_allclose(results[part][cells], values[cells], atol=reach, err_msg=part)
 
 
-def small(h=3, h_kv=3, d_model=6, d_k=4, d_v=5, seed=0) -> Projections:
-    rng = np.random.default_rng(seed)
-
-    def make(*shape):
-        return rng.normal(size=shape).astype(np.float32)
-
-    return Projections(
-        make(h, d_model, d_k), make(h, d_k), make(h_kv, d_model, d_k), make(h_kv, d_k),
-        make(h_kv, d_model, d_v), make(h_kv, d_v), make(h, d_v, d_model), make(d_model),
-    )  # fmt: skip
-
-
 def test_the_distance_to_a_square():
     square = np.array([[0, 0], [2, 0], [2, 2], [0, 2], [1, 1]], float)
     out = distance_to_hull(np.array([3.0, 1.0]), square)
@@ -103,9 +91,16 @@ def test_the_distance_to_a_square():
 
 
 def test_the_variants_are_what_their_names_say():
-    w = small(h=6, h_kv=6, d_model=12, d_k=2, d_v=2)
     rng = np.random.default_rng(8)
-    x, other = (rng.normal(size=(n, 12)).astype(np.float32) for n in (5, 7))
+    shapes = [
+        *[(6, 12, 2), (6, 2)] * 3,
+        (6, 2, 12),
+        (12,),
+        (5, 12),
+        (7, 12),
+    ]  # W and b of q, k and v, then of o
+    *numbers, x, other = (rng.normal(size=shape).astype(np.float32) for shape in shapes)
+    w = Projections(*numbers)
     by_name = {variant.name: variant for variant in variants(run_layer(x, w), other, n_groups=3)}
     np.testing.assert_array_equal(by_name["MHA"].run.output, run_layer(x, w).output)
     assert by_name["GQA"].owner == (0, 0, 1, 1, 2, 2)
