@@ -6,10 +6,8 @@ from typing import Any
 
 import numpy as np
 from visit import data_of
-from visit import figures as charts
-from visit import numbers as numbers_in
-
-from mha_core import Projections
+from visit import figures as charts  # noqa: F401 - read through here
+from visit import numbers as numbers_in  # noqa: F401
 
 Block = dict[str, Any]
 
@@ -81,14 +79,3 @@ class Walked:
 
     def get(self, kind: str) -> list[Any]:
         return self._elements[kind]
-
-
-def assert_spectra(at: Any, used: Projections, head: int) -> None:
-    """The curves of "One head or many": the singular values of a head's form, and of all heads' together."""
-    forms = [used.W_q[head] @ used.W_k[head].T, sum(q @ k.T for q, k in zip(used.W_q, used.W_k, strict=True))]
-    (chart,) = charts(at)
-    for trace, form in zip(chart["data"], forms, strict=True):
-        drawn = numbers_in(trace["y"])
-        expected = np.linalg.svd(form.astype(np.float64), compute_uv=False)[: len(drawn)]
-        np.testing.assert_allclose(drawn, expected / expected[0], atol=1e-4, err_msg=trace["name"])
-        np.testing.assert_array_equal(numbers_in(trace["x"]), np.arange(1, len(drawn) + 1))

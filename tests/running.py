@@ -37,20 +37,17 @@ class AppServer:
     process: "subprocess.Popen[bytes]"
     log: Path
 
-    def get(self, path: str, timeout: float = 10.0) -> tuple[int, dict[str, str], str]:
+    def get(
+        self, path: str, timeout: float = 10.0, headers: dict[str, str] | None = None
+    ) -> tuple[int, dict[str, str], str]:
         """Status, headers (names in lower case) and body of a GET, also of a refusal."""
-        request = urllib.request.Request(self.url + path)  # noqa: S310 - our own server
+        request = urllib.request.Request(self.url + path, headers=headers or {})  # noqa: S310 - our own server
         try:
-            with urllib.request.urlopen(request, timeout=timeout) as answer:  # noqa: S310
-                return (
-                    answer.status,
-                    {k.lower(): v for k, v in answer.headers.items()},
-                    answer.read().decode(),
-                )
+            answer = urllib.request.urlopen(request, timeout=timeout)  # noqa: S310
         except urllib.error.HTTPError as refusal:
-            with refusal:
-                headers = {k.lower(): v for k, v in refusal.headers.items()}
-                return refusal.code, headers, refusal.read().decode()
+            answer = refusal
+        with answer:
+            return answer.status, {k.lower(): v for k, v in answer.headers.items()}, answer.read().decode()
 
     def healthy(self) -> bool:
         try:

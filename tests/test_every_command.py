@@ -11,6 +11,7 @@ import json
 import re
 import shlex
 import sys
+from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -35,7 +36,7 @@ from mha_core.causal import (
     sweep_receivers,
     sweep_state_patches,
 )
-from mha_core.cli import build_parser, main
+from mha_core.cli import build_parser, main, training
 from mha_core.display_names import percent
 from mha_core.heads.atlas.collect import Collection
 from mha_core.heads.atlas.passages import read_passages
@@ -81,8 +82,6 @@ def weights_answer(model, text, layer=None, head=None, words=False, **more):
     record = trace(text, model, **more)
     grid, tokens = record.grid(words=words), record.tokens
     frame = grid.to_frame()
-    for row in frame.itertuples():
-        assert row.weight == grid.weights[row.layer - 1, row.head - 1, row.query, row.key]
     heads = [(la + 1, h + 1) for la, h in np.ndindex(*grid.weights.shape[:2])]
     heads = [(la, h) for la, h in heads if layer in (None, la) and head in (None, h)]
     beside = {
@@ -110,9 +109,10 @@ def rank_answer(model, text, query, key=None, top=10):
 
 def next_answer(model, text, top):
     tokens = predict_next(model.tokenizer.encode(text), model, k=top)
-    names = {"token": "text", "id": "id", "probability": "probability", "logit": "logit"}
-    values = [{name: getattr(token, attribute) for name, attribute in names.items()} for token in tokens]
-    rows = [{"text": text, "rank": n} | each for n, each in enumerate(values, 1)]
+    rows = [
+        {"text": text, "rank": n, "token": t.text, "id": t.id, "probability": t.probability, "logit": t.logit}
+        for n, t in enumerate(tokens, 1)
+    ]
     return rows, {"text": text}, [(row["probability"], repr(row["token"])) for row in rows]
 
 
@@ -126,12 +126,9 @@ def lens_answer(model, text, top):
 
 def why_answer(model, text, top=10, **link):
     frame = score_attribution(text, model, **link)
-    rows, beside = (
-        frame[["side", "part", "layer", "head", "score", "share"]],
-        {"head": link["head"], **frame.attrs},
-    )
+    rows = frame[["side", "part", "layer", "head", "score", "share"]]
+    beside = {"head": link["head"], "weight": frame.attrs["weight"], "score": frame.attrs["score"]}
     largest = rows.groupby("side", sort=True).head(top).sort_values("side", kind="stable")
-    beside = {name: beside[name] for name in ("head", "weight", "score")}
     return rows, beside, [*largest[["side", "part", "score", "share"]].itertuples(index=False)]
 
 
@@ -154,18 +151,14 @@ def sweep_answer(model, text, sweep, *source, **options):
     """One change at a time: places, and the outcome before and after each."""
     texts = [model.tokenizer.encode(each) for each in (*source, text)]
     effects = final_result(sweep(*texts, model, OUTCOME, **options))
-    rows, beside = (
-        effects.to_frame(),
-        {"before": dict(zip(effects.names, effects.before, strict=True)), "text": text},
-    )
+    rows = effects.to_frame()
+    beside = {"before": dict(zip(effects.names, effects.before, strict=True)), "text": text}
     if sweep is sweep_state_patches:
         labels = [texts[-1].label(piece) for piece in texts[-1].pieces]
         rows.insert(2, "token_text", [labels[token] for token in rows["token"]])
     if source:
-        beside |= {
-            "source": source[0],
-            "source_outcome": dict(zip(effects.names, effects.source, strict=True)),
-        }
+        outcome = dict(zip(effects.names, effects.source, strict=True))
+        beside |= {"source": source[0], "source_outcome": outcome}
     np.testing.assert_array_equal(rows.effect, (effects.numbers[..., 0] - effects.before[0]).ravel())
     largest = rows.iloc[np.argsort(-np.abs(rows.effect), kind="stable")[:5]]
     return rows, beside, [tuple(row.values()) for row in largest.to_dict("records")]
@@ -176,13 +169,8 @@ def roles_answer(model, trained=True, **keep):
     rows = table.to_frame() if keep else table.questions()
     for name, value in keep.items():
         rows = rows[rows[name] == value]
-    beside = {
-        "model": model.name,
-        "digest": table.digest,
-        "left_out": 0,
-        "unused": 0,
-        "tried": table.n_comparisons,
-    }
+    beside = {"model": model.name, "digest": table.digest, "tried": table.n_comparisons}
+    beside |= {"left_out": 0, "unused": 0}
     columns = ["layer", "head", "n", "score"] if keep else ["head", "n", "score", "held_out"]
     return rows, beside, [*rows[columns].itertuples(index=False)]
 
@@ -197,12 +185,8 @@ def similarity_answer(model, *texts):
         total += [[np.mean(jensenshannon(a, b, axis=1) ** 2) for b in rows] for a in rows]
     rows = pd.DataFrame(total / len(texts), columns=names)
     apart = rows.to_numpy() + np.diag([np.inf] * len(names))
-    nearest = [names[i] for i in apart.argmin(1)]
-    return (
-        rows.assign(head=names, nearest=nearest, nats=apart.min(1)),
-        {"n_texts": len(texts), "model": model.name},
-        [],
-    )
+    rows = rows.assign(head=names, nearest=[names[i] for i in apart.argmin(1)], nats=apart.min(1))
+    return rows, {"n_texts": len(texts), "model": model.name}, []
 
 
 def atlas_answer(model, head=None, shipped=False):
@@ -221,13 +205,9 @@ def atlas_answer(model, head=None, shipped=False):
 
 def learning_answer(_, task, *sizes):
     result = report.train_and_report(TrainingSetup(task, *sizes))
-    pairs = zip(result["heads"], result["without"], strict=True)
     beside = {name: result[name] for name in ("setup", "parameters", "answers", "heads", "without")}
-    return (
-        [report.flatten(row) for row in result["curve"]],
-        beside,
-        [(h["head"], w["accuracy"]) for h, w in pairs],
-    )
+    shown = [(row["head"], row["accuracy"]) for row in result["without"]]
+    return [report.flatten(row) for row in result["curve"]], beside, shown
 
 
 def evaluation_answer(model):
@@ -364,16 +344,10 @@ def run(home, capsys, monkeypatch, tmp_path):
             shards = [tmp_path / f"{i}.txt" for i in range(2)]
             for shard, line in zip(shards, content.split("\n\n"), strict=True):
                 shard.write_text(line, encoding="utf-8")
+            model, parts = {"model": str(home / "BERT")}, tmp_path / "parts"
             for part in (1, 2):
-                compute_part(
-                    "atlas",
-                    {"model": str(home / "BERT")},
-                    list(map(str, shards)),
-                    part,
-                    2,
-                    tmp_path / "parts",
-                )
-            return str(tmp_path / "parts")
+                compute_part("atlas", model, list(map(str, shards)), part, 2, parts)
+            return str(parts)
         return word
 
     def command(line, piped, *more):
@@ -386,17 +360,15 @@ def run(home, capsys, monkeypatch, tmp_path):
 
 @pytest.fixture
 def long_work_is_done_once(monkeypatch):
-    """The five answers of one command are written from one result where finding it takes seconds."""
-    from mha_core.cli import training
-    from mha_core.training import report
+    """The answers of one command are written from one result where finding it takes seconds."""
 
     def once(real):
         results = {}
 
-        def call(*given):
-            if repr(given) not in results:
-                results[repr(given)] = real(*given)
-            return results[repr(given)]
+        def call(setup_or_encoder, *more):
+            if repr(setup_or_encoder) not in results:
+                results[repr(setup_or_encoder)] = real(setup_or_encoder, *more)
+            return results[repr(setup_or_encoder)]
 
         return call
 
@@ -427,11 +399,8 @@ def same(actual, expected, *, cell=False):
 def check_rows(actual, expected, *, cell=False):
     assert len(actual) == len(expected)
     for row, other in zip(actual, expected, strict=True):
-        assert not {
-            key: (row.get(key), value)
-            for key, value in other.items()
-            if not same(row.get(key), value, cell=cell)
-        }
+        differs = [key for key, value in other.items() if not same(row.get(key), value, cell=cell)]
+        assert not {key: (row.get(key), other[key]) for key in differs}
 
 
 def seen(cell):
@@ -441,12 +410,9 @@ def seen(cell):
     return "" if cell is None else " ".join(str(cell).split())
 
 
-@pytest.mark.parametrize(
-    "case", [case for cases in CASES.values() for case in cases], ids=lambda case: case[0]
-)
-def test_its_numbers_and_words_are_the_librarys_in_every_format(
-    run, home, long_work_is_done_once, case, tmp_path
-):
+@pytest.mark.usefixtures("long_work_is_done_once")
+@pytest.mark.parametrize("case", [*chain(*CASES.values())], ids=lambda case: case[0])
+def test_its_numbers_and_words_are_the_librarys_in_every_format(run, home, case, tmp_path):
     line, piped, answer_of, name, *given = case
     options = given.pop() if given and isinstance(given[-1], dict) else {}
     name, _, untrained = name.partition("-")
@@ -454,9 +420,7 @@ def test_its_numbers_and_words_are_the_librarys_in_every_format(
     model = load_model(name, device="cpu", trained=not untrained)
     many = bool(given) and isinstance(given[0], tuple)
     texts = given[0] if many else given[:1]
-    answers = [answer_of(model, text, *given[1:], **options) for text in texts] or [
-        answer_of(model, **options)
-    ]
+    answers = [answer_of(model, *text, *given[1:], **options) for text in [(each,) for each in texts] or [()]]
     code, table, _ = run(line, piped, "--format", "table")
     assert code == 0
     lines = [" ".join(item.split()) for item in table.splitlines()]
@@ -474,21 +438,15 @@ def test_its_numbers_and_words_are_the_librarys_in_every_format(
     sheet = (tmp_path / "x.csv").read_text(encoding="utf-8")
     stream = [json.loads(item) for item in stream.splitlines()]
     cells = list(csv.DictReader(io.StringIO(sheet), strict=True))
-    rows = [
-        ({"sentence": number} if many else {}) | row
-        for number, answer in enumerate(answers, 1)
-        for row in rows_of(answer)
-    ]
+    rows = [{"sentence": n} | row for n, answer in enumerate(answers, 1) for row in rows_of(answer)]
+    rows = rows if many else rows_of(answers[0])
     check_rows(cells, rows, cell=True)
     assert all(None not in row and None not in row.values() for row in cells), "a cell for every heading"
     assert "{" not in sheet, "no mapping in a cell"
-    data = whole if many else [whole]
-    assert len(data) == len(answers)
-    for item, (_, beside, _) in zip(data, answers, strict=True):
-        check_rows([item], [beside])
-    if "weights" in answers[0][1]:
-        for item, (_, beside, _) in zip(stream, answers, strict=True):
-            check_rows([item], [beside])
+    data, besides = whole if many else [whole], [beside for _, beside, _ in answers]
+    check_rows(data, besides)
+    if "weights" in besides[0]:
+        check_rows(stream, besides)
     else:
         check_rows(stream, rows)
         for item, answer in zip(data, answers, strict=True):

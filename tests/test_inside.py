@@ -9,7 +9,6 @@ import pytest
 import torch
 from boards import (
     Walked,
-    assert_spectra,
     boards,
     charts,
     flat,
@@ -21,26 +20,33 @@ from boards import (
     words_of,
 )
 from streamlit.testing.v1 import AppTest
-from visit import link, unopened
+from visit import TIRED, link, open_page, unopened
 
-from mha_core import layer_details, load_model, projections_of, trace
+from mha_core import LayerActivations, layer_details, load_model, projections_of, trace
 from mha_core.engine.rotary import Rotary
 from mha_core.layer import CellEdit, ScoreEdit
 from mha_core.models.families.bert import EncoderConfig
 from mha_core.models.weights import untrained_encoder
 from pages.parts.inside import rotation, scene
 from pages.parts.inside.changes import edits_of, read_changes
-from pages.parts.picture.tiles import Board
 
-TIRED = "The animal didn't cross the street because it was too tired."
 PARTS = ("Step by step", "By hand", "One head or many", "Variants", "Sizes and costs")
 NEAR = 2e-5
 
 
 def open_inside(**query: str) -> AppTest:
-    at = unopened("pages/inside.py", **query).run()
-    assert not at.exception, at.exception[0].message
-    return at
+    return open_page("pages/inside.py", **query)
+
+
+def classic(layer: int) -> LayerActivations:
+    """A layer of the embedded model, from 0, on the page's own sentence."""
+    model = load_model()
+    return layer_details(trace(TIRED, model).tokens, model, layer)
+
+
+def softmax(scores: np.ndarray) -> np.ndarray:
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
 
 
 SCREENS = (
@@ -76,62 +82,57 @@ def odd_model():
 
 @pytest.fixture(scope="module")
 def page(odd_model):
-    """The walk on layer 2, head 3, from the fifth token; and the model it shows."""
-    model = odd_model
+    """The walk on layer 2, head 3, from the fifth token; the record and the layer that it shows."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pages.parts.frame.loading.load_model", lambda name, trained=True, **_options: model)
-        return walk(head="2-3", pin="4"), model
+        patch.setattr("pages.parts.frame.loading.load_model", lambda name, **_: odd_model)
+        record = trace(TIRED, odd_model)
+        return walk(head="2-3", pin="4"), record, layer_details(record.tokens, odd_model, 1)
 
 
-@pytest.mark.slow
-def test_every_matrix_of_the_walk_is_the_records(page):
-    at, model = page
-    record = trace(TIRED, model)
-    truth = layer_details(record.tokens, model, 1)
-    used = truth.projections
+def assert_walk(walked: Walked, truth: LayerActivations, h: int, query: int) -> None:
+    """Every matrix is the layer's, and the followed token adds up number by number."""
+    sizes, kv, seen = truth.projections, truth.projections.kv_head(h), truth.allowed
+    before = (truth.q, truth.k) if truth.rotary is None else (truth.q_unrotated, truth.k_unrotated)
+    biases = [] if sizes.b_o is None else [sizes.b_o[None]]
     expected = {
-        "X": truth.x,
-        "W_q": used.W_q[2], "W_k": used.W_k[2], "W_v": used.W_v[2],
-        "b_q": used.b_q[2][None], "b_k": used.b_k[2][None], "b_v": used.b_v[2][None],
-        "Q": truth.q[2], "K": truth.k[2], "V": truth.v[2],
-        "weights": record.weights[1, 2],
-        "Z": np.concatenate(list(truth.context), axis=-1),
-        "z": truth.context[2], "raw": truth.q[2] @ truth.k[2].T,
-        "scores": truth.scores[2], "W_o": used.W_o[2],
-        "output": truth.output,
-        "parts": np.concatenate([truth.contributions[:, 4], truth.projections.b_o[None], truth.output[4][None]]),
+        "X": truth.x, "W_q": sizes.W_q[h], "W_k": sizes.W_k[kv], "W_v": sizes.W_v[kv], "W_o": sizes.W_o[h],
+        "b_q": sizes.b_q[h][None], "b_k": sizes.b_k[kv][None], "b_v": sizes.b_v[kv][None],
+        "Q": before[0][h], "K": before[1][kv], "V": truth.v[kv],
+        "raw": np.where(seen, truth.q[h] @ truth.k[kv].T, np.nan),
+        "scores": np.where(seen, truth.scores[h], np.nan), "weights": np.where(seen, truth.weights[h], np.nan),
+        "z": truth.context[h], "Z": np.concatenate(list(truth.context), axis=-1), "output": truth.output,
+        "parts": np.concatenate([truth.contributions[:, query], *biases, truth.output[query][None]]),
     }  # fmt: skip
     for name, values in expected.items():
-        np.testing.assert_allclose(
-            matrix(at, name), values, atol=NEAR * (1 + np.abs(values).max()), err_msg=name
-        )
-    printed = re.search(r"Equal to torch\.nn\.MultiheadAttention within ([\d.e-]+)", prose(at))
-    assert float(printed[1]) < 1e-5
-
-
-def test_the_followed_token_adds_up_number_by_number(page):
-    at, model = page
-    record = trace(TIRED, model)
-    truth = layer_details(record.tokens, model, 1)
-    block, numbers = one(at, "follow")
-    n, d_k, d_v = len(block["tokens"]), block["d_k"], block["d_v"]
+        reach = NEAR * (1 + np.abs(np.nan_to_num(values)).max())
+        np.testing.assert_allclose(matrix(walked, name), values, atol=reach, err_msg=name)
+    block, numbers = one(walked, "follow")
+    n, d_k, d_v = seen[query].sum(), block["d_k"], block["d_v"]
+    assert len(block["tokens"]) == n
 
     def take(name, *shape):
         return numbers[block[name] : block[name] + int(np.prod(shape))].reshape(shape)
 
-    np.testing.assert_allclose(take("q", d_k), truth.q[2, 4], atol=NEAR)
-    np.testing.assert_allclose(take("k", n, d_k), truth.k[2], atol=NEAR)
+    np.testing.assert_allclose(take("q", d_k), truth.q[h, query], atol=NEAR)
+    np.testing.assert_allclose(take("k", n, d_k), truth.k[kv, :n], atol=NEAR)
     np.testing.assert_allclose(take("products", n, d_k).sum(axis=1), take("raw", n), atol=1e-4)
-    np.testing.assert_allclose(take("raw", n) / block["divisor"], truth.scores[2, 4], atol=NEAR)
-    np.testing.assert_allclose(take("weights", n), record.weights[1, 2, 4], atol=NEAR)
-    np.testing.assert_allclose(take("weighted", n, d_v).sum(axis=0), truth.context[2, 4], atol=NEAR)
-    np.testing.assert_allclose(take("z", d_v), truth.context[2, 4], atol=NEAR)
+    np.testing.assert_allclose(take("raw", n) / block["divisor"], truth.scores[h, query, :n], atol=NEAR)
+    np.testing.assert_allclose(take("weights", n), truth.weights[h, query, :n], atol=NEAR)
+    np.testing.assert_allclose(take("weighted", n, d_v).sum(axis=0), truth.context[h, query], atol=NEAR)
+    np.testing.assert_allclose(take("z", d_v), truth.context[h, query], atol=NEAR)
+
+
+@pytest.mark.slow
+def test_every_matrix_of_the_walk_is_the_records(page):
+    at, record, truth = page
+    np.testing.assert_array_equal(record.weights[1], truth.weights)
+    assert_walk(at, truth, 2, 4)
+    printed = re.search(r"Equal to torch\.nn\.MultiheadAttention within ([\d.e-]+)", prose(at))
+    assert float(printed[1]) < 1e-5
 
 
 def test_the_parts_of_the_heads_are_the_records(page):
-    at, model = page
-    record = trace(TIRED, model)
-    truth = layer_details(record.tokens, model, 1)
+    at, _, truth = page
     (bars,) = (block for block, _ in found(at) if block.get("id") == "lengths")
     length, share, cosine = matrix(at, "lengths").T
     output, parts = truth.output[4], [*truth.contributions[:, 4], truth.projections.b_o]
@@ -140,7 +141,7 @@ def test_the_parts_of_the_heads_are_the_records(page):
     np.testing.assert_allclose(share, [part @ output / (output @ output) for part in parts], atol=1e-4)
     cosines = [part @ output / np.linalg.norm(part) / np.linalg.norm(output) for part in parts]
     np.testing.assert_allclose(cosine, cosines, atol=1e-4)
-    assert bars["rows"] == [f"2-{i + 1}" for i in range(model.n_heads)] + ["bₒ"]
+    assert bars["rows"] == [f"2-{i + 1}" for i in range(5)] + ["bₒ"]
     shown = [
         (float(a), float(b) / 100)
         for a, b in (text[:-1].replace("−", "-").split(" · ") for text in bars["texts"])
@@ -151,7 +152,7 @@ def test_the_parts_of_the_heads_are_the_records(page):
 
 def test_a_link_ablates_heads_of_the_layer_and_no_others():
     at = open_inside(at="gone", head="4-2", pin="10", gone="4-2,4-5,9-9")
-    truth = layer_details(trace(TIRED, load_model()).tokens, load_model(), 3)
+    truth = classic(3)
     left = truth.output - truth.contributions[1] - truth.contributions[4]
     np.testing.assert_allclose(matrix(at, "output-gone"), left, atol=1e-4)
     share = np.linalg.norm(left[10]) / np.linalg.norm(truth.output[10])
@@ -162,8 +163,7 @@ def test_a_link_ablates_heads_of_the_layer_and_no_others():
 
 
 def test_the_tokens_stand_with_the_weights_of_the_one_that_is_followed(page):
-    at, model = page
-    record = trace(TIRED, model)
+    at, record, _ = page
     bars = next(block for block, _ in found(at) if block.get("id") == "tokens")
     assert bars["rows"] == list(record.grid().labels)
     np.testing.assert_allclose(matrix(at, "tokens")[:, 0], record.weights[1, 2, 4], atol=NEAR)
@@ -186,18 +186,15 @@ def test_costs_are_those_of_the_known_models_and_of_the_readers_own():
     assert table.loc["LLaMA-2-7B", "KV cache (MiB)"] == 2048
     assert np.isnan(table.loc["BERT-base", "KV cache (MiB)"])
     mine, llama = (
-        table.loc[name].drop(["parameters", "parameters per layer"]) for name in ("yours", "LLaMA-2-70B")
+        table.drop(columns=["parameters", "parameters per layer"]).loc[["yours", "LLaMA-2-70B"]].values
     )
     assert mine.tolist() == llama.tolist()
     (chart,) = charts(at)
     for trace_, power in zip(chart["data"], (4, 2), strict=True):
-        tokens, kept = numbers_in(trace_["x"]), numbers_in(trace_["y"])
+        tokens, sizes = numbers_in(trace_["x"]), numbers_in(trace_["y"])
         np.testing.assert_allclose(tokens[1:] / tokens[:-1], 2)
-        np.testing.assert_allclose(kept[1:] / kept[:-1], power, err_msg=trace_["name"])
-    assert (
-        numbers_in(chart["data"][1]["y"])[numbers_in(chart["data"][1]["x"]) == 4096]
-        == table.loc["yours", "KV cache (MiB)"]
-    )
+        np.testing.assert_allclose(sizes[1:] / sizes[:-1], power, err_msg=trace_["name"])
+    assert sizes[tokens == 4096] == table.loc["yours", "KV cache (MiB)"]
 
 
 @pytest.mark.parametrize(
@@ -206,25 +203,27 @@ def test_costs_are_those_of_the_known_models_and_of_the_readers_own():
         ({"causal": "true"}, "back", 32**0.5),
         ({"divide": "false"}, "none", 1.0),
         ({"temperature": "2.0"}, "none", 2 * 32**0.5),
+        ({"unseen": "3"}, "third", 32**0.5),
     ],
 )
 def test_what_a_link_switches_changes_the_numbers_at_once(query, mask, divisor):
-    at = walk("weights", "z", head="4-2", pin="10", **query)
-    truth = layer_details(trace(TIRED, load_model()).tokens, load_model(), 3)
+    at = walk("scaled", "weights", "z", head="4-2", pin="10", **query)
+    truth = classic(3)
     scores = truth.q[1] @ truth.k[1].T / divisor
-    if mask == "back":
-        scores = np.where(np.tril(np.ones_like(scores)) > 0, scores, -np.inf)
-    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-    expected = powers / powers.sum(axis=1, keepdims=True)
+    allowed = {"back": np.tri(16), "none": np.ones((16, 16)), "third": np.arange(16) != 2}[mask]
+    scores = np.where(allowed, scores, -np.inf)
+    expected = softmax(scores)
+    np.testing.assert_allclose(matrix(at, "scores"), np.where(np.isinf(scores), np.nan, scores), atol=1e-4)
     np.testing.assert_allclose(matrix(at, "weights"), expected, atol=NEAR)
     np.testing.assert_allclose(matrix(at, "z"), expected @ truth.v[1], atol=NEAR)
     np.testing.assert_allclose(matrix(at, "z-change"), expected @ truth.v[1] - truth.context[1], atol=NEAR)
     assert "You changed this layer" in prose(at)
+    assert ("one masked token" in prose(at)) == (mask == "third")
 
 
 def test_a_weight_in_the_link_reaches_the_output():
     at = walk("qkv", "output", head="4-2", pin="10", edits="4-2:W_q:1:1:3,4-2:W_v:7:3:-2.5", cell="W_v:7:3")
-    truth = layer_details(trace(TIRED, load_model()).tokens, load_model(), 3)
+    truth = classic(3)
     used = truth.projections
     W_q, W_v = used.W_q[1].copy(), used.W_v[1].copy()
     W_q[0, 0], W_v[6, 2] = 3.0, -2.5
@@ -233,9 +232,8 @@ def test_a_weight_in_the_link_reaches_the_output():
     q, v = truth.x @ W_q + used.b_q[1], truth.x @ W_v + used.b_v[1]
     np.testing.assert_allclose(matrix(at, "Q"), q, atol=NEAR)
     np.testing.assert_allclose(matrix(at, "Q-change"), q - truth.q[1], atol=NEAR)
-    powers = np.exp(q @ truth.k[1].T / 32**0.5)
     parts = [*truth.context]
-    parts[1] = powers / powers.sum(axis=1, keepdims=True) @ v
+    parts[1] = softmax(q @ truth.k[1].T / 32**0.5) @ v
     output = np.concatenate(parts, axis=-1) @ used.W_o.reshape(384, 384) + used.b_o
     np.testing.assert_allclose(matrix(at, "output"), output, atol=1e-4)
     boxes = [block for block, _ in found(at) if block["type"] == "change"]
@@ -244,23 +242,16 @@ def test_a_weight_in_the_link_reaches_the_output():
 
 
 def test_only_what_can_be_there_is_taken_from_a_link():
-    run = layer_details(trace(TIRED, load_model()).tokens, load_model(), 3)
-    asked = (
-        "4-2:score:11:3:-9.5,4-2:score:17:1:1,4-13:W_q:1:1:1,2-1:W_q:1:1:1,4-1:W_o:32:384:1e-3,4-2:W_o:33:1:1"
-    )
-    edits, said = edits_of({"edits": asked, "unseen": "2,0,99,2,x", "temperature": "99"}, run, 3)
+    run = classic(3)
+    fitting, other_layer = "4-2:score:11:3:-9.5,4-1:W_o:32:384:1e-3", "2-1:W_q:1:1:1"
+    changes = f"{fitting},{other_layer},4-2:score:17:1:1,4-13:W_q:1:1:1,4-2:W_o:33:1:1"
+    edits, problems = edits_of({"edits": changes, "unseen": "2,0,99,2,x", "temperature": "99"}, run, 3)
     assert edits.scores == (ScoreEdit(1, 10, 2, -9.5),)
     assert edits.cells == (CellEdit("W_o", 0, 31, 383, 1e-3),)
     assert (edits.hidden_keys, edits.temperature) == ((1,), 5.0)
-    assert len(said) == 3
-    for wrong in (
-        "4-2:score:0:1:1",
-        "4-2:score:1:1:1e999",
-        "4-2:score:1:1:nan",
-        "4-2:W_x:1:1:1",
-        "4-2:W_q:1:1:2e6",
-    ):
-        changes, refused = read_changes(wrong)
+    assert len(problems) == 3
+    for wrong in ("score:0:1:1", "score:1:1:1e999", "score:1:1:nan", "W_x:1:1:1", "W_q:1:1:2e6"):
+        changes, refused = read_changes(f"4-2:{wrong}")
         assert (changes, len(refused)) == ([], 1), wrong
 
 
@@ -281,17 +272,6 @@ def test_a_change_is_undone_step_by_step_and_reset_at_once():
     assert not at.exception
 
 
-def test_a_hidden_token_gets_nothing_and_the_rows_still_add_up():
-    at = walk("scaled", "weights", head="4-2", pin="10", unseen="3")
-    weights = matrix(at, "weights")
-    assert not weights[:, 2].any()
-    np.testing.assert_allclose(weights.sum(axis=1), 1, atol=NEAR)
-    scores = matrix(at, "scores")
-    assert [column for column in range(16) if np.isnan(scores[:, column]).any()] == [2]
-    assert np.isnan(scores[:, 2]).all()
-    assert "one masked token" in prose(at)
-
-
 def test_what_is_compared_with_torch_is_the_layer_as_it_was_changed(monkeypatch):
     compared, equal = [], scene.equal_to_torch
     apart = {"output": 2e-3, "weights": 3e-4}
@@ -306,28 +286,19 @@ def test_what_is_compared_with_torch_is_the_layer_as_it_was_changed(monkeypatch)
 
 def test_the_scaling_is_told_with_the_variance_of_these_very_scores():
     at = walk("scaled", head="4-2", pin="10")
-    truth = layer_details(trace(TIRED, load_model()).tokens, load_model(), 3)
+    truth = classic(3)
     raw = truth.q[1] @ truth.k[1].T
-
-    def told(scores):
-        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return scores.var(), 100 * (powers / powers.sum(axis=1, keepdims=True)).max(axis=1).mean()
-
-    (variance, largest), (small, fair) = told(raw), told(raw / 32**0.5)
-    found_in = re.search(r"from ([\d.]+) to ([\d.]+)\..*? from ([\d.]+) ?% to ([\d.]+) ?%", prose(at))
-    assert [float(number) for number in found_in.groups()] == pytest.approx(
-        [variance, small, largest, fair], rel=0.1, abs=0.51
-    )
+    largest, fair = (100 * softmax(scores).max(axis=1).mean() for scores in (raw, raw / 32**0.5))
+    shown = re.search(r"from ([\d.]+) to ([\d.]+)\..*? from ([\d.]+) ?% to ([\d.]+) ?%", prose(at))
+    expected = [raw.var(), (raw / 32**0.5).var(), largest, fair]
+    assert [float(number) for number in shown.groups()] == pytest.approx(expected, rel=0.1, abs=0.51)
 
 
 @pytest.mark.slow
 def test_each_variant_says_where_the_token_looks_and_how_far_its_output_moved():
     at = walk(part="Variants", head="4-2", pin="10", across="A wide street.")
-    model = load_model()
-    truth = layer_details(trace(TIRED, model).tokens, model, 3)
-    causal = np.where(np.tril(np.ones((16, 16))) > 0, truth.scores, -np.inf)
-    powers = np.exp(causal - causal.max(axis=-1, keepdims=True))
-    weights = powers / powers.sum(axis=-1, keepdims=True)
+    model, truth = load_model(), classic(3)
+    weights = softmax(np.where(np.tri(16) > 0, truth.scores, -np.inf))
     np.testing.assert_allclose(matrix(at, "weights-Causal"), weights[1], atol=NEAR)
     output = np.einsum("hnd,hdm->nm", weights @ truth.v, truth.projections.W_o) + truth.projections.b_o
     share = np.linalg.norm(output[10] - truth.output[10]) / np.linalg.norm(truth.output[10])
@@ -338,8 +309,7 @@ def test_each_variant_says_where_the_token_looks_and_how_far_its_output_moved():
     moved = [float(percent) for percent in re.findall(r"output moves by ([\d.]+) ?%", prose(at))]
     assert any(abs(percent - 100 * share) < 0.51 for percent in moved)
     other = layer_details(trace("A wide street.", model).tokens, model, 3)
-    scores = truth.q[1, 10] @ other.k[1].T / 32**0.5
-    across = np.exp(scores) / np.exp(scores).sum()
+    across = softmax(truth.q[1, 10] @ other.k[1].T / 32**0.5)
     np.testing.assert_allclose(matrix(at, "weights-Cross")[10], across, atol=NEAR)
     words = trace("A wide street.", model).grid().labels
     (crossed,) = [block for block, _ in found(at) if block.get("id") == "weights-Cross"]
@@ -350,11 +320,14 @@ def test_each_variant_says_where_the_token_looks_and_how_far_its_output_moved():
     assert groups == {4: [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3], 1: [0] * 12}
 
 
-def test_a_pair_is_walked_as_a_pair():
+def test_a_pair_is_walked_as_a_pair_and_the_untrained_model_as_itself():
     text, pair = "Maria gave the book to her sister.", "She read it."
-    at = walk("weights", head="2-3", pin="1", text=text, pair=pair)
-    record = trace(text, load_model(), pair=pair)
-    np.testing.assert_allclose(matrix(at, "weights"), record.weights[1, 2], atol=NEAR)
+    for query, record in (
+        ({"text": text, "pair": pair}, trace(text, load_model(), pair=pair)),
+        ({"weights": "untrained"}, trace(TIRED, load_model(trained=False))),
+    ):
+        at = walk("weights", head="2-3", pin="1", **query)
+        np.testing.assert_allclose(matrix(at, "weights"), record.weights[1, 2], atol=NEAR)
 
 
 @pytest.mark.slow
@@ -364,14 +337,9 @@ def test_the_example_by_hand_shows_its_own_numbers(h):
     x, W = matrix(at, "X"), matrix(at, f"W_q{h + 1}")
     q = x @ W
     scores = q @ q.T / 2**0.5
-    weights = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
-    for name, values in {
-        "Q": q,
-        "raw": q @ q.T,
-        "scores": scores,
-        "weights": weights,
-        "z": weights @ q,
-    }.items():
+    weights = softmax(scores)
+    expected = {"Q": q, "raw": q @ q.T, "scores": scores, "weights": weights, "z": weights @ q}
+    for name, values in expected.items():
         np.testing.assert_allclose(matrix(at, name), values, atol=NEAR, err_msg=name)
     joined = matrix(at, "Z")
     np.testing.assert_allclose(joined[:, 2 * h : 2 * h + 2], weights @ q, atol=NEAR)
@@ -384,21 +352,11 @@ def test_the_example_by_hand_shows_its_own_numbers(h):
 @pytest.mark.parametrize("turning", [None, 3])
 def test_what_is_said_of_a_rotation_are_the_angles_of_its_first_and_last_pair(turning):
     turns = Rotary(8, 100.0, None, turning)
-    q = np.ones((2, 3, 8))
-    run = SimpleNamespace(n=3, q=q, k=q, q_unrotated=q + 1, k_unrotated=q - 1, rotary=turns)
-    at = SimpleNamespace(run=run, h=1, kv=0, labels=["a", "b", "c"], title="M")
-    board = Board()
-    (words,), (pictures,) = rotation.rotation_words(at), rotation.rotation(board, at)
-    said = words_of(words)
-    pairs = turns.n_turned
-    last = 100.0 ** (-2 * (pairs - 1) / (2 * pairs))
-    assert [f"{np.degrees(1):.1f}", f"{np.degrees(last):.1f}"] == re.findall(r"([\d.]+)°", said)
-    assert ("Pairs 4 to 4 are not rotated" in said) == (turning == 3)
-    numbers = np.concatenate([part.ravel() for part in board._arrays])
-    shown = [
-        (block["name"], numbers[block["at"]]) for column in pictures["items"] for block in column["items"]
-    ]
-    assert shown == [("Q", 2.0), ("Q rotated", 1.0), ("K", 0.0), ("K rotated", 1.0)]
+    run = SimpleNamespace(rotary=turns, q_unrotated=np.ones((2, 3, 8)), k_unrotated=np.ones((2, 3, 8)))
+    (words,) = rotation.rotation_words(SimpleNamespace(run=run, h=1, kv=0, title="M"))
+    last = 100.0 ** (-(turns.n_turned - 1) / turns.n_turned)
+    assert re.findall(r"([\d.]+)°", words_of(words)) == [f"{np.degrees(1):.1f}", f"{np.degrees(last):.1f}"]
+    assert ("Pairs 4 to 4 are not rotated" in words_of(words)) == (turning == 3)
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -421,11 +379,26 @@ def test_an_empty_text_is_answered_in_a_sentence():
 
 
 @pytest.mark.slow
-def test_ranks_are_those_of_the_head_and_layer_that_are_shown_whatever_was_shown_before():
-    model = load_model()
-    for layer, head in ((0, 2), (4, 2), (4, 7), (1, 2)):
-        at = open_inside(part="One head or many", at="ranks", head=f"{layer + 1}-{head + 1}")
-        assert_spectra(at, projections_of(model, layer), head)
+def test_ranks_and_spectra_are_those_of_the_head_and_layer_that_are_shown_whatever_was_shown_before():
+    screen = {"part": "One head or many", "at": "ranks"}
+    for page_, query, layer, head in (
+        ("inside", screen, 0, 2), ("inside", screen, 4, 2), ("learn", {"step": "split"}, 4, 7),
+        ("inside", screen, 4, 7), ("inside", screen, 1, 2),
+    ):  # fmt: skip
+        at = open_page(f"pages/{page_}.py", head=f"{layer + 1}-{head + 1}", **query)
+        used = projections_of(load_model(), layer)
+        unsplit = sum(q @ k.T for q, k in zip(used.W_q, used.W_k, strict=True))
+        (chart,) = charts(at)
+        for line, form in zip(chart["data"], (used.W_q[head] @ used.W_k[head].T, unsplit), strict=True):
+            values = np.linalg.svd(form.astype(np.float64), compute_uv=False)
+            shown = numbers_in(line["y"])
+            np.testing.assert_allclose(
+                shown, values[: len(shown)] / values[0], atol=1e-4, err_msg=line["name"]
+            )
+            np.testing.assert_array_equal(numbers_in(line["x"]), np.arange(1, len(shown) + 1))
+            rank = int((values > values[0] * 384 * np.finfo(np.float32).eps).sum())
+            assert line["name"].endswith(f": rank {rank}")
+            assert re.search(rf"(rank|is) {rank}\b", prose(at).replace("*", ""))
 
 
 @pytest.mark.slow
@@ -444,12 +417,6 @@ def test_cross_attention_is_to_the_sentence_of_the_link_or_else_to_the_second_te
     second = trace("She read it.", load_model()).grid().labels
     assert crossed(pair="She read it.")[0] == list(second)
     assert crossed(pair="She sold it.", across="She read it.")[0] == list(second)
-
-
-def test_the_untrained_model_is_walked_as_itself():
-    at = open_inside(at="weights", head="1-1", pin="1", weights="untrained")
-    expected = trace(TIRED, load_model(trained=False)).weights[0, 0]
-    np.testing.assert_allclose(matrix(at, "weights"), expected, atol=NEAR)
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ import pytest
 import torch
 from boards import charts, matrix, numbers_in, one, prose
 from decoder_folders import random_decoder, write_decoder
-from test_inside import NEAR, open_inside, walk
+from test_inside import NEAR, assert_walk, open_inside, softmax, walk
 from visit import link
 
 from mha_core import InputError, layer_details, load_model
@@ -56,16 +56,9 @@ def grouped(tmp_path_factory):
 @pytest.fixture
 def page(grouped, monkeypatch):
     """Opens Inside on the grouped decoder: layer 2, head 4, from the last token."""
-
-    def opened(**query):
-        monkeypatch.setattr(
-            "pages.parts.frame.loading.load_model", lambda name, trained=True, **_options: grouped
-        )
-        n = len(grouped.tokenizer.encode(TEXT))
-        opening = {"text": TEXT, "head": "2-4", "pin": str(n - 1), **query}
-        return walk(**opening) if "at" not in opening else open_inside(**opening)
-
-    return opened
+    monkeypatch.setattr("pages.parts.frame.loading.load_model", lambda name, **_: grouped)
+    opening = {"text": TEXT, "head": "2-4", "pin": str(len(grouped.tokenizer.encode(TEXT)) - 1)}
+    return lambda **query: (open_inside if "at" in query else walk)(**opening | query)
 
 
 @pytest.fixture(scope="module")
@@ -114,12 +107,8 @@ def test_a_run_with_a_changed_number_still_has_what_was_before_the_rotation(case
     if run.rotary is None:
         assert (with_cell.q_unrotated, with_cell.k_unrotated) == (None, None), "nothing is turned"
         return
-    changed = [
-        head
-        for head in range(len(run.q))
-        if np.abs(with_cell.q_unrotated - run.q_unrotated)[head].max() > NEAR
-    ]
-    assert changed == [1]
+    changed = np.abs(with_cell.q_unrotated - run.q_unrotated).max(axis=(1, 2)) > NEAR
+    assert np.flatnonzero(changed).tolist() == [1]
     assert np.abs(with_cell.k_unrotated - run.k_unrotated).max() < NEAR
 
 
@@ -130,37 +119,20 @@ def test_every_number_of_a_rotated_layer_is_the_sum_of_the_products_behind_it(tr
         assert number.total == pytest.approx(number.value, abs=1e-5)
 
 
-def test_the_steps_of_one_query_add_up(case):
-    _, model = case
-    run = layer_details(model.tokenizer.encode(TEXT), model, 1)
-    for head in range(model.n_heads):
-        row = query_steps(run, head, 2)
-        powers = np.exp(row.scores - row.scores.max())
-        np.testing.assert_allclose(row.weights, powers / powers.sum(), atol=1e-5)
-        np.testing.assert_allclose(row.products.sum(axis=1), row.raw, atol=1e-4)
-        np.testing.assert_allclose(row.weighted.sum(axis=0), run.context[head, 2], atol=1e-5)
-        assert len(row.weights) == len(row.scores) == len(row.products) == 3
-
-
 def test_one_wide_head_of_a_decoder_looks_only_back(truth):
     weights = as_one_head(truth)
     np.testing.assert_allclose(weights.sum(axis=-1), 1, atol=1e-5)
     assert not np.triu(weights, 1).any()
     q = np.concatenate(list(truth.q), axis=-1)
     k = np.concatenate(list(np.repeat(truth.k, 2, axis=0)), axis=-1)
-    powers = np.exp(q[-1] @ k.T / 60**0.5)
-    np.testing.assert_allclose(weights[-1], powers / powers.sum(), atol=1e-5)
+    np.testing.assert_allclose(weights[-1], softmax(q[-1] @ k.T / 60**0.5), atol=1e-5)
 
 
 def test_the_variants_of_a_grouped_decoder_are_its_own_and_made_of_its_own(truth):
     by_name = {variant.name: variant for variant in variants(truth, truth.x)}
     assert list(by_name) == ["MHA", "GQA", "MQA", "Cross"]
-    assert [(variant.n_kv_heads, variant.own) for variant in by_name.values()] == [
-        (6, False),
-        (3, True),
-        (1, False),
-        (3, False),
-    ]
+    assert [variant.n_kv_heads for variant in by_name.values()] == [6, 3, 1, 3]
+    assert [variant.own for variant in by_name.values()] == [False, True, False, False]
     assert by_name["GQA"].run is truth
     np.testing.assert_allclose(by_name["MHA"].run.output, truth.output, atol=1e-4)
     assert np.abs(by_name["MQA"].run.output - truth.output).max() > 1e-3
@@ -189,28 +161,19 @@ def test_the_growing_cache_is_the_runs_keys_and_values_byte_by_byte(case):
 
 
 def test_what_the_page_draws_of_a_decoder_is_the_models_own_run(page, truth):
-    at, sizes = page(), truth.projections
-    expected = {
-        "X": truth.x, "W_q": sizes.W_q[3], "W_k": sizes.W_k[1], "W_v": sizes.W_v[1], "b_k": sizes.b_k[1][None],
-        "Q": truth.q_unrotated[3], "K": truth.k_unrotated[1], "V": truth.v[1],
-        "raw": np.where(np.tril(np.ones((truth.n, truth.n))) > 0, truth.q[3] @ truth.k[1].T, np.nan),
-        "z": truth.context[3],
-        "Q-before": truth.q_unrotated[3], "Q-after": truth.q[3],
-        "K-before": truth.k_unrotated[1], "K-after": truth.k[1],
-        "weights": np.where(np.tril(np.ones((truth.n, truth.n))) > 0, truth.weights[3], np.nan),
-        "output": truth.output,
-    }  # fmt: skip
-    for name, values in expected.items():
+    at = page(pin="2")
+    assert_walk(at, truth, 3, 2)
+    assert len(query_steps(truth, 3, 2).products) == 3, "it sees no later token"
+    rotated = {"Q-before": truth.q_unrotated[3], "Q-after": truth.q[3]}
+    rotated |= {"K-before": truth.k_unrotated[1], "K-after": truth.k[1]}
+    for name, values in rotated.items():
         np.testing.assert_allclose(matrix(at, name), values, atol=NEAR, err_msg=name)
     text = prose(at)
     assert "the layer's normalised input" in text
     assert "Query heads 3 and 4 share K and V: 6 query heads, 3 key and value heads" in text
     assert "Each token keeps 30 numbers of K and of V instead of 60" in text
-    printed = re.search(
-        r"Equal to torch\.nn\.functional\.scaled_dot_product_attention.* within ([\d.e-]+)", text
-    )
-    assert printed
-    assert float(printed[1].rstrip(".,")) < 1e-4
+    printed = re.search(r"Equal to torch\.nn\.functional\.scaled_dot_product_.* within (\d[\d.e-]+\d)", text)
+    assert float(printed[1]) < 1e-4
 
 
 def told(at, board, event, value):

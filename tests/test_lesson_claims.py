@@ -6,11 +6,9 @@ import re
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 from boards import prose
-from streamlit.testing.v1 import AppTest
-from visit import open_page, unopened
+from visit import TIRED, WIDE, open_page, unopened
 
 from mha_core import load_model, trace
 from mha_core.heads.build_role_table import find_roles
@@ -21,8 +19,6 @@ from pages.parts.frame.glossary import LESSON
 from pages.parts.learn import asking, claims
 from pages.parts.learn.views import forms_alike
 
-TIRED = "The animal didn't cross the street because it was too tired."
-WIDE = TIRED.replace("tired", "wide")
 MINE, OTHER = (3, 1), (1, 3)
 
 
@@ -33,12 +29,6 @@ def table():
 
 def percents(text: str) -> list[str]:
     return re.findall(r"\d+%", text)
-
-
-def rows_of(at: AppTest) -> pd.DataFrame:
-    """The table on the page, heads by their names in the links."""
-    table = at.dataframe[0].value
-    return table.assign(head=table["head"].str.extract(r"head=(\d+-\d+)"))
 
 
 def assert_as_shipped(shown, row) -> None:
@@ -55,36 +45,35 @@ def test_tired_and_wide_are_read_by_the_model():
 
 
 @pytest.mark.slow
-def test_every_kind_of_role_shows_the_head_that_comes_closest_to_it(table, monkeypatch):
-    monkeypatch.setattr(asking, "guessed", lambda board, field: 0)  # a head was pressed
-    frame = table.to_frame()
+def test_every_kind_of_role_shows_its_closest_head_and_what_the_head_does_besides_is_the_tables(
+    table, monkeypatch
+):
+    frame = table.to_frame().set_index(["question", "layer", "head"], drop=False)
     keys = {answer.question.title: answer.key for answer in table.answers}
     place = frame.verdict.map(WORDS.index).clip(upper=4)  # role, slight, weak, tracks, all others
     first = frame.assign(place=place, cases=-frame.n * frame.score).sort_values(["place", "cases"])
-    best = first.groupby("role").head(1).set_index("question")
-    shown = rows_of(open_page("pages/learn.py", step="heads"))
-    titles = shown["role in MiniLM"].str.rpartition(": ")[2]
-    assert {keys[title] for title in titles} == set(best.index)
-    for title, (_, line) in zip(titles, shown.iterrows(), strict=True):
-        row = best.loc[keys[title]]
-        assert_as_shipped(line, row)
-        assert (line["verdict"] == "Yes") == (row.verdict == "role")
-
-
-@pytest.mark.slow
-def test_what_the_head_does_besides_is_the_tables(table):
-    frame = table.to_frame().set_index(["question", "layer", "head"], drop=False)
-    keys = {answer.question.title: answer.key for answer in table.answers}
-    at = open_page("pages/learn.py", step="truth")
-    shown = rows_of(at)
-    assert set(shown["head"]) == {"4-2", "2-4"}
-    for _, line in shown.iterrows():
-        row = frame.loc[keys[line["looks for"]], *map(int, line["head"].split("-"))]
-        assert_as_shipped(line, row)
-        assert (line["verdict"] == "Partly") == (row.verdict == "tracks")
-        if row.n_all_wrong:
-            hard = f"{row.right_where_all_wrong:.0%} of {row.n_all_wrong:,} (chance {row.chance_there:.0%})"
-            assert f"{line['looks for']}, {hard}" in prose(at)
+    best = first.groupby("role").head(1)
+    monkeypatch.setattr(asking, "guessed", lambda board, field: 0)  # a head was pressed
+    for step, column, verdict, word in (
+        ("heads", "role in MiniLM", "Yes", "role"),
+        ("truth", "looks for", "Partly", "tracks"),
+    ):
+        at = open_page("pages/learn.py", step=step)
+        shown = at.dataframe[0].value
+        shown = shown.assign(head=shown["head"].str.extract(r"head=(\d+-\d+)"))  # by their names in the links
+        rows = set()
+        for _, line in shown.iterrows():
+            title = line[column].rpartition(": ")[2]
+            row = frame.loc[keys[title], *map(int, line["head"].split("-"))]
+            assert_as_shipped(line, row)
+            assert (line["verdict"] == verdict) == (row.verdict == word)
+            rows.add(row.name)
+            if step == "truth" and row.n_all_wrong:
+                hard = (
+                    f"{row.right_where_all_wrong:.0%} of {row.n_all_wrong:,} (chance {row.chance_there:.0%})"
+                )
+                assert f"{title}, {hard}" in prose(at)
+        assert rows == set(best.index) if step == "heads" else set(shown["head"]) == {"4-2", "2-4"}
 
 
 def test_the_text_of_the_lesson_says_what_the_table_says(table):

@@ -1,9 +1,8 @@
 """What all readers share: results are kept under all that matters, whoever asked before, and in bounded room."""
 
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,8 +10,9 @@ import pytest
 from bert_folders import random_bert, write
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_jobs import until
 
-from mha_core import HeadScopeError, InputError, ModelError, load_model, projections_of, trace
+from mha_core import HeadScopeError, InputError, ModelError, load_model, projections_of
 from pages.parts.frame import head_facts, loading
 from pages.parts.frame.request import Request
 from pages.parts.inside.scene import layer_of
@@ -28,10 +28,10 @@ SIZE = {"num_hidden_layers": 2, "num_attention_heads": 3}
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
     """Two models of one shape with other weights, which guess a [MASK]."""
-    calls = [tmp_path_factory.mktemp("models") / name for name in ("one", "two")]
-    for seed, folder in enumerate(calls):
-        write(folder, random_bert("BertForMaskedLM", seed, **SIZE))
-    return tuple(map(str, calls))
+    place = tmp_path_factory.mktemp("models")
+    for seed in range(2):
+        write(place / str(seed), random_bert("BertForMaskedLM", seed, **SIZE))
+    return str(place / "0"), str(place / "1")
 
 
 @pytest.fixture(autouse=True)
@@ -50,35 +50,24 @@ REQUESTS = st.builds(
     present=st.booleans(),
     measure=st.sampled_from(MEASURES),
 )
-FROM_ONE_RUN = ("text", "pair", "model", "trained")
-
-
-def named(request, folders):
-    return Request(**{**vars(request), "model": folders[request.model]})
-
-
-@pytest.mark.slow
-@settings(max_examples=80, deadline=None)
-@given(pair=st.tuples(REQUESTS, REQUESTS))
-def test_two_requests_share_a_run_exactly_if_text_pair_model_and_weights_are_the_same(pair, folders):
-    a, b = (named(request, folders) for request in pair)
-    same = all(getattr(a, field) == getattr(b, field) for field in FROM_ONE_RUN)
-    assert (cache.record(a) is cache.record(b)) == same
 
 
 @pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(pair=st.tuples(REQUESTS, REQUESTS), measures=st.tuples(*[st.sampled_from(MEASURES[1:4])] * 2))
-def test_two_requests_share_a_measure_exactly_if_it_too_is_the_same(pair, measures, folders):
-    a, b = (
-        Request(
-            **{**vars(named(request, folders)), "measure": measure, "unit": "pieces", "specials": "shown"}
-        )
-        for request, measure in zip(pair, measures, strict=True)
-    )
-    same = all(getattr(a, field) == getattr(b, field) for field in (*FROM_ONE_RUN, "measure"))
-    grids = [cache.grid(request, cache.record(request)).weights for request in (a, b)]
-    assert (grids[0] is grids[1]) == same
+def test_two_requests_share_a_run_and_a_measure_exactly_if_all_that_matters_is_the_same(
+    pair, measures, folders
+):
+    a, b = (replace(request, model=folders[request.model]) for request in pair)
+    same = all(getattr(a, field) == getattr(b, field) for field in ("text", "pair", "model", "trained"))
+    assert (cache.record(a) is cache.record(b)) == same
+    grids = [
+        cache.grid(
+            replace(each, measure=measure, unit="pieces", specials="shown"), cache.record(each)
+        ).weights
+        for each, measure in zip((a, b), measures, strict=True)
+    ]
+    assert (grids[0] is grids[1]) == (same and measures[0] == measures[1])
 
 
 @pytest.mark.slow
@@ -98,15 +87,13 @@ def test_a_long_text_makes_room_and_what_was_seen_last_stays(monkeypatch):
     assert cache.record(of(100, "newer")) is not newer, "it was seen longest ago"
 
 
-@pytest.mark.parametrize("pair", [False, True])
-def test_the_longest_text_is_taken_and_one_character_more_is_refused(pair):
-    def request(length: int) -> Request:
-        text = "a" * length
-        return Request("b", pair=text) if pair else Request(text)
-
-    assert cache.record(request(cache.MAX_CHARS)).tokens.pieces
-    with pytest.raises(InputError, match="4,001 characters and HeadScope takes 4,000"):
-        cache.record(request(cache.MAX_CHARS + 1))
+def test_the_longest_text_is_taken_and_one_character_more_is_refused():
+    longest = "a" * cache.MAX_CHARS
+    for text, pair in ((longest, None), ("b", longest)):
+        assert cache.record(Request(text, pair=pair)).tokens.pieces
+    for text, pair in ((longest + "a", None), ("b", longest + "a")):
+        with pytest.raises(InputError, match="4,001 characters and HeadScope takes 4,000"):
+            cache.record(Request(text, pair=pair))
 
 
 # Models
@@ -184,21 +171,14 @@ def results(monkeypatch):
     monkeypatch.setattr(head_facts, "roles", lambda table: table.roles)
     yield SimpleNamespace(gate=gate, made=calls)
     gate.set()
-    until(lambda: line._thread is None)  # what is begun behind the pages would be found for the next test
-
-
-def until(done):
-    end = time.monotonic() + 30
-    while not done():
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    until(lambda: line._thread is None, "or it would be found for the next test")
 
 
 def test_roles_are_found_once_behind_the_pages_and_nobody_waits(results):
     assert [head_facts.roles_of("a") for _ in range(3)] == [{}, {}, {}]
     assert head_facts.finding("a")
     results.gate.set()
-    until(lambda: not head_facts.finding("a"))
+    until(lambda: not head_facts.finding("a"), "it is found")
     assert head_facts.roles_of("a") == {(0, 0): Named("a", True)}
     assert head_facts.table("a").model == Named("a", True)
     assert results.made == [Named("a", True)]
@@ -212,12 +192,10 @@ def test_findings_that_failed_are_no_roles(results, monkeypatch):
     with pytest.raises(HeadScopeError, match="damaged"):
         head_facts.table("a")
     assert head_facts.roles_of("a") == {}
-    until(lambda: not head_facts.finding("a"))
-    monkeypatch.setattr(
-        head_facts, "find_roles", lambda model_, options: SimpleNamespace(roles={(0, 0): model_})
-    )
-    until(lambda: head_facts.roles_of("a"))
-    assert head_facts.roles_of("a") == {(0, 0): Named("a", True)}, "whoever asks later has it tried again"
+    until(lambda: not head_facts.finding("a"), "it is found")
+    monkeypatch.setattr(head_facts, "find_roles", lambda model_, **_: SimpleNamespace(roles={(0, 0): model_}))
+    until(lambda: head_facts.roles_of("a"), "it is tried again")
+    assert head_facts.roles_of("a") == {(0, 0): Named("a", True)}
 
 
 # Many at once
@@ -274,17 +252,6 @@ def test_a_reader_who_has_left_ends_the_run_of_the_model_and_the_next_one_makes_
     assert cache.record_from_weights(run, model).tokens.text == run.text
 
 
-def test_what_is_kept_stays_below_the_limit_and_the_oldest_goes_first():
-    stored = Store(10_000)
-    for key in range(30):
-        stored.get(key, lambda: np.zeros(250, np.float32))
-        stored.get(0, lambda: None)
-        assert stored.held <= 10_000
-    assert stored.peek(0) is not None, "what is asked for again and again stays"
-    assert stored.peek(1) is None
-    assert stored.peek(29) is not None
-
-
 def test_what_one_reader_takes_is_kept_for_nobody_and_leaves_its_room():
     stored = Store(10_000)
     value = stored.get("a", lambda: np.zeros(1000, np.float32))
@@ -296,28 +263,8 @@ def test_what_one_reader_takes_is_kept_for_nobody_and_leaves_its_room():
     assert stored.get("a", lambda: "made anew") == "made anew"
 
 
-@dataclass(frozen=True)
-class Holding:
-    """Something that a page keeps."""
-
-    parts: object
-
-
 @pytest.mark.parametrize("large", ["x" * 5_000_000, b"x" * 5_000_000, np.zeros(5_000_000, np.uint8)])
-@pytest.mark.parametrize(
-    "held",
-    [lambda it: it, lambda it: [(it,)], lambda it: {"key": [it]}, lambda it: Holding({1: Holding([it, it])})],
-)
-def test_what_is_held_counts_once_wherever_it_is_held(large, held):
-    assert store.bytes_of(held(large)) == pytest.approx(5_000_000, rel=1e-3)
+def test_what_is_held_counts_once_wherever_it_is_held(large):
+    for held in (large, [(large,)], {"key": [large]}, Named({1: Named([large, large], True)}, True)):
+        assert store.bytes_of(held) == pytest.approx(5_000_000, rel=1e-3)
     assert store.bytes_of({"x" * 5_000_000: 1}) == pytest.approx(5_000_000, rel=1e-3)
-
-
-@pytest.mark.slow
-def test_eight_readers_at_once_get_their_own_numbers(model, monkeypatch):
-    monkeypatch.setattr(store, "STORE", Store(100_000_000))
-    texts = [f"Reader {n} types a sentence of {'many ' * n}words." for n in range(8)]
-    with ThreadPoolExecutor(8) as readers:
-        results = list(readers.map(lambda text: cache.record(Request(text)), texts))
-    for text, record in zip(texts, results, strict=True):
-        np.testing.assert_allclose(record.weights, trace(text, model).weights, atol=1e-5)

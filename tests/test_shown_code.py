@@ -1,5 +1,6 @@
 """The torch that Inside shows is run here, with every change a reader can make, and gives the numbers on the page."""
 
+from copy import deepcopy
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from mha_core import LayerActivations, layer_details, load_model
+from mha_core import layer_details, load_model
 from mha_core.layer import CellEdit, Edits, ScoreEdit, edited, torch_layer
 from pages.parts.inside.shown_code import (
     comparison_lines,
@@ -34,73 +35,37 @@ EDITS = {
 }
 
 
-def linears(run: LayerActivations) -> dict[str, torch.nn.Linear]:
-    """The layer's four matrices as they were before any change."""
-    made, w = {}, run.projections
-    for name in ("W_q", "W_k", "W_v", "W_o"):
-        array, bias = getattr(w, name), getattr(w, name.replace("W", "b"))
-        wide = (
-            array.reshape(-1, array.shape[2])
-            if name == "W_o"
-            else array.transpose(1, 0, 2).reshape(array.shape[1], -1)
-        )
-        linear = torch.nn.Linear(*wide.shape, bias=bias is not None)
-        with torch.no_grad():
-            linear.weight.copy_(torch.from_numpy(wide.T.copy()))
-            if bias is not None:
-                linear.bias.copy_(torch.from_numpy(bias.reshape(-1).copy()))
-        made[name] = linear
-    return made
-
-
-@torch.no_grad()
-def executed(
-    plain: LayerActivations, lines: list[tuple[str, str]], theirs: torch.nn.Module | None = None
-) -> SimpleNamespace:
-    """What the lines leave behind, run as they are printed. The one thing they say in words: the weights of torch's "
-    "layer."""
-    named = {"torch": torch, "F": F, "x": torch.from_numpy(plain.x.copy())[None], **linears(plain)}
-    if plain.rotary is not None:
-        half = plain.rotary.d_k // 2
-        speeds = torch.tensor([plain.rotary.frequency(pair) for pair in range(half)])
-        angles = torch.outer(torch.arange(plain.n, dtype=torch.float32), speeds)
-        named |= {"cos": angles.cos(), "sin": angles.sin()}
-    for line, _ in lines:
-        exec(line, named)  # noqa: S102, our own lines are what is tested
-        if line.startswith("layer = torch.nn.MultiheadAttention"):
-            named["layer"].load_state_dict(theirs.state_dict())
-            named["layer"].eval()
-    return SimpleNamespace(**named)
-
-
-@pytest.mark.parametrize("name", EDITS)
-def test_the_printed_program_gives_what_the_page_shows(model, name):
-    plain = layer_details(model.tokenizer.encode("The animal was too tired."), model, 3)
-    now = edited(plain, EDITS[name])
-    left = executed(plain, [*program(now), *comparison_lines(now)], torch_layer(now.projections))
-    np.testing.assert_allclose(left.weights[0], now.weights, atol=2e-5)
-    np.testing.assert_allclose(left.output[0], now.output, atol=1e-4)
-    rows = now.allowed.any(axis=1)
-    np.testing.assert_allclose(left.theirs[0][rows], now.output[rows], atol=1e-4)
-    np.testing.assert_allclose(left.their_weights[0][:, rows], now.weights[:, rows], atol=2e-5)
-    assert float(eval(difference_line(now), vars(left))) < 1e-4  # noqa: S307, our own line is what is tested
-    printed = "\n".join(line for line, _ in program(now))
-    assert ("/ 32 ** 0.5" in printed) == now.edits.scaled
-    assert ("/ 0.7" in printed or "/ 2.5" in printed) == (now.edits.temperature != 1)
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("name", EDITS)
-def test_the_printed_program_of_a_rotating_decoder_with_shared_keys_is_its_own(name):
-    used = load_model("smollm2")
-    plain = layer_details(used.tokenizer.encode("The animal was too tired."), used, 13)
-    now = edited(plain, EDITS[name])
-    left = executed(plain, [*program(now), *function_lines(now)])
-    np.testing.assert_allclose(left.weights[0], now.weights, atol=5e-5)
-    scale = np.abs(now.output).max()
-    rows = now.allowed.any(axis=1)
-    np.testing.assert_allclose(left.output[0][rows], now.output[rows], atol=2e-5 * scale + 1e-4)
-    np.testing.assert_allclose(left.theirs[0][rows], now.output[rows], atol=2e-5 * scale + 1e-4)
+@pytest.mark.parametrize("edits", EDITS.values(), ids=EDITS)
+@pytest.mark.parametrize(("name", "layer"), [("minilm", 3), ("smollm2", 13)])
+@torch.no_grad()
+def test_the_printed_program_gives_what_the_page_shows(name, layer, edits):
+    """Run as it is printed: a rotating decoder with shared keys, and a model that torch's own layer can be, whose
+    weights are all that is said of it in words."""
+    model = load_model(name)
+    plain = layer_details(model.tokenizer.encode("The animal was too tired."), model, layer)
+    changed, linears = edited(plain, edits), deepcopy(model.encoder.layers[layer].attention)
+    left = {"torch": torch, "F": F, "x": torch.from_numpy(plain.x.copy())[None]}
+    left |= {matrix: getattr(linears, matrix) for matrix in ("W_q", "W_k", "W_v", "W_o")}
+    if rotary := plain.rotary:
+        speeds = torch.tensor([rotary.frequency(pair) for pair in range(rotary.d_k // 2)])
+        angles = torch.outer(torch.arange(plain.n, dtype=torch.float32), speeds)
+        left |= {"cos": angles.cos(), "sin": angles.sin()}
+    for line, _ in [*program(changed), *(function_lines if rotary else comparison_lines)(changed)]:
+        exec(line, left)  # noqa: S102, our own lines are what is tested
+        if line.startswith("layer = torch.nn.MultiheadAttention"):
+            left["layer"].load_state_dict(torch_layer(changed.projections).state_dict())
+            left["layer"].eval()
+    rows, near = changed.allowed.any(axis=1), 2e-5 * np.abs(changed.output).max() + 1e-4
+    np.testing.assert_allclose(left["weights"][0], changed.weights, atol=5e-5 if rotary else 2e-5)
+    np.testing.assert_allclose(left["output"][0], changed.output, atol=near)
+    np.testing.assert_allclose(left["theirs"][0][rows], changed.output[rows], atol=near)
+    if not rotary:
+        np.testing.assert_allclose(left["their_weights"][0][:, rows], changed.weights[:, rows], atol=2e-5)
+        assert float(eval(difference_line(changed), left)) < 1e-4  # noqa: S307, our own line is what is tested
+    printed = "\n".join(line for line, _ in program(changed))
+    assert (f"/ {plain.q.shape[-1]} ** 0.5" in printed) == edits.scaled
+    assert ("/ 0.7" in printed or "/ 2.5" in printed) == (edits.temperature != 1)
 
 
 def test_a_changed_weight_stands_where_its_head_has_its_rows_also_where_values_are_narrower():

@@ -1,15 +1,15 @@
-"""The walk through one layer: its changes by the book, its variants, and what it costs."""
+"""The walk through one layer: every number in plain NumPy, its changes by the book, its variants, what it costs."""
 
 import numpy as np
 import pytest
 
-from mha_core import Projections, SizeError
+from mha_core import Projections, SizeError, layer_details
 from mha_core.layer import (
     CONFIGURATIONS,
+    ablate_in_layer,
     convex_hull,
     distance_to_hull,
     equal_to_torch,
-    kv_cache_bytes,
     measured_operations,
     middle_groups,
     operations,
@@ -21,18 +21,58 @@ from mha_core.layer import (
 )
 
 NEAR = 2e-5
+SENTENCES = (
+    "The animal didn't cross the street because it was too tired.",
+    "Ann gave her dog a bone.",
+    "Fish swim, birds fly; stones do neither, as the old man said.",
+)
 
 
-def small(h=3, h_kv=3, d_model=6, d_k=4, d_v=5, seed=0) -> Projections:
-    rng = np.random.default_rng(seed)
+def rotated(x: np.ndarray, base: float) -> np.ndarray:
+    """(head, n, d_k) turned by its positions, halves as pairs (Su et al. 2021, section 3.4.2)."""
+    n, half = x.shape[1], x.shape[2] // 2
+    turns = np.exp(1j * np.outer(np.arange(n), base ** (-np.arange(half) / half)))
+    pairs = (x[..., :half] + 1j * x[..., half:]) * turns
+    return np.concatenate([pairs.real, pairs.imag], axis=-1)
 
-    def make(*shape):
-        return rng.normal(size=shape).astype(np.float32)
 
-    return Projections(
-        make(h, d_model, d_k), make(h, d_k), make(h_kv, d_model, d_k), make(h_kv, d_k),
-        make(h_kv, d_model, d_v), make(h_kv, d_v), make(h, d_v, d_model), make(d_model),
-    )  # fmt: skip
+def by_numpy(run) -> dict[str, np.ndarray]:
+    """The layer again in double precision, from x and the matrices alone."""
+    w, x = run.projections, run.x.astype(np.float64)
+    q, k, v = (
+        x @ W + (0 if b is None else b[:, None]) for W, b in ((w.W_q, w.b_q), (w.W_k, w.b_k), (w.W_v, w.b_v))
+    )
+    if run.rotary is not None:
+        q, k = rotated(q, run.rotary.theta), rotated(k, run.rotary.theta)
+    k, v = (np.repeat(part, w.n_heads // w.n_kv_heads, axis=0) for part in (k, v))
+    scores = q @ k.transpose(0, 2, 1) / np.sqrt(w.d_k)
+    if run.is_causal:
+        scores = np.where(np.tri(run.n) > 0, scores, -np.inf)
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    weights = powers / powers.sum(axis=-1, keepdims=True)
+    parts = weights @ v @ w.W_o
+    output = parts.sum(axis=0) + (0 if w.b_o is None else w.b_o)
+    return {
+        "q": q, "scores": scores, "weights": weights, "context": weights @ v, "contributions": parts,
+        "output": output,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SENTENCES)
+@pytest.mark.parametrize(
+    ("name", "layers"), [("model", (0, 3)), pytest.param("smollm2", (13,), marks=pytest.mark.slow)]
+)
+def test_every_number_of_a_layer_is_that_of_numpy(name, layers, text, request):
+    model = request.getfixturevalue(name)
+    for layer in layers:
+        run = layer_details(model.tokenizer.encode(text), model, layer)
+        truth = by_numpy(run)
+        without = truth["output"] - truth["contributions"][1] - truth["contributions"][7]
+        results = {part: getattr(run, part) for part in truth} | {"without": ablate_in_layer(run, [1, 7])}
+        for part, values in (truth | {"without": without}).items():
+            cells = np.isfinite(values)
+            reach = NEAR * (1 + np.abs(values[cells]).max())
+            np.testing.assert_allclose(results[part][cells], values[cells], atol=reach, err_msg=part)
 
 
 def test_the_distance_to_a_square():
@@ -51,9 +91,16 @@ def test_the_distance_to_a_square():
 
 
 def test_the_variants_are_what_their_names_say():
-    w = small(h=6, h_kv=6, d_model=12, d_k=2, d_v=2)
     rng = np.random.default_rng(8)
-    x, other = (rng.normal(size=(n, 12)).astype(np.float32) for n in (5, 7))
+    shapes = [
+        *[(6, 12, 2), (6, 2)] * 3,
+        (6, 2, 12),
+        (12,),
+        (5, 12),
+        (7, 12),
+    ]  # W and b of q, k and v, then of o
+    *numbers, x, other = (rng.normal(size=shape).astype(np.float32) for shape in shapes)
+    w = Projections(*numbers)
     by_name = {variant.name: variant for variant in variants(run_layer(x, w), other, n_groups=3)}
     np.testing.assert_array_equal(by_name["MHA"].run.output, run_layer(x, w).output)
     assert by_name["GQA"].owner == (0, 0, 1, 1, 2, 2)
@@ -100,6 +147,4 @@ def test_the_known_models_have_their_known_sizes():
         "Llama 3 8B": (4096, 32, 128, 32, 8, 8192),
     }
     assert parameters(12288, 96)["all"] == 4 * (12288**2 + 12288)
-    # LLaMA-2-7B, 4,096 tokens in 16 bits: 2 GiB, as its users know.
-    assert kv_cache_bytes(4096, 128, 32, 32) == 2 * 1024**3
     assert weights_bytes(512, 12, 12) == 12 * 12 * 512**2 * 4

@@ -82,7 +82,8 @@ class RoleTable:
         """
         import pandas as pd
 
-        frames = [pd.DataFrame(_columns(self, answer)) for answer in self.answers]
+        verdicts = {"head_verdict": [head_text(self, head) for head in self.heads]}  # by all questions
+        frames = [pd.DataFrame(_columns(self, answer) | verdicts) for answer in self.answers]
         return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
     def questions(self) -> "pd.DataFrame":
@@ -152,7 +153,6 @@ def _columns(table: RoleTable, answer: QuestionResult) -> dict[str, Any]:
         "chance_there": answer.chance,
         "follows": [each.follows for each in evidence],
         "verdict": answer.word.ravel(),
-        "head_verdict": [head_text(table, head) for head in table.heads],
     }
 
 
