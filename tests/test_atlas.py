@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.stats import binomtest
 
-from mha_core import load_model
+from mha_core import load_model, logit_attribution
 from mha_core.engine.visibility import EVERYTHING
 from mha_core.heads.atlas.collect import Collection
 from mha_core.heads.atlas.describe import describe
@@ -124,6 +124,18 @@ def test_a_planted_direction_raises_and_lowers_the_tokens_it_points_to_and_from(
     ratio = (scores[known[0]] - scores[known].mean()) / (scores[known[-1]] - scores[known].mean())
     assert found.lowers[0].logits / found.raises[0].logits == pytest.approx(ratio, rel=1e-4)
     assert found.lowers[0].logits < 0 < found.raises[0].logits
+
+
+def test_what_a_head_does_to_two_tokens_is_its_part_of_their_logits(pair):
+    model, _ = pair
+    if not model.is_causal:
+        pytest.skip("predicts no next token")
+    tokens = model.tokenizer.encode(LINES[3])
+    (effect,) = effects(tokens, model, [(1, 2, len(tokens) - 1)], k=99)
+    up, down = (next(token for token in side if token.text.isascii()) for side in effect)
+    parts = logit_attribution(tokens, model, up.text, down.text)
+    (part,) = parts[(parts.layer == 2) & (parts["head"] == 3)].score
+    assert up.logits - down.logits == pytest.approx(part, rel=1e-4)
 
 
 def true_of(model, text, key):

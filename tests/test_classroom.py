@@ -16,7 +16,7 @@ from mha_core.record.grid import head_from_name
 from mha_core.training.toy.evaluation import MAX_WRONG, MIN_RIGHT, evaluate, masses, over_seeds
 from mha_core.training.toy.grammar import Grammar
 from mha_core.training.toy.lexicon import lexicon
-from mha_core.training.toy.pairs import pairs
+from mha_core.training.toy.pairs import FAMOUS, pairs
 from mha_core.training.toy.recipe import CLASSROOM, toy_trainer
 from mha_core.training.toy.shipping import CHECKED_EVERY, EVERY, save_model, train_toy
 
@@ -118,6 +118,11 @@ def test_what_evaluate_says_is_what_plain_torch_finds():
     assert card["pass"] == passed.mean()
     assert [card["animate"], card["inanimate"]] == [passed[: n // 2].mean(), passed[n // 2 :].mean()]
     assert [card["right"], card["wrong"]] == pytest.approx(of_best.mean((0, 1)).tolist(), abs=1e-4)
+    street = FAMOUS["street"]
+    for words in street.words:
+        row = plain(words)[0][best[0]][best[1], street.slot]
+        shares = {noun: float(row[place]) for noun, place in zip(street.nouns, street.places, strict=True)}
+        assert card["famous"][words[-2]] == pytest.approx(shares, abs=1e-4)
     pointing = [*map(tuple, np.argwhere((means[..., 0] > 0.5) & (means[..., 1] <= 0.15)).tolist())]
     assert [head_from_name(name, 2, 4) for name in card["pointing"]] == pointing
     for key, without in {"answers": (), "without_head": (best,), "without_pointing": pointing}.items():

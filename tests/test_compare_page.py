@@ -268,12 +268,18 @@ def test_the_classic_example_changes_by_what_mlp_3_writes_at_it():
         np.testing.assert_allclose(table[side][query].sum(), parts.sum() / 2, atol=1e-4)
 
 
-def test_a_split_word_is_asked_by_its_strongest_token_and_its_counterpart_at_its_own_place():
+@pytest.mark.parametrize("to", ["xylophone", None])
+def test_a_split_word_is_asked_by_its_strongest_token_and_its_counterpart_at_its_own_place(to):
+    """Where no word is chosen, of the one whose weight changes most."""
     a, b = "He liked the xylophone there.", "Later on he liked the xylophone there."
     grids = [trace(text, load_model()).grid("words") for text in (a, b)]
-    words = [grid.labels.index("xylophone") for grid in grids]
     queries = [grid.labels.index("there") for grid in grids]
-    app = open_why(text=a, text2=b, unit="words", head="2-3", pin=str(queries[0]), to=str(words[0]))
+    rows = [grid.weights[1, 2, query] for grid, query in zip(grids, queries, strict=True)]
+    both = [(i, i + 2) for i in range(2, 7)]  # "liked" to the full stop; "He" is followed by it
+    first = max(both, key=lambda pair: abs(rows[0][pair[0]] - rows[1][pair[1]]))
+    words = [grid.labels.index(to) for grid in grids] if to else first
+    chosen = {"to": str(words[0])} if to else {}
+    app = open_why(text=a, text2=b, unit="words", head="2-3", pin=str(queries[0]), **chosen)
     expected = []
     for text, grid, word, query in zip((a, b), grids, words, queries, strict=True):
         (place,), pieces = grid.units[query].pieces, grid.units[word].pieces

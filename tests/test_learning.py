@@ -123,6 +123,19 @@ def test_a_report_counts_what_the_model_has_and_takes_each_head_away_by_its_own_
         )
 
 
+def test_what_is_left_of_induction_is_the_mass_of_the_model_without_the_head():
+    training = Training(TrainingSetup("induction", 2, 2, seed=1, steps=1))
+    list(training.snapshots())
+    left = report(training)["without"][0]["induction_left"]
+    gates, masses = torch.tensor([[0.0, 1.0], [1.0, 1.0]]), []
+    for ids in texts_for(training.task):
+        n = len(ids) // 2
+        weights = training.model(ids[None], gates=gates).weights[:, 0]
+        masses.append(weights[..., range(n, 2 * n), range(1, n + 1)].mean(-1).detach().numpy())
+    without = np.mean(masses, axis=0)
+    assert left == pytest.approx({"1-2": without[0, 1], "2-1": without[1, 0], "2-2": without[1, 1]})
+
+
 class Planted:
     """A model of one layer whose heads look where they are told: head 1 one token back, head 2 at what came after the
     earlier copy, head 3 seven tokens back, head 4 everywhere."""

@@ -209,4 +209,5 @@ def test_a_mask_that_the_reader_typed_is_filled_by_a_click(bert, store):
 def test_a_mask_in_the_second_sentence_is_filled_too(bert, store):
     model, request = load_model(bert), Request("The [MASK] sat.", "It saw a [MASK] twice.", bert)
     truth = predict_masked(request.text, model, 10, pair=request.pair)
+    assert len(truth) == 2
     assert predictions.hidden_words(request, model) == truth

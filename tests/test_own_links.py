@@ -105,6 +105,9 @@ def test_command_parts_and_library_give_one_table(files, tmp_path, capsys):
         compute_part("roles", {"model": "classroom"}, files, part, 2, tmp_path / "parts")
     results = read_table(path), merge_parts(tmp_path / "parts").result()
     assert [json.dumps(packed(each)) for each in results] == [json.dumps(packed(table))] * 2
+    options = ["--untrained", "--seed", "3", "--part", "1/1", "--out", str(tmp_path / "other")]
+    assert main(["roles", *files, "--model", "classroom", *options]) == 0
+    assert merge_parts(tmp_path / "other").about["seed"] == 3
     frame = table.to_frame()
     pd.testing.assert_frame_equal(results[0].to_frame(), frame, atol=1e-4)
     assert frame.groupby("question").held_out.count().eq(1).all()

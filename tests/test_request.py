@@ -1,6 +1,7 @@
 """What a link may ask for: every value checked, whatever a browser sends."""
 
 from dataclasses import replace
+from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from mha_core import Grid, Unit, trace
 from mha_core.display_names import visible
 from pages.parts.frame import presets
+from pages.parts.frame.links import with_params
 from pages.parts.frame.page_text import prose, quoted
 from pages.parts.frame.request import Request, model_allowed
 from pages.parts.frame.selection import Selection, opening_word, parse_head, select
@@ -46,6 +48,11 @@ def test_no_link_raises_and_every_view_is_inside_the_picture(head, pin, to):
 def test_a_view_survives_its_own_link(layer, head, pins, to, look):
     view = Selection((layer, head), tuple(pins), to if pins else None, look)
     assert select(view.as_params(), REQUEST, GRID) == (view, [])
+
+
+def test_a_link_has_a_text_as_a_box_of_one_line_shows_it():
+    query = urlsplit(with_params("./compare", {"text": "Line & one\nline two", "pair": ""})).query
+    assert parse_qs(query, keep_blank_values=True) == {"text": ["Line & one↵line two"]}
 
 
 def test_a_head_that_is_not_there_is_refused_in_the_words_of_the_picture():

@@ -158,7 +158,8 @@ def test_intervals_resample_documents(monkeypatch):
     right = np.repeat(rng.random(60) < 0.7, 10)[:, None].astype(float)
     documents, ten = right.reshape(60, 10, 1).sum(1), np.full(60, 10.0)
     low, high = stats.intervals(documents, ten)
-    alone = stats.intervals(right, np.ones(600))
+    alone, p = stats.intervals(right, np.ones(600)), right.mean()
+    assert (alone[1] - alone[0])[0] == pytest.approx(2 * 1.96 * np.sqrt(p * (1 - p) / 600), rel=0.1)
     assert (high - low)[0] == pytest.approx(np.sqrt(10) * (alone[1] - alone[0])[0], rel=0.2)
     assert float(stats.effective(documents, ten)[0]) == pytest.approx(60, rel=0.01)
 

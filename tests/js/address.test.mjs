@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { Address } from "../../assets/js/address.js";
+import { Address, headInLink } from "../../assets/js/address.js";
 
 const HOST = "http://host/";
 globalThis.PopStateEvent ??= class extends Event {};
@@ -109,4 +109,9 @@ test("the menu's link to the page that is open changes nothing", () => {
   const { press, steps } = tab("compare?text=a&tab=lines");
   assert.equal(press("./compare", { dataset: { carries: "text" } }), true);
   assert.deepEqual(steps, [`${HOST}compare?text=a&tab=lines`]);
+});
+
+test("a layer that is chosen keeps the link's head, and the whole model its layer, too", () => {
+  const inLink = (per, head) => headInLink({ per }, head, `${HOST}?head=2-7`);
+  assert.deepEqual([inLink("head", [3, 0]), inLink("layer", [3, 0]), inLink("model", [0, 0])], [[3, 0], [3, 6], [1, 6]]);
 });

@@ -180,8 +180,8 @@ test("the sentence says to which word the change is largest, with both shares, a
   assert.equal(said({}).rest, "1 word has no counterpart and is left out.");
   const both = said({ pins: [1, 2] }, { pairs: LATER }).line;
   assert.match(both, /“cat” and “it” stand in A only\. There they look on average at “cat” .* B has no rows to compare\.$/);
-  const deeper = { b: run("b", ["[CLS]", "She"], [...B, ...B], { layers: 2 }) };
-  assert.match(said({}, deeper).rest, / Only heads that both models have are shown\.$/);
+  for (const more of [{ layers: 2, heads: 2 }, { layers: 1, heads: 4 }])
+    assert.match(said({}, { b: run("b", ["[CLS]", "She"], [...B, ...B], more) }).rest, / Only heads that both models have are shown\.$/);
   assert.deepEqual([said({}).hint === "", said({ pins: [2] }).hint], [false, ""]);
 });
 
