@@ -147,6 +147,3 @@ def test_a_head_s_score_over_training_is_that_of_each_checkpoint(served, tables,
     assert f"{served.name}/step-200" in command, "the folder, which the command line can load"
     several = {f"run2-{name}": table for name, table in zip(NAMES, tables.values(), strict=True)}
     assert scores_over_training(several, key, (2, 1))["step"].tolist() == [1, 2, 3]
-    sink = next(answer.key for table in tables.values() for answer in table.answers if answer.kind == "sink")
-    attention = [table.by_key[sink].mass[2, 1] for table in tables.values()]
-    assert scores_over_training(several, sink, (2, 1))["head"].tolist() == pytest.approx(attention)

@@ -22,7 +22,7 @@ from pages.parts.frame.charts import SHARE
 from pages.parts.frame.links import link_to, with_params
 from pages.parts.frame.page_text import markup, say
 from pages.parts.roles.choice import Choice
-from pages.parts.roles.head_map import link, score_of
+from pages.parts.roles.head_map import link
 
 
 def draw_card(shown: Choice, query: Mapping[str, str], carried: Mapping[str, str]) -> None:
@@ -38,7 +38,7 @@ def draw_card(shown: Choice, query: Mapping[str, str], carried: Mapping[str, str
         f'<p class="hs-why">{names(shown.table, head, query)}</p>'
         f"<h3>{html.escape(answer.question.title)}</h3>"
         f"{verdict}"
-        f"{score_bar(score_of(answer, head), answer.baselines[0].score)}"
+        f"{score_bar(float(answer.score[head]), answer.baselines[0].score)}"
     )
     box = st.popover(
         "Evidence", icon=":material/info:", type="tertiary", key="role-evidence", on_change="rerun"

@@ -20,7 +20,6 @@ from pages.parts.frame.page_text import say
 from pages.parts.frame.progress import show_job
 from pages.parts.roles.card import about_file
 from pages.parts.roles.choice import Choice
-from pages.parts.roles.head_map import score_of
 
 BOX = "role-over-training"
 Tables = Mapping[Step, RoleTable]
@@ -79,7 +78,7 @@ def scores_over_training(tables: Tables, question: str, head: Head) -> pd.DataFr
         {
             "checkpoint": step_text(step),
             "step": number[0] if is_plain else rank,
-            "head": score_of(answer, head),
+            "head": float(answer.score[head]),
             "best baseline": answer.baselines[0].score,
             "n": answer.n,
             "verdict": str(answer.word[head]),

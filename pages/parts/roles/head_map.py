@@ -56,18 +56,16 @@ def current(is_current: bool) -> str:
     return ' aria-current="true"' if is_current else ""
 
 
-def score_of(answer: QuestionResult, head: Head) -> float:
-    """Return the number to compare with the baseline: a sink's attention, else the score."""
-    scores = answer.mass if answer.kind == "sink" and answer.mass is not None else answer.score
-    return float(scores[head])
-
-
 def scores(shown: Choice) -> pd.DataFrame:
     """Return a row a head on the question that is shown, of several on its best; `lead`: points over the baseline."""
     rows = []
     for head in shown.table.heads:
         answer = shown.answer(head)
-        verdict, score, baseline = str(answer.word[head]), score_of(answer, head), answer.baselines[0].score
+        verdict, score, baseline = (
+            str(answer.word[head]),
+            float(answer.score[head]),
+            answer.baselines[0].score,
+        )
         rows.append(
             {
                 "layer": head[0] + 1,
@@ -87,7 +85,7 @@ def scores(shown: Choice) -> pd.DataFrame:
 
 def hover_text(answer: QuestionResult, head: Head) -> str:
     """Return a head's score, the baseline's and the verdict in words."""
-    numbers = f"{percent(score_of(answer, head))}, best baseline {percent(answer.baselines[0].score)}"
+    numbers = f"{percent(answer.score[head])}, best baseline {percent(answer.baselines[0].score)}"
     verdict = MARKS.get(str(answer.word[head]), ("", ""))[1]
     return f"Head {head_name(head)}, {answer.question.title}: {numbers}{f', {verdict}' if verdict else ''}"
 
