@@ -36,12 +36,8 @@ def matrix(at: Any, name: str) -> np.ndarray:
     """The matrix of that id, as it is drawn."""
     hits = [(b, n) for b, n in found(at) if b.get("id") == name and "shape" in b]
     assert hits, f"no matrix {name} on the page"
-    return pick(*hits[0])
-
-
-def pick(block: Block, numbers: np.ndarray) -> np.ndarray:
-    size = int(np.prod(block["shape"]))
-    return numbers[block["at"] : block["at"] + size].reshape(block["shape"])
+    block, numbers = hits[0]
+    return numbers[block["at"] :][: int(np.prod(block["shape"]))].reshape(block["shape"])
 
 
 def one(at: Any, kind: str) -> tuple[Block, np.ndarray]:

@@ -91,12 +91,14 @@ def test_all_heads_are_one_trace_with_every_weight_where_its_axes_say(record):
     assert np.nansum(np.isfinite(trace_.z)) == grid.weights.size
 
 
-def test_small_pictures_of_a_long_text_keep_the_largest_weight(model):
+def test_small_pictures_of_a_long_text_keep_the_largest_weight_and_a_line_of_arcs_is_refused(model):
     long = trace("again and " * 60, model)
     (trace_,) = long.plot("heads").data
     cells = head_in(trace_, 3, 1, (32, 32))
     assert cells.max() == long.weights[3, 1].max()
     assert cells[0, 0] == long.weights[3, 1, :4, :4].max()
+    with pytest.raises(InputError, match="too long"):
+        long.plot("arcs", width_cm=8.5)
 
 
 @pytest.mark.parametrize("kind", ["arcs", "lines"])
@@ -255,8 +257,3 @@ def test_a_head_that_is_selected_on_a_map_is_the_one_that_is_drawn_there_and_an_
 def test_what_cannot_be_drawn_is_said(options, sentence, record):
     with pytest.raises(InputError, match=sentence):
         record.plot(**options)
-
-
-def test_a_line_of_arcs_that_nobody_could_read_is_refused(model):
-    with pytest.raises(InputError, match="too long"):
-        trace("A rather long sentence about nothing in particular. " * 8, model).plot("arcs", width_cm=8.5)

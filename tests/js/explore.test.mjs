@@ -366,10 +366,14 @@ test("the picture is complete once all of it is in the browser", () => {
   assert.deepEqual([complete({}), complete({}, opened(long))], [true, false]);
 });
 
-test("who hears the small pictures hears which heads share their keys, and which keys", () => {
+test("who hears the small pictures hears where the words look that are pinned now, and which heads share which keys", () => {
   open(opened({ after: [""], sharing: 2 }), (view) => {
+    const labels = () => view.sheet.cells.map((cell) => cell.getAttribute("aria-label"));
+    view.select({ pins: [1] });
+    view.select({ pins: [2] });
+    assert.match(labels()[2], /^Head 2-1: “it” looks at “\[CLS\]” \(40%\), “it” \(35%\) and “cat” \(25%\)\./);
     view.select({ pins: [] });
-    assert.deepEqual(view.sheet.cells.map((cell) => cell.getAttribute("aria-label").split(", keys ")[1]), ["1 with 1-2", "1 with 1-1", "1 with 2-2", "1 with 2-1"]);
+    assert.deepEqual(labels().map((label) => label.split(", keys ")[1]), ["1 with 1-2", "1 with 1-1", "1 with 2-2", "1 with 2-1"]);
   });
 });
 
@@ -445,5 +449,8 @@ test("the ranking shows five heads and the chosen one, marked, and all of them o
     assert.deepEqual(marked.map((item) => [item.firstChild.dataset.head, item.getAttribute("value")]), [["1-7", "7"]]);
     ranking.more.onclick();
     assert.equal(shown().length, 8);
+    const few = new Ranking({});
+    few.draw({ title: "", entries: names.slice(0, 5), chosen: [0, 1], hint: "" });
+    assert.equal(few.more.hidden, true, "there are no more");
   });
 });
