@@ -1,8 +1,6 @@
 """The atlas on the page: descriptions to press, all heads, one head's examples, and what leaves as a file."""
 
-import csv
 import html
-import io
 import re
 from urllib.parse import parse_qs
 
@@ -15,7 +13,6 @@ from mha_core.cli import main
 from mha_core.display_names import head_name
 from mha_core.heads.atlas.shipped import read_atlas, read_shipped
 from mha_core.heads.part_files import compute_part
-from mha_core.record import export
 from pages.parts.frame import head_facts
 
 
@@ -66,6 +63,7 @@ def test_a_description_that_is_pressed_fills_its_heads_alone():
     heads = {head_name(each.head): each.description.findings for each in read_shipped("minilm").atlas.heads}
     described = {name for name, findings in heads.items() if findings}
     assert set(filled(at)) == described
+    assert [button.proto.label for button in at.get("download_button")] == ["CSV", "JSON"]
     to, n = pressed(at)["previous token"]
     query = {key: value for key, (value,) in parse_qs(to.removeprefix("?")).items()}
     assert query["head"] == "3-9"
@@ -93,17 +91,6 @@ def test_an_unknown_head_and_a_model_without_an_atlas_are_said():
     (notice,) = said(at, "notice")
     assert "atlas --model classroom" in notice
     assert not figures(at)
-
-
-@pytest.mark.slow
-def test_the_files_are_the_tables():
-    atlas = read_shipped("minilm").atlas
-    at = open_page("pages/roles.py", part="atlas")
-    assert [button.proto.label for button in at.get("download_button")] == ["CSV", "JSON"]
-    rows = list(csv.DictReader(io.StringIO(export.csv_of(atlas.example_rows()))))
-    frame = atlas.to_frame()
-    assert [int(row["passage"]) for row in rows] == frame.passage.tolist()
-    assert [float(row["output_norm"]) for row in rows] == frame.output_norm.tolist()
 
 
 @pytest.mark.slow

@@ -152,7 +152,9 @@ def test_a_choice_in_the_picture_changes_that_and_nothing_else(two_models):
 
 def test_every_parameter_of_explore_comes_back_from_its_own_link(two_models):
     view = View(OWN, "Then it rained.", OTHER, "untrained", "words", "renormalised", "value", to=2)
-    shows(open_page(**view.link()), view, two_models)
+    at = open_page(**view.link())
+    shows(at, view, two_models)
+    assert at.get("popover")[0].proto.popover.label == "BERT base, untrained"
 
 
 def test_every_parameter_of_compare_comes_back_from_its_own_link(two_models):
