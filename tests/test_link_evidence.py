@@ -185,3 +185,6 @@ def test_without_a_target_the_strongest_other_word_is_the_link():
     grid, it = record.grid(), 10
     head = next(h for h in table.heads if grid.labels[int(np.argmax(grid.weights[h][it]))] == "animal")
     assert evidence.test_of_link(context_of(record, Selection(head, (it,))), table).key == "antecedent"
+    itself = next(h for h in table.heads if grid.weights[h][it].argmax() == it)
+    link = evidence.test_of_link(context_of(record, Selection(itself, (it,))), table)
+    assert link is None or link.key != "self"

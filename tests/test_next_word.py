@@ -40,40 +40,40 @@ def id_of(model, token):
     return piece.id
 
 
-def choose(at, place):
+def choose(page, place):
     """Choose the place in the row that offers it."""
-    next(group for group in at.button_group if place in group.options).set_value(place)
-    run(at)
+    next(group for group in page.button_group if place in group.options).set_value(place)
+    run(page)
 
 
-def tokens_of(at):
+def tokens_of(page):
     """The likeliest tokens, as buttons in a row."""
-    return next(group for group in at.button_group if group.label.startswith("Click"))
+    return next(group for group in page.button_group if group.label.startswith("Click"))
 
 
-def append(at, number):
-    tokens_of(at).set_value(number)
-    return run(at).text_input(key="text").value
+def append(page, number):
+    tokens_of(page).set_value(number)
+    return run(page).text_input(key="text").value
 
 
 # ---- the list
 @pytest.mark.usefixtures("smollm2")
 def test_the_likeliest_tokens_are_offered_and_a_click_appends_one():
-    at = open_page(model="smollm2", text=ANIMAL)
-    assert tokens_of(at).options[:3] == ["␣far 60%", "␣close 17%", "␣fast 3%"]
-    assert len(tokens_of(at).options) == 10
-    assert append(at, 0) == ANIMAL + " far"
-    assert tokens_of(at).value is None, "ready for the next"
+    page = open_page(model="smollm2", text=ANIMAL)
+    assert tokens_of(page).options[:3] == ["␣far 60%", "␣close 17%", "␣fast 3%"]
+    assert len(tokens_of(page).options) == 10
+    assert append(page, 0) == ANIMAL + " far"
+    assert tokens_of(page).value is None, "ready for the next"
 
 
 def test_after_a_pinned_word_a_click_replaces_what_follows(smollm2, store):
-    at = open_page(model="smollm2", text=ANIMAL, pin="8")
-    choose(at, "After “it”")
+    page = open_page(model="smollm2", text=ANIMAL, pin="8")
+    choose(page, "After “it”")
     best = trace(ANIMAL[: ANIMAL.index(" was")], smollm2)
     first = predictions.following(request_of(best.tokens.text), smollm2, len(best.tokens) - 1)[0]
-    shown = tokens_of(at).options[0]
+    shown = tokens_of(page).options[0]
     assert float(re.search(r"(\d+)%", shown)[1]) == pytest.approx(100 * first.probability, abs=0.5)
-    assert append(at, 0) == best.tokens.text + first.text
+    assert append(page, 0) == best.tokens.text + first.text
 
 
 def test_no_token_is_read_as_markup():
@@ -100,8 +100,8 @@ def test_a_click_costs_one_cached_step_and_its_rows_are_those_of_a_trace(smollm2
     whole = trace(longer.text, smollm2)
     np.testing.assert_allclose(record.weights, whole.weights, atol=1e-5)
     assert record.tokens == whole.tokens
-    at = open_page(model="smollm2", text=longer.text)
-    np.testing.assert_allclose(drawn(at), whole.weights, atol=2e-5)
+    page = open_page(model="smollm2", text=longer.text)
+    np.testing.assert_allclose(drawn(page), whole.weights, atol=2e-5)
 
 
 def test_a_text_that_is_read_in_other_tokens_than_it_was_said_is_traced_afresh(smollm2, store):
@@ -150,17 +150,17 @@ def test_generating_stops_after_the_most_and_where_the_model_ends_its_text(smoll
 
 @pytest.mark.usefixtures("smollm2")
 def test_generate_is_stopped_by_its_button_and_by_another_text():
-    at = open_page(model="smollm2", text=ANIMAL)
+    page = open_page(model="smollm2", text=ANIMAL)
     for label, is_running in (("Stop", True), ("Generate", False)):
-        at.button(key="generate-go").click()
-        assert run(at).button(key="generate-go").label == label
-        assert at.session_state["generation"].running == is_running
-    assert said(at, "notice") == ["Stopped after 0 tokens."], "of which none was drawn yet"
-    at.button(key="generate-go").click()
-    run(at)
-    at.text_input(key="text").set_value("Another text")
-    run(at)
-    assert not at.session_state["generation"].running
+        page.button(key="generate-go").click()
+        assert run(page).button(key="generate-go").label == label
+        assert page.session_state["generation"].running == is_running
+    assert said(page, "notice") == ["Stopped after 0 tokens."], "of which none was drawn yet"
+    page.button(key="generate-go").click()
+    run(page)
+    page.text_input(key="text").set_value("Another text")
+    run(page)
+    assert not page.session_state["generation"].running
 
 
 def test_a_full_text_takes_no_more_and_no_text_a_token_that_does_not_exist(smollm2, store, monkeypatch):
@@ -196,14 +196,14 @@ def bert(tmp_path, monkeypatch):
 
 def test_a_mask_that_the_reader_typed_is_filled_by_a_click(bert, store):
     text = "The [MASK] sat on the [MASK]."
-    at = open_page(model=bert, text=text)
+    page = open_page(model=bert, text=text)
     truth = predict_masked(text, load_model(bert), 10)
-    shares = [float(re.search(r"([\d.]+)%", option)[1]) for option in tokens_of(at).options]
+    shares = [float(re.search(r"([\d.]+)%", option)[1]) for option in tokens_of(page).options]
     assert shares == pytest.approx([100 * p for _, p in truth[0]], abs=0.5)
-    choose(at, "[MASK] 2")
+    choose(page, "[MASK] 2")
     name = truth[1][2][0]
     glued = f"the{name.removeprefix('##')}" if name.startswith("##") else f"the {name}"
-    assert append(at, 2) == f"The [MASK] sat on {glued}."
+    assert append(page, 2) == f"The [MASK] sat on {glued}."
 
 
 def test_a_mask_in_the_second_sentence_is_filled_too(bert, store):

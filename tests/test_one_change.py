@@ -69,23 +69,23 @@ class View:
         return grid_of(record, weights, self.unit == "words", self.specials)
 
 
-def shows(at: AppTest, view: View, load) -> None:
+def shows(page: AppTest, view: View, load) -> None:
     """Every control, the choice in the picture and every weight are those of `view`."""
-    grid, (data,) = view.grid(load), mounted(at, "record")
+    grid, (data,) = view.grid(load), mounted(page, "record")
     for key in ("text", "pair"):
-        assert at.text_input(key=key).value == getattr(view, key)
-    assert at.selectbox(key="model-chosen").value == view.model
-    assert picture(at)["measures"]["chosen"] == view.measure
+        assert page.text_input(key=key).value == getattr(view, key)
+    assert page.selectbox(key="model-chosen").value == view.model
+    assert picture(page)["measures"]["chosen"] == view.measure
     for key in ("weights", "unit", "specials"):
-        assert at.segmented_control(key=key).value == getattr(view, key)
-    assert drawn(at).shape == grid.weights.shape
-    assert np.abs(drawn(at) - grid.weights).max() < STEP
+        assert page.segmented_control(key=key).value == getattr(view, key)
+    assert drawn(page).shape == grid.weights.shape
+    assert np.abs(drawn(page) - grid.weights).max() < STEP
     assert (data["words"], data["specialsShown"]) == (view.unit == "words", view.specials)
     assert data["title"] == f"{view.text} {view.pair}".strip()
     assert data["model"] == load(view.model, view.weights == "trained").title
-    assert any("weights are random" in line for line in said(at, "note")) == (view.weights == "untrained")
+    assert any("weights are random" in line for line in said(page, "note")) == (view.weights == "untrained")
     chosen = {"head": list(view.head), "pins": list(view.pins), "to": view.to}
-    assert picture(at)["selection"] == chosen
+    assert picture(page)["selection"] == chosen
 
 
 # What changes, to what, and where the words then stand: they move along with the text, or another is chosen.
@@ -105,22 +105,22 @@ CHANGES = (
 @pytest.mark.parametrize(("change", "follows"), CHANGES, ids=lambda part: "-".join(map(str, part.values())))
 def test_one_change_changes_that_and_nothing_else(change, follows, two_models):
     view = View()
-    at = open_page(**view.link())
-    shows(at, view, two_models)
+    page = open_page(**view.link())
+    shows(page, view, two_models)
     ((key, value),) = change.items()
-    set_control(at, key, value)
-    shows(at, replace(view, **change, **follows), two_models)
+    set_control(page, key, value)
+    shows(page, replace(view, **change, **follows), two_models)
 
 
-def set_control(at: AppTest, key: str, value: str) -> None:
+def set_control(page: AppTest, key: str, value: str) -> None:
     if key == "measure":  # its switch is in the picture
-        at.query_params["measure"] = value
+        page.query_params["measure"] = value
     elif key == "model":
-        at.selectbox(key="model-chosen").set_value(value)
+        page.selectbox(key="model-chosen").set_value(value)
     else:
-        control = at.text_input if key in ("text", "pair") else at.segmented_control
+        control = page.text_input if key in ("text", "pair") else page.segmented_control
         control(key=key).set_value(value)
-    run(at)
+    run(page)
 
 
 @pytest.mark.parametrize("measure", ["raw", "value", "rollout", "residual"])
@@ -128,23 +128,23 @@ def set_control(at: AppTest, key: str, value: str) -> None:
 def test_units_and_specials_hold_for_every_measure(measure, unit, specials, two_models):
     head = {"rollout": (1, 0), "residual": (1, 0)}.get(measure, (1, 2))
     view = View(OWN, "", unit=unit, specials=specials, measure=measure, head=head, pins=(1,), to=2)
-    at = open_page(**view.link())
-    shows(at, view, two_models)
-    set_control(at, "specials", "shown")
-    shows(at, replace(view, specials="shown", pins=(2,), to=3), two_models)
+    page = open_page(**view.link())
+    shows(page, view, two_models)
+    set_control(page, "specials", "shown")
+    shows(page, replace(view, specials="shown", pins=(2,), to=3), two_models)
 
 
 def test_a_choice_in_the_picture_changes_that_and_nothing_else(two_models):
     view = View()
-    at = open_page(**view.link())
+    page = open_page(**view.link())
     for key, value, chosen in (
         ("head", "6-11", {"head": (5, 10)}),
         ("to", "9", {"to": 9}),
         ("pin", "2,7", {"pins": (2, 7)}),
         ("pin", "none", {"pins": (), "to": None}),
     ):
-        at.query_params[key], view = value, replace(view, **chosen)
-        shows(run(at), view, two_models)
+        page.query_params[key], view = value, replace(view, **chosen)
+        shows(run(page), view, two_models)
 
 
 # The link
@@ -152,19 +152,23 @@ def test_a_choice_in_the_picture_changes_that_and_nothing_else(two_models):
 
 def test_every_parameter_of_explore_comes_back_from_its_own_link(two_models):
     view = View(OWN, "Then it rained.", OTHER, "untrained", "words", "renormalised", "value", to=2)
-    shows(open_page(**view.link()), view, two_models)
+    page = open_page(**view.link())
+    shows(page, view, two_models)
+    assert page.get("popover")[0].proto.popover.label == "BERT base, untrained"
 
 
 def test_every_parameter_of_compare_comes_back_from_its_own_link(two_models):
     view = View(OWN, "", OTHER, "untrained", "words", "hidden", "value", pins=(1,), to=2)
-    at = open_page(COMPARE, **view.link(), text2="The cat saw her.")
-    assert [at.text_input(key=key).value for key in ("text", "text2")] == [OWN, "The cat saw her."]
-    assert [record["title"] for record in mounted(at, "record")][:2] == [OWN, "The cat saw her."]
-    assert picture(at)["selection"] == {"head": list(view.head), "pins": [1], "to": 2}
-    at = open_page(COMPARE, **view.link(), against="weights")
-    assert at.segmented_control(key="against").value == "weights"
+    page = open_page(COMPARE, **view.link(), text2="The cat saw her.")
+    assert [page.text_input(key=key).value for key in ("text", "text2")] == [OWN, "The cat saw her."]
+    assert [record["title"] for record in mounted(page, "record")][:2] == [OWN, "The cat saw her."]
+    assert picture(page)["selection"] == {"head": list(view.head), "pins": [1], "to": 2}
+    page = open_page(COMPARE, **view.link(), against="weights")
+    assert page.segmented_control(key="against").value == "weights"
     for side, weights in enumerate(("untrained", "trained")):
-        assert np.abs(drawn(at, side) - replace(view, weights=weights).grid(two_models).weights).max() < STEP
-    at = open_page(COMPARE, text=OWN, model2=OTHER, against="model", pin="4")
-    assert [record["model"] for record in mounted(at, "record")] == ["MiniLM", "two-by-three"]
-    assert at.selectbox(key="model2-chosen").value == OTHER
+        assert (
+            np.abs(drawn(page, side) - replace(view, weights=weights).grid(two_models).weights).max() < STEP
+        )
+    page = open_page(COMPARE, text=OWN, model2=OTHER, against="model", pin="4")
+    assert [record["model"] for record in mounted(page, "record")] == ["MiniLM", "two-by-three"]
+    assert page.selectbox(key="model2-chosen").value == OTHER

@@ -34,9 +34,9 @@ def open_page(**query: str) -> AppTest:
     return visit.open_page("pages/roles.py", **query)
 
 
-def body(at: AppTest) -> str:
+def body(page: AppTest) -> str:
     """The markup of the page without what keeps a share or a head's name on one line."""
-    return re.sub(r'<span class="hs-whole">(.*?)</span>', r"\1", "\n".join(visit.bodies(at)))
+    return re.sub(r'<span class="hs-whole">(.*?)</span>', r"\1", "\n".join(visit.bodies(page)))
 
 
 def verdicts(shown: choice.Choice) -> dict[str, str]:
@@ -90,9 +90,9 @@ def test_explore_roles_lesson_and_files_say_the_same_of_a_head(table, head):
 
 
 def test_a_role_or_question_opens_its_best_head_with_score_n_and_baseline(table):
-    at = open_page(role="duplicate")
+    page = open_page(role="duplicate")
     answer = max((one for one in table.answers if one.kind == "duplicate"), key=lambda one: one.score.max())
-    (finding,) = visit.said(at, "role-finding")
+    (finding,) = visit.said(page, "role-finding")
     for part in (
         head_name(answer.best),
         percent(answer.score.max()),
@@ -100,41 +100,41 @@ def test_a_role_or_question_opens_its_best_head_with_score_n_and_baseline(table)
         percent(answer.baselines[0].score),
     ):
         assert part in finding
-    assert f"<h2>Head {head_name(answer.best)} " in body(at)
-    questions = at.dataframe[0].value
+    assert f"<h2>Head {head_name(answer.best)} " in body(page)
+    questions = page.dataframe[0].value
     assert list(questions["title"]) == [answer.question.title for answer in table.answers]
     assert visit.shown_heads(questions["head"]) == [head_name(answer.best) for answer in table.answers]
-    at = open_page(role="syntactic", head="1-1")
-    at.selectbox(key="role-question").set_value("amod")
-    assert visit.link(visit.run(at)) == {"role": "syntactic", "question": "amod"}
-    assert f"<h2>Head {head_name(table.by_key['amod'].best)} " in body(at)
+    page = open_page(role="syntactic", head="1-1")
+    page.selectbox(key="role-question").set_value("amod")
+    assert visit.link(visit.run(page)) == {"role": "syntactic", "question": "amod"}
+    assert f"<h2>Head {head_name(table.by_key['amod'].best)} " in body(page)
 
 
 def test_a_head_alone_opens_in_a_role_that_it_has_and_the_next_one_in_the_same(table):
     for head, name in (("1-3", "L0H2"), ("2-9", "L1H8")):
-        at = open_page(head=head)
-        assert f"<h2>Head {head} <small>· {name}<" in body(at)
-        colours, marks = visit.figures(at)[0]["data"]
+        page = open_page(head=head)
+        assert f"<h2>Head {head} <small>· {name}<" in body(page)
+        colours, marks = visit.figures(page)[0]["data"]
         layer, number = parse_head(head)
         role = next(one for one in table.answers if one.word[layer, number] == "role")
         lead = 100 * (role.score[layer, number] - role.baselines[0].score)
         assert visit.numbers(colours["z"])[layer, number] == pytest.approx(lead)
-        frames = [(shape["x0"], shape["y0"]) for shape in visit.figures(at)[0]["layout"]["shapes"]]
+        frames = [(shape["x0"], shape["y0"]) for shape in visit.figures(page)[0]["layout"]["shapes"]]
         assert frames.count((number + 0.5, layer + 0.5)) == 2, "outlined for its role, and chosen"
         assert "●" not in marks["text"]
-    at.selectbox(key="role-map-head").set_value("4-5")
-    assert visit.link(visit.run(at)) == {"head": "4-5", "role": role.kind}
-    assert "<h2>Head 4-5 " in body(at)
+    page.selectbox(key="role-map-head").set_value("4-5")
+    assert visit.link(visit.run(page)) == {"head": "4-5", "role": role.kind}
+    assert "<h2>Head 4-5 " in body(page)
 
 
 def test_a_question_and_a_head_show_that_heads_evidence(table):
     answer, head = table.by_key["det"], parse_head("3-2")
-    at = open_page(question="det", head="3-2")
-    (bar,) = re.findall(r'width:([\d.]+)%"></i><b style="inset-inline-start:([\d.]+)%', body(at))
+    page = open_page(question="det", head="3-2")
+    (bar,) = re.findall(r'width:([\d.]+)%"></i><b style="inset-inline-start:([\d.]+)%', body(page))
     shares = [100 * answer.score[head], 100 * answer.baselines[0].score]
     assert list(map(float, bar)) == pytest.approx(shares, abs=0.05), "a bar, and a tick at the baseline"
-    at.session_state["role-evidence"] = True
-    rows = visit.run(at).dataframe[0].value
+    page.session_state["role-evidence"] = True
+    rows = visit.run(page).dataframe[0].value
     wanted = [
         (answer.score[head], answer.n),
         (answer.baselines[0].score, answer.n),
@@ -147,7 +147,7 @@ def test_a_question_and_a_head_show_that_heads_evidence(table):
     assert rows["share"].tolist() == pytest.approx([share for share, _ in wanted])
     assert rows["n"].tolist() == [n for _, n in wanted]
     assert rows.loc[0, ["low", "high"]].tolist() == [answer.low[head], answer.high[head]]
-    text = body(at)
+    text = body(page)
     assert answer.baselines[0].name in text
     assert f"Control: {answer.question.control}." in text
 
@@ -172,23 +172,23 @@ def test_the_table_of_rows_is_of_the_chosen_head_and_question_or_of_the_selected
 
 def test_what_does_not_exist_is_said_and_stays_text():
     script = "<script>x</script>"
-    at = open_page(head=script, role=script, question=script)
-    assert [notice.partition(" “")[0] for notice in visit.said(at, "notice")] == [
+    page = open_page(head=script, role=script, question=script)
+    assert [notice.partition(" “")[0] for notice in visit.said(page, "notice")] == [
         "Unknown head", "Unknown question", "Unknown role",
     ]  # fmt: skip
-    assert visit.said(at, "role-finding")
-    assert "<script>x" not in body(at)
+    assert visit.said(page, "role-finding")
+    assert "<script>x" not in body(page)
 
 
 # Other models and weights
 
 
 def test_random_weights_show_their_own_numbers():
-    at = open_page(weights="untrained", role="previous")
+    page = open_page(weights="untrained", role="previous")
     known = head_facts.known_table("minilm", trained=False)
     assert not known.trained
     shown, _ = choice.choice(known, {"role": "previous"})
-    assert visit.said(at, "role-finding") == [choice.finding(shown)]
+    assert visit.said(page, "role-finding") == [choice.finding(shown)]
     for weights, opened in (("untrained", known), ("trained", read_roles("minilm"))):
         first, _ = choice.choice(opened, {})
         assert f"<h2>Head {head_name(first.head)} " in body(open_page(weights=weights))
@@ -207,10 +207,10 @@ def test_no_two_tables_of_heads_are_saved_under_one_name(monkeypatch):
 
 @pytest.mark.slow
 def test_a_model_without_a_table_is_analysed_and_shown():
-    at = open_page(model="classroom", role="previous")
+    page = open_page(model="classroom", role="previous")
     known = head_facts.known_table("classroom")
-    assert visit.said(at, "role-finding") == [choice.finding(choice.choice(known, {"role": "previous"})[0])]
-    assert set(at.dataframe[0].value["corpus"]) == {"the built-in sentences"}
+    assert visit.said(page, "role-finding") == [choice.finding(choice.choice(known, {"role": "previous"})[0])]
+    assert set(page.dataframe[0].value["corpus"]) == {"the built-in sentences"}
 
 
 # A table that was merged from parts
@@ -238,9 +238,9 @@ def test_a_merged_table_is_shown_with_what_was_read_and_left_out(
     monkeypatch.setenv("HEADSCOPE_ROLES", str(path))
     head_facts.own_tables.cache_clear()
     try:
-        at = open_page(model="classroom", role="syntactic")
-        assert "120 texts, 2 left out" in body(at)
-        assert any("tree-*" in one.value for one in at.code)
+        page = open_page(model="classroom", role="syntactic")
+        assert "120 texts, 2 left out" in body(page)
+        assert any("tree-*" in one.value for one in page.code)
     finally:
         head_facts.own_tables.cache_clear()
     path.write_bytes(path.read_bytes()[:-20])

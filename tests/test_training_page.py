@@ -50,9 +50,10 @@ while line := sys.stdin.readline():
     for step in range(start, command["settings"]["n"]):
         if command["settings"].get("dies") == step:
             sys.exit(1)
+        is_paused = select.select([sys.stdin], [], [], 0 if start else 0.02)[0]
         say({"id": name, "first": first, "fraction": step / 10, "rows": [{"step": step}], "state": {"at": step}})
         first = False
-        if select.select([sys.stdin], [], [], 0 if start else 0.02)[0]:
+        if is_paused:
             sys.stdin.readline()
             kept[name], end = step + 1, "paused"
             break
