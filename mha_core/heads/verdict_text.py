@@ -67,7 +67,7 @@ def comparison(answer: "QuestionResult", head: Head) -> str:
     if hard is None:
         return score_text(answer, head)
     rest = f"{percent(float(hard[head]))} of {answer.n_all_wrong:,} (chance {percent(answer.chance)})"
-    return f"{text}, {_baseline(answer)}; where every baseline is wrong, {rest}"
+    return f"{text}, {_baseline(answer)}; where every baseline fails, {rest}"
 
 
 def score_text(answer: "QuestionResult", head: Head) -> str:
