@@ -19,7 +19,6 @@ from mha_core import hidden_states, load_model, predict_masked, trace, trace_man
 from mha_core.models.weights import load_encoder, read_config
 
 transformers = pytest.importorskip("transformers")
-pytestmark = pytest.mark.slow
 SIZES = ((15, 3, 5, 19, 37), (22, 2, 11, 17, 29), (21, 4, 3, 8, 31))
 KINDS = ("bert", "distilbert", "electra", "roberta", "xlm-roberta")
 TEXTS = (("The animal's it.", None), ("It", None), ("Zoë slept.", "It was"))

@@ -174,14 +174,6 @@ def flood(path):
     os.truncate(path, 10_000_000_000)
 
 
-def replaced(name, make):
-    def damage(folder):
-        (folder / name).unlink()
-        make(folder / name)
-
-    return damage
-
-
 WEIGHTS = "model.safetensors"
 # What befalls the toy model's folder stands in acceptance/test_damaged.py: missing, cut and pickled files.
 DAMAGES = {
@@ -199,7 +191,7 @@ DAMAGES = {
     "a word twice": lambda f: only_vocabulary(f, lambda lines: [*lines[:2000], lines[5], *lines[2001:]]),
     "half of the words": lambda f: only_vocabulary(f, lambda lines: lines[:15_000]),
 } | {
-    f"{name} as a {kind}": replaced(name, make)
+    f"{name} as a {kind}": lambda f, name=name, make=make: ((f / name).unlink(), make(f / name))
     for name in ("config.json", "tokenizer.json")
     for kind, make in (("pipe", os.mkfifo), ("device", lambda p: p.symlink_to("/dev/zero")), ("flood", flood))
 }

@@ -31,10 +31,11 @@ def test_an_exchanged_file_is_refused_by_its_digest(monkeypatch, tmp_path):
     spec = SimpleNamespace(submodule_search_locations=[str(tmp_path)])
     monkeypatch.setattr(sys.modules["mha_core.models.model_list"], "find_spec", lambda name: spec)
     monkeypatch.setattr(load, "_LOADED", {})
-    for exchange in (lambda: None, lambda: (tmp_path / DECODER_FILE).write_bytes(b"GGUF")):
-        exchange()
-        with pytest.raises(ModelError):
-            load_model("smollm2")
+    with pytest.raises(ModelError, match="missing"):
+        load_model("smollm2")
+    (tmp_path / DECODER_FILE).write_bytes(b"GGUF")
+    with pytest.raises(ModelError, match="SHA-256"):
+        load_model("smollm2")
     assert load._LOADED == {}
 
 
