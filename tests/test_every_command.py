@@ -44,6 +44,7 @@ from mha_core.heads.atlas.shipped import read_shipped
 from mha_core.heads.atlas.table import atlas
 from mha_core.heads.part_files import compute_part
 from mha_core.heads.table import read_roles
+from mha_core.heads.verdict_text import head_text
 from mha_core.models.model_list import listed_models
 from mha_core.record.export import safe_cell
 from mha_core.record.links import largest_weights
@@ -169,6 +170,9 @@ def roles_answer(model, trained=True, **keep):
     rows = table.to_frame() if keep else table.questions()
     for name, value in keep.items():
         rows = rows[rows[name] == value]
+    if keep:
+        heads = zip(rows["layer"] - 1, rows["head"] - 1, strict=True)
+        assert rows["head_verdict"].tolist() == [head_text(table, head) for head in heads]
     beside = {"model": model.name, "digest": table.digest, "tried": table.n_comparisons}
     beside |= {"left_out": 0, "unused": 0}
     columns = ["layer", "head", "n", "score"] if keep else ["head", "n", "score", "held_out"]

@@ -260,6 +260,8 @@ def test_what_one_reader_takes_is_kept_for_nobody_and_leaves_its_room():
     assert (stored.take("a"), stored.peek("a"), stored.held) == (None, None, 4800)
     stored.get("c", lambda: np.zeros(1250, np.float32))
     assert stored.peek("b") is not None, "both have room"
+    stored.get("d", lambda: np.zeros(1000, np.float32))
+    assert (stored.peek("b") is None, stored.peek("c") is None) == (False, True), "b was looked at last"
     assert stored.get("a", lambda: "made anew") == "made anew"
 
 
