@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 TOY = ROOT / "assets/classroom/seed-1"
 TEXT = "Peter saw Anna."
 NAME = "./folder"  # no name that the hub could know
-WEIGHTS = "model.safetensors"
+WEIGHTS, BIAS = "model.safetensors", "layers.1.attention.W_q.bias"
 
 
 def changed(name, change):
@@ -36,13 +36,8 @@ def config(**settings):
     return changed("config.json", change)
 
 
-def tensor(name, change):
-    def as_file(content):
-        tensors = load(content)
-        found = change(tensors.pop(name))
-        return save(tensors if found is None else tensors | {name: found})
-
-    return changed(WEIGHTS, as_file)
+def without_bias(content):
+    return save({name: each for name, each in load(content).items() if name != BIAS})
 
 
 def pickled(folder):
@@ -56,7 +51,7 @@ DAMAGES = {
     "weights cut in their header": (changed(WEIGHTS, lambda old: old[:50]), WEIGHTS),
     "no weights": (lambda folder: (folder / WEIGHTS).unlink(), WEIGHTS),
     "weights in a pickle": (pickled, "pickle"),
-    "a tensor less": (tensor("layers.1.attention.W_q.bias", lambda old: None), "layers.1.attention.W_q.bias"),
+    "a tensor less": (changed(WEIGHTS, without_bias), BIAS),
     "config is no JSON": (changed("config.json", lambda old: b"{'d_model': 128"), "config.json"),
     "config is a list": (changed("config.json", lambda old: b"[128]"), "config.json"),
     "config without a width": (config(d_model=None), "d_model"),

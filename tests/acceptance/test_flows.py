@@ -531,8 +531,8 @@ def test_why_leads_back_step_by_step_by_pointer_and_key_and_opens_from_its_addre
     other = reader("/?why=4-2.10.2,mlp3.query,3-2.10.13")
     asks(other, head="3-2", pin="10", to="13")
     for each in (person, other):
-        way = region(each, "^why").get_by_role("list", name="The way back")
-        expect(way).to_have_text(re.compile("4-2.*MLP 3.*3-2"))
+        steps = region(each, "^why").get_by_role("list", name="The way back")
+        expect(steps).to_have_text(re.compile("4-2.*MLP 3.*3-2"))
         expect(region(each, "^why")).to_contain_text("3-2 looks at tired")
     person.page.go_back()
     expect(answer).to_contain_text("MLP 3 needs")

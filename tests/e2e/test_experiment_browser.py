@@ -120,9 +120,9 @@ def test_heads_that_are_selected_on_a_map_can_be_ablated_and_an_mlp_cannot(reade
     assert finding(tab).startswith("Without 4-2, 24-4 and 24-6, Mary falls")
     assert head(tab, "4-2").get_attribute("aria-pressed") == "true"
     place = head(tab, "24-6").bounding_box()
-    head(tab, "24-6").click()
-    wait_for_link(tab, "4-2,24-4")
-    assert head(tab, "24-6").bounding_box() == place, "heads stay where they are while one is switched"
+    tab.page.get_by_role("button", name="Reset", exact=True).click()
+    wait_for_link(tab, "")
+    assert head(tab, "24-6").bounding_box() == place, "heads stay where they are while some are switched"
 
 
 def test_a_head_of_roles_is_chosen_on_the_map_or_by_key_and_a_box_filters_the_rows(reader):
