@@ -241,11 +241,8 @@ compute_part("atlas", {"model": "classroom"}, [sys.argv[1]], 1, 2, sys.argv[2])
 
 def test_a_machine_that_dies_leaves_no_part_and_resume_computes_only_that(shards, tmp_path, capfd):
     arguments = ["atlas", shards[2], "--model", "classroom", "--out", str(tmp_path), "--resume", "--part"]
-    with subprocess.Popen(
-        [sys.executable, "-c", STOPS, shards[2], str(tmp_path)],
-        stdout=subprocess.PIPE,
-        cwd=Path(__file__).parents[1],
-    ) as process:
+    stops = [sys.executable, "-c", STOPS, shards[2], str(tmp_path)]
+    with subprocess.Popen(stops, stdout=subprocess.PIPE, cwd=Path(__file__).parents[1]) as process:
         assert process.stdout.readline() == b"half written\n"
         os.kill(process.pid, signal.SIGKILL)
     assert any(tmp_path.iterdir()), "what was half written"
