@@ -14,17 +14,9 @@ from mha_core import InputError, copying_scores, load_model, trace_many
 from mha_core.causal.prompts import prompts
 from mha_core.heads.build_role_table import NAMES
 from mha_core.heads.conclude import score_question, with_verdicts
+from mha_core.heads.questions import retrieval
 from mha_core.heads.questions.copying import by_distance, copying_cases, names_of, namings
 from mha_core.heads.questions.dormant import dormant_cases
-from mha_core.heads.questions.retrieval import (
-    CHANCE,
-    FORMS,
-    PLACES,
-    VALUES,
-    RetrievalCollector,
-    needle_pairs,
-    retrieval_cases,
-)
 from mha_core.heads.questions.successor import SERIES, series_of, successor_cases
 from mha_core.heads.roles import heads_with
 from mha_core.heads.table import read_roles
@@ -90,8 +82,10 @@ def plant_successors(theirs, fast) -> None:
 def folders(tmp_path_factory):
     """Decoders that copy names, that know series, with random weights, and one whose tokenizer knows no names."""
     names = word_tokenizer(prompts().names[:KNOWN])
-    words = [word for line in (*SERIES, *prompts().ordinary, *FORMS) for word in re.findall(r"\w+", line)]
-    series = word_tokenizer([*PLACES, *VALUES, *words])
+    words = [
+        word for line in (*SERIES, *prompts().ordinary, *retrieval.FORMS) for word in re.findall(r"\w+", line)
+    ]
+    series = word_tokenizer([*retrieval.PLACES, *retrieval.VALUES, *words])
     copying, counting = quiet_decoder(names, 64, 16), quiet_decoder(series, WIDTH, WIDTH)
     plant_copiers(copying, names)
     plant_successors(counting, series)
@@ -177,12 +171,12 @@ def test_a_model_that_cannot_be_asked_is_refused_in_a_sentence(folders, model):
     bytes_alone = load_model(str(folders / "bytes"), device="cpu")
     for ask, reason in (
         (names_of, "0 of 60 names are one"),
-        (needle_pairs, "needles' words"),
+        (retrieval.needle_pairs, "needles' words"),
         (series_of, "No series"),
     ):
         with pytest.raises(InputError, match=reason):
             ask(bytes_alone)
-    for ask in (names_of, needle_pairs):
+    for ask in (names_of, retrieval.needle_pairs):
         with pytest.raises(InputError, match="predicts no next word"):
             ask(model)
 
@@ -212,8 +206,8 @@ def retrieving(text, rng):
 
 @pytest.mark.parametrize("is_shuffled", [False, True])
 def test_who_finds_the_needle_has_the_role_and_shuffled_answers_give_none(decoder, is_shuffled):
-    rng, collector = np.random.default_rng(0), RetrievalCollector()
-    for pair in needle_pairs(decoder):
+    rng, collector = np.random.default_rng(0), retrieval.RetrievalCollector()
+    for pair in retrieval.needle_pairs(decoder):
         swapped = rng.random() < 0.5
         for text, other in zip(pair, pair[::-1], strict=True):
             collector.add(retrieving(other if is_shuffled and swapped else text, rng), text)
@@ -223,15 +217,15 @@ def test_who_finds_the_needle_has_the_role_and_shuffled_answers_give_none(decode
     assert result.score[0, 1:3].max() == 0, "a favourite or a distance is never right in both"
     assert result.score[0, 3] < 0.45
     assert result.score[0, 4] == 0, "both needles end alike"
-    assert result.baselines[0].score == CHANCE
+    assert result.baselines[0].score == retrieval.CHANCE
 
 
 def test_texts_of_a_pair_differ_in_the_question_alone(decoder):
-    pairs = needle_pairs(decoder)
+    pairs = retrieval.needle_pairs(decoder)
     for first, second in pairs:
         texts = [text.tokens.text for text in (first, second)]
         (differs,) = [(a, b) for a, b in zip(*(text.split() for text in texts), strict=True) if a != b]
-        assert set(differs) <= set(PLACES)
+        assert set(differs) <= set(retrieval.PLACES)
         assert first.places == second.places[::-1]
         for text in (first, second):
             question = text.tokens.text.rpartition(". ")[2]
@@ -243,7 +237,7 @@ def test_texts_of_a_pair_differ_in_the_question_alone(decoder):
 
 
 def test_a_model_at_chance_is_said_to_be_and_has_no_such_head(decoder):
-    (result,) = results_of(decoder, retrieval_cases(decoder, "needles")).values()
+    (result,) = results_of(decoder, retrieval.retrieval_cases(decoder, "needles")).values()
     assert "at chance itself" in result.question.asks
     assert "role" not in result.word
 
@@ -295,15 +289,15 @@ def test_the_heads_of_smollm2_are_those_known():
         "mover": {(23, 0), (23, 1), (23, 7)}, "suppression": {(23, 3), (24, 4)}, "successor": set(),
     }  # fmt: skip
     assert {kind: set(heads_with(table, kind)) for kind in heads} == heads
-    mover, suppression, retrieval, successor, dormant = map(
+    mover, suppression, needles, successor, dormant = map(
         table.by_key.get, ("mover", "suppression", "retrieval", "successor", "dormant")
     )
     assert [mover.score[23, head] for head in (0, 2, 5)] == pytest.approx([1, 1, 0.8], abs=0.06)
     assert np.sort(suppression.score.ravel())[-3:] == pytest.approx([0, 1, 1], abs=0.03)
     assert max(rule.score for answer in (mover, suppression) for rule in answer.baselines) < 0.1
     known = {(18, 6): 0.80, (23, 2): 0.68, (18, 7): 0.65, (24, 4): 0.63}  # on other texts
-    assert {head: retrieval.score[head] for head in known} == pytest.approx(known, abs=0.2)
-    assert retrieval.word[18, 6] == "role"
+    assert {head: needles.score[head] for head in known} == pytest.approx(known, abs=0.2)
+    assert needles.word[18, 6] == "role"
     assert successor.score.max() == pytest.approx(0.37, abs=0.05)
     assert dormant.mass[23, 3] > 0.5
     assert dormant.word[23, 3] == "no", "it lowers names, and its attention mostly lies on the first token"

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections import Counter
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -179,11 +180,13 @@ def test_two_heads_of_minilm_find_the_earlier_copy_and_none_does_induction(model
 def test_the_rows_are_counted_from_the_weights_themselves(tmp_path, model, monkeypatch, capsys):
     """Word by word: whose row (or column) peaks at the head, [CLS], [SEP] and the word itself left out."""
     monkeypatch.setattr(RelationQuestions, "min_cases", 1)
-    trees, hits, cases = planted.treebank(12), Counter(), Counter()
+    trees, hits, cases = [], Counter(), Counter()
+    for tree in planted.treebank(12):  # every second word of one piece, the others of two
+        words = (word if i % 2 else word.rstrip("0123456789") for i, word in enumerate(tree.words))
+        trees.append(replace(tree, words=tuple(words)))
     (tmp_path / "small.conllu").write_text("".join(map(conllu, trees)))
     for tree in trees:
         tokens = model.tokenizer.encode_words(tree.words)
-        assert len(tokens) > 2 + len(tree.words), "a word of several pieces"
         pieces, spans = trace_tokens(tokens, model).weights, [(w.first, w.stop) for w in tokens.words]
         columns = np.stack([pieces[..., a:b].sum(-1) for a, b in spans], axis=-1)
         weights = np.stack([columns[:, :, a:b].mean(2) for a, b in spans], axis=2)
