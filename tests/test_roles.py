@@ -132,6 +132,7 @@ def choices(share: float, n: int, rule: float, there: float, seed: int = 0) -> S
         (0.76, 1_000, 0.7, 0.6, 50, "slight"),
         (0.80, 1_000, 0.7, 0.6, 50, "slight"),
         (0.84, 1_000, 0.7, 0.6, 50, "role"),
+        (0.79, 20_000, 0.7, 0.6, 5000, "slight"),
         (0.81, 20_000, 0.7, 0.6, 5000, "role"),
         # The same two scores, case by case: clear where a head differs from the rule seldom, chance where often.
         (0.73, 2_000, 0.7, 0.2, 100, "slight"),
