@@ -78,7 +78,7 @@ def looks_of(trees: list[Sentence], heads: dict[int, str], seed: int = 0, n_head
 
 def frame_of_looks(trees: list[Sentence], looks: list[np.ndarray], is_causal: bool = False) -> Frame:
     """What heads look at in treebank sentences, (word, direction, head) each."""
-    sources = [(one.source, one.pair or one.text) for one in trees]
+    sources = [(tree.source, tree.pair or tree.text) for tree in trees]
     n_words = [np.arange(len(each)) for each in looks]
     n_others = [each if is_causal else np.full_like(each, len(each) - 1) for each in n_words]
     columns = [{"looks": each, "n_candidates": n} for each, n in zip(looks, n_others, strict=True)]
@@ -99,20 +99,20 @@ def _scored(key: str, frame: Frame, cases: list[Case]) -> ScoredCases:
 
 def answer(frame: Frame, key: str, n_heads: int = 6) -> QuestionResult:
     """What is concluded of all heads."""
-    found = score_question(*scored(frame, key), (1, n_heads), TRIED)
-    assert found is not None
-    return found
+    result = score_question(*scored(frame, key), (1, n_heads), TRIED)
+    assert result is not None
+    return result
 
 
-def called(found: Sequence[ScoredCases], n_heads: int = 6) -> list[tuple[str, int]]:
+def called(questions: Sequence[ScoredCases], n_heads: int = 6) -> list[tuple[str, int]]:
     """Every question with every head that has its role, or is said to track it."""
-    answers = (score_question(one, (1, n_heads), TRIED) for one in found)
+    answers = (score_question(each, (1, n_heads), TRIED) for each in questions)
     return [
-        (one.key, head)
-        for one in answers
-        if one is not None
+        (each.key, head)
+        for each in answers
+        if each is not None
         for head in range(n_heads)
-        if one.word[0, head] in ("role", "slight", "weak", "tracks")
+        if each.word[0, head] in ("role", "slight", "weak", "tracks")
     ]
 
 

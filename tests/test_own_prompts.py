@@ -90,14 +90,14 @@ def folders(tmp_path_factory):
     plant_copiers(copying, names)
     plant_successors(counting, series)
     sizes = {"max_position_embeddings": 300}
-    found = {
+    decoders = {
         "copying": (copying, names),
         "counting": (counting, series),
         "random": (random_decoder("llama", vocab_size=names.get_vocab_size(), **sizes), names),
         "bytes": (random_decoder("llama", **sizes), None),
     }
     folder = tmp_path_factory.mktemp("decoders")
-    for name, (theirs, fast) in found.items():
+    for name, (theirs, fast) in decoders.items():
         write_decoder(folder / name, theirs, fast)
     return folder
 
@@ -151,9 +151,9 @@ def test_less_attention_or_a_better_baseline_takes_the_role(results):
 
 def test_random_weights_give_no_role(folders):
     model = load_model(str(folders / "random"), device="cpu")
-    found = results_of(model, copying_cases(model, NAMES))
-    assert len(found) == 2
-    assert not any("role" in answer.word for answer in found.values())
+    results = results_of(model, copying_cases(model, NAMES))
+    assert len(results) == 2
+    assert not any("role" in answer.word for answer in results.values())
 
 
 def test_no_place_in_the_prompts_has_a_name_in_half_of_them(copying, smollm2):
@@ -183,8 +183,8 @@ def test_a_model_that_cannot_be_asked_is_refused_in_a_sentence(folders, model):
 
 def test_roles_says_why_a_decoder_is_not_asked_about_names(folders, monkeypatch, few_sentences):
     monkeypatch.setenv("HEADSCOPE_ALLOW_FOLDERS", "1")
-    at = visit.open_page("pages/roles.py", model=str(folders / "bytes"))
-    (reason,) = visit.said(at, "notice")
+    page = visit.open_page("pages/roles.py", model=str(folders / "bytes"))
+    (reason,) = visit.said(page, "notice")
     assert "0 of 60 names are one token" in reason
 
 
