@@ -10,7 +10,7 @@ import visit
 from bert_folders import random_bert, write
 from decoder_folders import random_decoder, word_tokenizer, write_decoder
 
-from mha_core import InputError, copying_scores, load_model, trace_many
+from mha_core import InputError, copying_scores, load_model, trace_many, trace_tokens
 from mha_core.causal.prompts import prompts
 from mha_core.heads.build_role_table import NAMES
 from mha_core.heads.conclude import score_question, with_verdicts
@@ -125,12 +125,15 @@ def results(copying):
 # Names
 
 
-def test_a_head_has_the_role_if_it_copies_and_looks_at_names(results):
+def test_a_head_has_the_role_if_it_copies_and_looks_at_names(copying, results):
     heads = {key: np.argwhere(result.word == "role").tolist() for key, result in results.items()}
     assert heads == {"mover": [list(MOVER)], "suppression": [list(SUPPRESSION)]}
     mover = results["mover"]
     assert (mover.n, mover.score[LOOKS_AWAY] > 0.8, mover.mass[LOOKS_AWAY] < HALF) == (KNOWN, True, True)
     assert mover.mass[SILENT] > HALF
+    texts = namings(names_of(copying), copying)
+    last_rows = [trace_tokens(text.tokens, copying).weights[:, :, -1, list(text.places)] for text in texts]
+    np.testing.assert_allclose(mover.mass, np.mean([row.sum(-1) for row in last_rows], 0), atol=1e-5)
     assert max(result.score[SILENT] for result in results.values()) == 0, "it writes nothing"
     for result in results.values():
         names = {rule.name.rpartition("with ")[2] for rule in result.baselines}

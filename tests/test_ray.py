@@ -79,8 +79,11 @@ def test_what_ray_is_refused_is_said_as_by_the_command_alone(tmp_path, capfd, mo
     (tmp_path / "bad.conllu").write_text("1\tword\n\n")
     out = str(tmp_path / "parts")
     command = ["roles", str(tmp_path / "*.conllu"), "--model", "classroom", "--engine", "ray"]
+    assert main(command[:4]) == 2
+    alone = capfd.readouterr().err.splitlines()[-1]
+    assert "CoNLL-U has 10" in alone
     assert main([*command, "--workers", "1", "--out", out]) == 2
-    assert "CoNLL-U has 10" in capfd.readouterr().err.splitlines()[-1]
+    assert capfd.readouterr().err.splitlines()[-1] == alone
     monkeypatch.setenv("RAY_ADDRESS", "ray://nowhere.invalid:1")
     with pytest.raises(InputError, match="nowhere"):
         ray_engine.compute_on_ray("roles", {}, [], out)
