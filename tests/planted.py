@@ -46,52 +46,39 @@ def looking(n: int, targets: dict[int, int], strength: float = 0.9) -> np.ndarra
     return weights
 
 
-Head = Callable[[Sentence, int, np.random.Generator], int]
+def anywhere(tree: Sentence, rng: np.random.Generator) -> int:
+    return int(rng.integers(len(tree.words)))
 
 
-def gold(one: Sentence, word: int, rng: np.random.Generator) -> int:
-    """The true head word."""
-    del rng
-    return max(one.heads[word], 0)
+# What heads look at from a word of a sentence: the weak ones in some cases, and anywhere in the others.
+HEADS: dict[str, Callable[[Sentence, int, np.random.Generator], int]] = {
+    "gold": lambda tree, word, _: max(tree.heads[word], 0),
+    "weak gold": lambda tree, word, rng: (
+        max(tree.heads[word], 0) if rng.random() < 0.5 else anywhere(tree, rng)
+    ),
+    "weak root": lambda tree, _, rng: tree.heads.index(-1) if rng.random() < 0.8 else anywhere(tree, rng),
+    "next noun": lambda tree, word, _: next(
+        (i for i, tag in enumerate(tree.tags) if tag == "NOUN" and i > word), 0
+    ),
+    "next word": lambda tree, word, _: min(word + 1, len(tree.words) - 1),
+}
 
 
-def next_noun(one: Sentence, word: int, rng: np.random.Generator) -> int:
-    """The next noun, whatever depends on it."""
-    del rng
-    return next((i for i in range(word + 1, len(one.words)) if one.tags[i] == "NOUN"), 0)
-
-
-def one_ahead(one: Sentence, word: int, rng: np.random.Generator) -> int:
-    """The next word."""
-    del rng
-    return min(word + 1, len(one.words) - 1)
-
-
-def weak_gold(one: Sentence, word: int, rng: np.random.Generator) -> int:
-    """The true head word in every second case, and any word in the others."""
-    return gold(one, word, rng) if rng.random() < 0.5 else int(rng.integers(len(one.words)))
-
-
-def root(one: Sentence, word: int, rng: np.random.Generator) -> int:
-    """The root of the sentence in eight of ten cases, from every word."""
-    return one.heads.index(-1) if rng.random() < 0.8 else int(rng.integers(len(one.words)))
-
-
-def looks_of(trees: list[Sentence], planted: dict[int, Head], seed: int = 0, n_heads: int = 6) -> Frame:
-    """Random heads, but those planted by number."""
+def looks_of(trees: list[Sentence], heads: dict[int, str], seed: int = 0, n_heads: int = 6) -> Frame:
+    """Random heads, but those of HEADS by number."""
     rng, looks_by_text = np.random.default_rng(seed), []
-    for one in trees:
-        n = len(one.words)
-        at = rng.integers(0, n, (2, n_heads, n))
-        for head, looks in planted.items():
-            at[:, head] = [looks(one, word, rng) for word in range(n)]
-        looks_by_text.append(at.astype(np.int16).transpose(2, 0, 1))
+    for tree in trees:
+        n = len(tree.words)
+        looks = rng.integers(0, n, (2, n_heads, n))
+        for head, name in heads.items():
+            looks[:, head] = [HEADS[name](tree, word, rng) for word in range(n)]
+        looks_by_text.append(looks.astype(np.int16).transpose(2, 0, 1))
     return frame_of_looks(trees, looks_by_text)
 
 
 def frame_of_looks(trees: list[Sentence], looks: list[np.ndarray], is_causal: bool = False) -> Frame:
     """What heads look at in treebank sentences, (word, direction, head) each."""
-    sources = [(one.source, one.pair or one.text) for one in trees]
+    sources = [(tree.source, tree.pair or tree.text) for tree in trees]
     n_words = [np.arange(len(each)) for each in looks]
     n_others = [each if is_causal else np.full_like(each, len(each) - 1) for each in n_words]
     columns = [{"looks": each, "n_candidates": n} for each, n in zip(looks, n_others, strict=True)]
@@ -112,20 +99,20 @@ def _scored(key: str, frame: Frame, cases: list[Case]) -> ScoredCases:
 
 def answer(frame: Frame, key: str, n_heads: int = 6) -> QuestionResult:
     """What is concluded of all heads."""
-    found = score_question(*scored(frame, key), (1, n_heads), TRIED)
-    assert found is not None
-    return found
+    result = score_question(*scored(frame, key), (1, n_heads), TRIED)
+    assert result is not None
+    return result
 
 
-def called(found: Sequence[ScoredCases], n_heads: int = 6) -> list[tuple[str, int]]:
+def called(questions: Sequence[ScoredCases], n_heads: int = 6) -> list[tuple[str, int]]:
     """Every question with every head that has its role, or is said to track it."""
-    answers = (score_question(one, (1, n_heads), TRIED) for one in found)
+    answers = (score_question(each, (1, n_heads), TRIED) for each in questions)
     return [
-        (one.key, head)
-        for one in answers
-        if one is not None
+        (each.key, head)
+        for each in answers
+        if each is not None
         for head in range(n_heads)
-        if one.word[0, head] in ("role", "slight", "weak", "tracks")
+        if each.word[0, head] in ("role", "slight", "weak", "tracks")
     ]
 
 

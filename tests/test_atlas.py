@@ -52,7 +52,7 @@ def by_hand(theirs, model, tokens):
     largest weight of all is on a sink."""
     with torch.no_grad():
         out = theirs(torch.tensor([tokens.ids]), output_attentions=True, output_hidden_states=True)
-    found = {}
+    expected = {}
     special = [piece.special or (model.is_causal and i == 0) for i, piece in enumerate(tokens.pieces)]
     for layer in range(model.n_layers):
         values, W_o = values_and_output(theirs, layer, out.hidden_states[layer][0])
@@ -70,34 +70,35 @@ def by_hand(theirs, model, tokens):
                 weight = float(out.attentions[layer][0, head, query, key])
                 largest = int(out.attentions[layer][0, head, query].argmax())
                 norm = weight * float(written[key].detach().norm())
-                found[layer, head, query] = (key, weight, norm, special[largest])
-    return found
+                expected[layer, head, query] = (key, weight, norm, special[largest])
+    return expected
 
 
 @pytest.mark.slow
 def test_examples_are_those_of_transformers(pair):
     model, theirs = pair
     tokens = [passage_tokens(line, model) for line in LINES]
-    expected = [by_hand(theirs, model, one) for one in tokens]
-    kept = Collection(model.n_layers, model.n_heads, model.info.visibility)
+    expected = [by_hand(theirs, model, each) for each in tokens]
+    collection = Collection(model.n_layers, model.n_heads, model.info.visibility)
     for batch in read_passages(LINES, model):
         for passage in batch:
-            kept.add(*passage)
-    frame = atlas(kept).to_frame()
+            collection.add(*passage)
+    frame = atlas(collection).to_frame()
     assert set(frame.kind) == {"top", "typical", "random"}
-    for one in frame.itertuples():
-        key, weight, norm, _ = expected[one.passage][one.layer - 1, one.head - 1, one.query]
-        labels = [tokens[one.passage].label(piece) for piece in tokens[one.passage].pieces]
-        assert (one.key, one.query_text, one.key_text) == (key, labels[one.query], labels[key])
-        assert one.weight == pytest.approx(weight, abs=1e-4)
-        assert one.output_norm == pytest.approx(norm, rel=1e-4, abs=1e-4)
-    for entry in atlas(kept).heads:
-        sinks = [row[3] for of in expected for place, row in of.items() if place[:2] == entry.head]
+    for row in frame.itertuples():
+        key, weight, norm, _ = expected[row.passage][row.layer - 1, row.head - 1, row.query]
+        labels = [tokens[row.passage].label(piece) for piece in tokens[row.passage].pieces]
+        assert (row.key, row.query_text, row.key_text) == (key, labels[row.query], labels[key])
+        assert row.weight == pytest.approx(weight, abs=1e-4)
+        assert row.output_norm == pytest.approx(norm, rel=1e-4, abs=1e-4)
+    for entry in atlas(collection).heads:
+        sinks = [row[3] for rows in expected for place, row in rows.items() if place[:2] == entry.head]
         assert entry.sink == pytest.approx(np.mean(sinks))
     largest = frame[frame.kind == "top"].groupby(["layer", "head"]).output_norm.max()
     for (layer, head), norm in largest.items():
-        rows = [row[2] for of in expected for place, row in of.items() if place[:2] == (layer - 1, head - 1)]
-        assert norm == pytest.approx(max(rows), rel=1e-4)
+        place = (layer - 1, head - 1)
+        norms = [row[2] for rows in expected for at_query, row in rows.items() if at_query[:2] == place]
+        assert norm == pytest.approx(max(norms), rel=1e-4)
 
 
 @pytest.mark.slow
@@ -116,14 +117,14 @@ def test_a_planted_direction_raises_and_lowers_the_tokens_it_points_to_and_from(
         scores = (theirs.lm_head.weight @ passed).numpy()
     write_decoder(tmp_path, theirs)
     model = load_model(str(tmp_path), device="cpu")
-    (found,) = effects(model.tokenizer.encode("then it thaws"), model, [(layer, head, 4)], k=5)
+    (effect,) = effects(model.tokenizer.encode("then it thaws"), model, [(layer, head, 4)], k=5)
     known = sorted(model.tokenizer.identities, key=lambda i: scores[i])
     typed = [model.tokenizer.typed(i) for i in known]
-    assert [one.text for one in found.lowers] == typed[:5]
-    assert [one.text for one in found.raises] == typed[:-6:-1]
+    assert [token.text for token in effect.lowers] == typed[:5]
+    assert [token.text for token in effect.raises] == typed[:-6:-1]
     ratio = (scores[known[0]] - scores[known].mean()) / (scores[known[-1]] - scores[known].mean())
-    assert found.lowers[0].logits / found.raises[0].logits == pytest.approx(ratio, rel=1e-4)
-    assert found.lowers[0].logits < 0 < found.raises[0].logits
+    assert effect.lowers[0].logits / effect.raises[0].logits == pytest.approx(ratio, rel=1e-4)
+    assert effect.lowers[0].logits < 0 < effect.raises[0].logits
 
 
 def test_what_a_head_does_to_two_tokens_is_its_part_of_their_logits(pair):
@@ -168,17 +169,17 @@ WORDS = [
 @pytest.fixture(scope="module")
 def planted(model):
     """What is kept of a head that looks one back, one at a quotation mark and one anywhere, on invented sentences."""
-    rng, kept = np.random.default_rng(0), Collection(1, 3, EVERYTHING)
+    rng, collection = np.random.default_rng(0), Collection(1, 3, EVERYTHING)
     for number in range(80):
         words = [*rng.choice(WORDS, 14)]
         words.insert(int(rng.integers(2, 8)), '"')
-        tokens = model.tokenizer.encode(" ".join(words))
+        tokens = model.tokenizer.encode(" ".join(words).title())  # most are capitalised, whoever looks
         n, quote = len(tokens), [piece.text for piece in tokens.pieces].index('"')
         looks = [np.maximum(np.arange(n) - 1, 1), np.full(n, quote), rng.integers(1, n - 1, n)]
         weights = np.full((1, 3, n, n), 1e-3, np.float32)
         weights[0, np.arange(3)[:, None], np.arange(n), looks] = 0.5 + rng.random((3, n)) / 2
-        kept.add(number, tokens, weights, np.ones((1, 3, n), np.float32))
-    return kept
+        collection.add(number, tokens, weights, np.ones((1, 3, n), np.float32))
+    return collection
 
 
 @pytest.mark.slow

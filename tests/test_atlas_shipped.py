@@ -13,26 +13,15 @@ DIGESTS = {"minilm": EMBEDDED_DIGESTS["model.safetensors"], "smollm2": DECODER_D
 AGAIN = 6  # passages
 
 
-@pytest.fixture(scope="module", params=DIGESTS)
-def name(request):
-    return request.param
-
-
-@pytest.fixture(scope="module")
-def there(name):
-    return read_shipped(name, DIGESTS[name])
-
-
-def test_it_belongs_to_this_text_and_these_weights(name, there):
+@pytest.mark.parametrize("name", DIGESTS)
+def test_it_belongs_to_this_text_and_these_weights_and_names_what_each_example_raises(name):
+    shipped = read_shipped(name, DIGESTS[name])
     data = json.loads(gzip.decompress(shipped_file(name).read_bytes()))
     assert (data["text"], data["digest"]) == (own_digest(), DIGESTS[name])
     assert read_shipped(name, "another") is None
-    assert json.loads(json.dumps(packed(there))) == data
-
-
-def test_the_rows_of_examples_have_the_tokens_that_each_raises_and_lowers(there):
-    rows = [row for row in there.atlas.example_rows() if row["raises"]]
-    effects = [effect for entry in there.atlas.heads for effect in entry.effects]
+    assert json.loads(json.dumps(packed(shipped))) == data
+    rows = [row for row in shipped.atlas.example_rows() if row["raises"]]
+    effects = [effect for entry in shipped.atlas.heads for effect in entry.effects]
     for row, effect in zip(rows, effects, strict=True):
         assert [row["raises"], row["lowers"]] == [[token.text for token in side] for side in effect]
 

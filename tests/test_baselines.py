@@ -63,10 +63,8 @@ def frame_with(
     second = frame.halves[[case.text for case in cases]]
     fits = questions.fits if imitate else ()
     rules = [each for each in fit_on_halves(fits, cases, second) if each[0].has_answer]
-    rng, column = np.random.default_rng(0), frame.columns["looks"]
-    looks = rng.integers(
-        0, 2 if key.startswith("antecedent") else 9, (*column.shape[:2], 1 + len(extra) + len(rules))
-    )
+    shape = (*frame.columns["looks"].shape[:2], 1 + len(extra) + len(rules))
+    looks = np.random.default_rng(0).integers(0, 2 if key == "antecedent" else 9, shape)
     for i, case in enumerate(cases):
         looks[case.row, :, 0] = case.answer
         for head, answers in enumerate(extra, 1):
@@ -89,9 +87,8 @@ def words(questions: QuestionSet, key: str, frame: Frame) -> list[str]:
 @pytest.mark.parametrize("is_causal", [False, True])
 def test_who_imitates_a_rule_of_relations_has_no_role(is_causal):
     questions, sentences = RelationQuestions(Visibility(is_causal)), trees()
-    empty = planted.frame_of_looks(
-        sentences, [np.zeros((9, 1 if is_causal else 2, 1), int)] * len(sentences), is_causal
-    )
+    looks = [np.zeros((9, 2 - is_causal, 1), int)] * len(sentences)
+    empty = planted.frame_of_looks(sentences, looks, is_causal)
     frame, names = frame_with(questions, "conj", empty, [])
     knows, *imitators = words(questions, "conj", frame)
     assert "the last word of its own part of speech" in names
@@ -99,16 +96,20 @@ def test_who_imitates_a_rule_of_relations_has_no_role(is_causal):
     assert not LIKES & set(imitators), dict(zip(names, imitators, strict=True))
 
 
-def test_who_reads_the_surface_of_names_has_no_role():
-    """The rule behind the texts is none of the baselines, but trees find it."""
-    questions, texts = ChoiceQuestions(), pronouns()
+def frame_of_pronouns(
+    texts: list[PronounCase], extra: list[np.ndarray], imitate: bool
+) -> tuple[Frame, list[str]]:
     columns = [{"looks": np.zeros((1, 2, 1), int), "others": np.zeros((1, 2, 1))} for _ in texts]
     empty = frame_of([(each.source, each.text) for each in texts], texts, columns)
-    reader = np.array(
-        [int((each.text[each.candidates[0][1]] == ",") == ("saw" in each.text)) for each in texts]
-    )
-    frame, names = frame_with(questions, "antecedent", empty, [reader])
-    knows, reads, *imitators = words(questions, "antecedent", frame)
+    return frame_with(ChoiceQuestions(), "antecedent", empty, extra, imitate)
+
+
+def test_who_reads_the_surface_of_names_has_no_role():
+    """The rule behind the texts is none of the baselines, but trees find it."""
+    texts = pronouns()
+    reader = np.array([(each.text[each.candidates[0][1]] == ",") == ("saw" in each.text) for each in texts])
+    frame, names = frame_of_pronouns(texts, [reader], imitate=True)
+    knows, reads, *imitators = words(ChoiceQuestions(), "antecedent", frame)
     assert np.mean(reader == [each.answer for each in texts]) > 0.9
     assert knows == "role"
     assert reads not in LIKES
@@ -117,37 +118,27 @@ def test_who_reads_the_surface_of_names_has_no_role():
 
 def test_flipped_answers_and_heads_of_other_texts_give_nothing():
     """Heads that know the answer, read against a coin, and heads that know the answer of another text."""
-    questions, rng = ChoiceQuestions(), np.random.default_rng(3)
-    texts = pronouns()
-    columns = [{"looks": np.zeros((1, 2, 1), int), "others": np.zeros((1, 2, 1))} for _ in texts]
+    rng, texts = np.random.default_rng(3), pronouns()
     flipped = [replace(each, answer=int(rng.integers(2))) for each in texts]
     true = np.array([each.answer for each in texts])
     for known in (flipped, texts):
         heads = [rng.permutation(true) for _ in range(4)] + ([true] if known is flipped else [])
-        empty = frame_of([(each.source, each.text) for each in known], known, columns)
-        frame, _ = frame_with(questions, "antecedent", empty, heads, imitate=False)
-        assert not LIKES & set(words(questions, "antecedent", frame)[1 : 1 + len(heads)])
+        frame, _ = frame_of_pronouns(known, heads, imitate=False)
+        assert not LIKES & set(words(ChoiceQuestions(), "antecedent", frame)[1 : 1 + len(heads)])
 
 
 def test_who_looks_at_the_first_or_longest_word_is_no_rare_word_head(model):
-    collector, tokenizer = RareCollector(), model.tokenizer
-    rng = np.random.default_rng(0)
+    collector, rng = RareCollector(), np.random.default_rng(0)
     for sentence in (each for each in read_builtin() if each.role == "rare"):
-        item = RareWord(sentence, tree_of(sentence, tokenizer))
-        gold, bounds = item.tree.sentence, [(word.first, word.stop) for word in item.tokens.words]
+        item = RareWord(sentence, tree_of(sentence, model.tokenizer))
+        gold, firsts = item.tree.sentence, [word.first for word in item.tokens.words]
         nouns = [i for i, tag in enumerate(gold.tags) if tag in ("NOUN", "PROPN")]
-        longest = [
-            max(places, key=lambda i: len(gold.words[i])) for places in (nouns, range(len(gold.words)))
-        ]
-        anywhere = int(rng.integers(len(bounds)))
-        rare = (
-            tokens_in(item.tokens, sentence.spans["rare"])[0]
-            if sentence.kind == "unsplit"
-            else bounds[anywhere][0]
-        )
-        keys = [rare, *(bounds[i][0] for i in (nouns[0], *longest))]
-        weights = np.zeros((1, len(keys), len(item.tokens), len(item.tokens)), np.float32)
-        for head, key in enumerate(keys):
+        longest = [max(i, key=lambda i: len(gold.words[i])) for i in (nouns, range(len(gold.words)))]
+        rare = firsts[int(rng.integers(len(firsts)))]
+        if sentence.kind == "unsplit":
+            rare = tokens_in(item.tokens, sentence.spans["rare"])[0]
+        weights = np.zeros((1, 4, len(item.tokens), len(item.tokens)), np.float32)
+        for head, key in enumerate([rare, *(firsts[i] for i in (nouns[0], *longest))]):
             weights[0, head, :, key] = 1
         collector.add(weights, item)
     (cases,) = collector.scored("builtin")

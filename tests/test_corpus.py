@@ -93,27 +93,15 @@ def test_pairs_are_read_with_their_lines():
     assert list(read_pairs(["[]"])) == []
 
 
-BROKEN_LINES = [
-    "2\thome\t_",
-    "home",
-    line("x", "home", "1", "obj"),
-    line("3", "home", "1", "obj"),
-    line("2", "home", "one", "obj"),
-    line("2", "home", "-1", "obj"),
-    line("2", "home", "٣", "obj"),
-    line("2", "home", "9", "obj"),
-    line("2", "home", "2", "obj"),
-    line("2", " ", "1", "obj"),
-    line("2", "home", "1", ""),
-]
-NO_TREES = [
-    "2 det/3 nsubj/0 dep",
-    "2 det/3 root/0 root",
-    "2 det/3 nsubj/1 dep",
-    "0 root/1 det/0 root",
-    "2 det/1 det/0 root",
-    "0 root/3 det/4 det/2 det",
-]
+# Number, form, head and relation.
+BROKEN_LINES = (
+    "x|home|1|obj/3|home|1|obj/2|home|one|obj/2|home|-1|obj/2|home|٣|obj/2|home|9|obj/2|home|2|obj/"
+    "2| |1|obj/2|home|1|"
+)
+NO_TREES = (
+    "2 det/3 nsubj/0 dep;2 det/3 root/0 root;2 det/3 nsubj/1 dep;0 root/1 det/0 root;2 det/1 det/0 root;"
+    "0 root/3 det/4 det/2 det"
+)
 BROKEN_ROWS = [
     "\tshe\t16\tAnn\t0\tTRUE\tSue\t8\tFALSE\tu",
     "\tshe\tx\tAnn\t0\tTRUE\tSue\t8\tFALSE\tu",
@@ -122,20 +110,17 @@ BROKEN_ROWS = [
     "\tshe\t17\tAnn\t0\tTRUE\tSue\t8\tmaybe\tu",
     "\tshe\t17\tAnn\t0\tTRUE\tSue\t8\tFALSE",
 ]
-BROKEN_PAIRS = [
-    {"text": 3},
-    {"pronoun": [17]},
-    {"pronoun": [17, 99]},
-    {"pronoun": [20, 17]},
-    {"pronoun": [True, 3]},
-    {"pronoun": [3, 4]},
-    {"candidates": [[0, 3]]},
-    {"candidates": [[0, 3], [8, 8]]},
-    {"candidates": [[0, 3], [2, 6]]},
-    {"candidates": [[0, 3], [18, 22]]},
-    {"answer": 2},
-    {"answer": True},
-]
+BROKEN_PAIRS = {
+    "text": [3],
+    "pronoun": [[17], [17, 99], [20, 17], [True, 3], [3, 4]],
+    "candidates": [[[0, 3]], [[0, 3], [8, 8]], [[0, 3], [2, 6]], [[0, 3], [18, 22]]],
+    "answer": [2, True],
+}
+
+
+def pairs_with(**change) -> list[str]:
+    """Return the lines of a pair between two good ones."""
+    return f"[\n{GOOD},\n{json.dumps(PAIR | change)},\n{GOOD}\n]".split("\n")
 
 
 def tree(words: str) -> list[str]:
@@ -146,13 +131,14 @@ def tree(words: str) -> list[str]:
 @pytest.mark.parametrize(
     ("read", "lines", "n_left"),
     [
-        *((read_conllu, [*DONT, GO[0], broken, "", *GO], 2) for broken in BROKEN_LINES),
-        *((read_conllu, [*tree(words), "", *GO], 1) for words in NO_TREES),
-        *((read_gap, [*GAP.split("\n")[:2], f"9\t{PAIR['text']}{row}"], 1) for row in BROKEN_ROWS),
+        *((read_conllu, [*DONT, GO[0], broken, "", *GO], 2) for broken in ("2\thome\t_", "home")),
         *(
-            (read_pairs, f"[\n{GOOD},\n{json.dumps(PAIR | pair)},\n{GOOD}\n]".split("\n"), 2)
-            for pair in BROKEN_PAIRS
+            (read_conllu, [*DONT, GO[0], line(*row.split("|")), "", *GO], 2)
+            for row in BROKEN_LINES.split("/")
         ),
+        *((read_conllu, [*tree(words), "", *GO], 1) for words in NO_TREES.split(";")),
+        *((read_gap, [*GAP.split("\n")[:2], f"9\t{PAIR['text']}{row}"], 1) for row in BROKEN_ROWS),
+        *((read_pairs, pairs_with(**{key: bad}), 2) for key, each in BROKEN_PAIRS.items() for bad in each),
     ],
 )
 def test_what_is_broken_is_refused_by_its_line_or_left_out_alone(read, lines, n_left):

@@ -35,20 +35,20 @@ def test_value_norms_are_those_of_a_slow_count_with_grouped_values(pair):
         with torch.no_grad():
             parts = values_and_output(theirs, layer, torch.tensor(np.array(states[layer])))
         values, W_o = (part.detach().numpy() for part in parts)
-        found = value_norms(details)
+        measured = value_norms(details)
         for head, query, key in np.ndindex(model.n_heads, len(tokens), len(tokens)):
             shared, own = (slice(h * width, (h + 1) * width) for h in (head // group, head))
             brought = weights[layer, head, query, key] * (values[key, shared] @ W_o[own])
-            assert found[head, query, key] == pytest.approx(np.linalg.norm(brought), rel=2e-3, abs=2e-4)
+            assert measured[head, query, key] == pytest.approx(np.linalg.norm(brought), rel=2e-3, abs=2e-4)
 
 
 @pytest.mark.parametrize("key", ["value", "residual", "rollout", "gradient"])
 def test_no_measure_shows_anything_of_what_comes_later(pair, key):
     model, _ = pair
     tokens = model.tokenizer.encode("the cat")
-    found = importance(tokens, model, key).weights
-    assert np.abs(np.triu(found, 1)).max() == 0
-    np.testing.assert_allclose(found.sum(-1), 1, atol=1e-4)
+    measured = importance(tokens, model, key).weights
+    assert np.abs(np.triu(measured, 1)).max() == 0
+    np.testing.assert_allclose(measured.sum(-1), 1, atol=1e-4)
 
 
 def test_a_decoders_gradient_is_the_one_transformers_takes_of_its_next_token(pair):
@@ -59,11 +59,11 @@ def test_a_decoders_gradient_is_the_one_transformers_takes_of_its_next_token(pai
     output = theirs(torch.tensor([tokens.ids]), output_attentions=True)
     gradients = torch.autograd.grad(output.logits[0, -1].max(), output.attentions)
     expected = [(w * g).clamp(min=0)[0] for w, g in zip(output.attentions, gradients, strict=True)]
-    found = gradient_weights(tokens, model)
+    measured = gradient_weights(tokens, model)
     for layer, theirs_of_layer in enumerate(each.detach().numpy() for each in expected):
         scale = abs(theirs_of_layer).max() + 1e-6
-        np.testing.assert_allclose(found[layer] / scale, np.tril(theirs_of_layer) / scale, atol=2e-4)
-    assert (found[0] > 0).any()
+        np.testing.assert_allclose(measured[layer] / scale, np.tril(theirs_of_layer) / scale, atol=2e-4)
+    assert (measured[0] > 0).any()
     assert all(not p.requires_grad and p.grad is None for p in model.encoder.parameters())
 
 

@@ -10,21 +10,13 @@ import visit
 from bert_folders import random_bert, write
 from decoder_folders import random_decoder, word_tokenizer, write_decoder
 
-from mha_core import InputError, copying_scores, load_model, trace_many
+from mha_core import InputError, copying_scores, load_model, trace_many, trace_tokens
 from mha_core.causal.prompts import prompts
 from mha_core.heads.build_role_table import NAMES
 from mha_core.heads.conclude import score_question, with_verdicts
+from mha_core.heads.questions import retrieval
 from mha_core.heads.questions.copying import by_distance, copying_cases, names_of, namings
 from mha_core.heads.questions.dormant import dormant_cases
-from mha_core.heads.questions.retrieval import (
-    CHANCE,
-    FORMS,
-    PLACES,
-    VALUES,
-    RetrievalCollector,
-    needle_pairs,
-    retrieval_cases,
-)
 from mha_core.heads.questions.successor import SERIES, series_of, successor_cases
 from mha_core.heads.roles import heads_with
 from mha_core.heads.table import read_roles
@@ -90,20 +82,22 @@ def plant_successors(theirs, fast) -> None:
 def folders(tmp_path_factory):
     """Decoders that copy names, that know series, with random weights, and one whose tokenizer knows no names."""
     names = word_tokenizer(prompts().names[:KNOWN])
-    words = [word for line in (*SERIES, *prompts().ordinary, *FORMS) for word in re.findall(r"\w+", line)]
-    series = word_tokenizer([*PLACES, *VALUES, *words])
+    words = [
+        word for line in (*SERIES, *prompts().ordinary, *retrieval.FORMS) for word in re.findall(r"\w+", line)
+    ]
+    series = word_tokenizer([*retrieval.PLACES, *retrieval.VALUES, *words])
     copying, counting = quiet_decoder(names, 64, 16), quiet_decoder(series, WIDTH, WIDTH)
     plant_copiers(copying, names)
     plant_successors(counting, series)
     sizes = {"max_position_embeddings": 300}
-    found = {
+    decoders = {
         "copying": (copying, names),
         "counting": (counting, series),
         "random": (random_decoder("llama", vocab_size=names.get_vocab_size(), **sizes), names),
         "bytes": (random_decoder("llama", **sizes), None),
     }
     folder = tmp_path_factory.mktemp("decoders")
-    for name, (theirs, fast) in found.items():
+    for name, (theirs, fast) in decoders.items():
         write_decoder(folder / name, theirs, fast)
     return folder
 
@@ -131,12 +125,15 @@ def results(copying):
 # Names
 
 
-def test_a_head_has_the_role_if_it_copies_and_looks_at_names(results):
+def test_a_head_has_the_role_if_it_copies_and_looks_at_names(copying, results):
     heads = {key: np.argwhere(result.word == "role").tolist() for key, result in results.items()}
     assert heads == {"mover": [list(MOVER)], "suppression": [list(SUPPRESSION)]}
     mover = results["mover"]
     assert (mover.n, mover.score[LOOKS_AWAY] > 0.8, mover.mass[LOOKS_AWAY] < HALF) == (KNOWN, True, True)
     assert mover.mass[SILENT] > HALF
+    texts = namings(names_of(copying), copying)
+    last_rows = [trace_tokens(text.tokens, copying).weights[:, :, -1, list(text.places)] for text in texts]
+    np.testing.assert_allclose(mover.mass, np.mean([row.sum(-1) for row in last_rows], 0), atol=1e-5)
     assert max(result.score[SILENT] for result in results.values()) == 0, "it writes nothing"
     for result in results.values():
         names = {rule.name.rpartition("with ")[2] for rule in result.baselines}
@@ -157,9 +154,9 @@ def test_less_attention_or_a_better_baseline_takes_the_role(results):
 
 def test_random_weights_give_no_role(folders):
     model = load_model(str(folders / "random"), device="cpu")
-    found = results_of(model, copying_cases(model, NAMES))
-    assert len(found) == 2
-    assert not any("role" in answer.word for answer in found.values())
+    results = results_of(model, copying_cases(model, NAMES))
+    assert len(results) == 2
+    assert not any("role" in answer.word for answer in results.values())
 
 
 def test_no_place_in_the_prompts_has_a_name_in_half_of_them(copying, smollm2):
@@ -177,20 +174,20 @@ def test_a_model_that_cannot_be_asked_is_refused_in_a_sentence(folders, model):
     bytes_alone = load_model(str(folders / "bytes"), device="cpu")
     for ask, reason in (
         (names_of, "0 of 60 names are one"),
-        (needle_pairs, "needles' words"),
+        (retrieval.needle_pairs, "needles' words"),
         (series_of, "No series"),
     ):
         with pytest.raises(InputError, match=reason):
             ask(bytes_alone)
-    for ask in (names_of, needle_pairs):
+    for ask in (names_of, retrieval.needle_pairs):
         with pytest.raises(InputError, match="predicts no next word"):
             ask(model)
 
 
 def test_roles_says_why_a_decoder_is_not_asked_about_names(folders, monkeypatch, few_sentences):
     monkeypatch.setenv("HEADSCOPE_ALLOW_FOLDERS", "1")
-    at = visit.open_page("pages/roles.py", model=str(folders / "bytes"))
-    (reason,) = visit.said(at, "notice")
+    page = visit.open_page("pages/roles.py", model=str(folders / "bytes"))
+    (reason,) = visit.said(page, "notice")
     assert "0 of 60 names are one token" in reason
 
 
@@ -212,8 +209,8 @@ def retrieving(text, rng):
 
 @pytest.mark.parametrize("is_shuffled", [False, True])
 def test_who_finds_the_needle_has_the_role_and_shuffled_answers_give_none(decoder, is_shuffled):
-    rng, collector = np.random.default_rng(0), RetrievalCollector()
-    for pair in needle_pairs(decoder):
+    rng, collector = np.random.default_rng(0), retrieval.RetrievalCollector()
+    for pair in retrieval.needle_pairs(decoder):
         swapped = rng.random() < 0.5
         for text, other in zip(pair, pair[::-1], strict=True):
             collector.add(retrieving(other if is_shuffled and swapped else text, rng), text)
@@ -223,15 +220,15 @@ def test_who_finds_the_needle_has_the_role_and_shuffled_answers_give_none(decode
     assert result.score[0, 1:3].max() == 0, "a favourite or a distance is never right in both"
     assert result.score[0, 3] < 0.45
     assert result.score[0, 4] == 0, "both needles end alike"
-    assert result.baselines[0].score == CHANCE
+    assert result.baselines[0].score == retrieval.CHANCE
 
 
 def test_texts_of_a_pair_differ_in_the_question_alone(decoder):
-    pairs = needle_pairs(decoder)
+    pairs = retrieval.needle_pairs(decoder)
     for first, second in pairs:
         texts = [text.tokens.text for text in (first, second)]
         (differs,) = [(a, b) for a, b in zip(*(text.split() for text in texts), strict=True) if a != b]
-        assert set(differs) <= set(PLACES)
+        assert set(differs) <= set(retrieval.PLACES)
         assert first.places == second.places[::-1]
         for text in (first, second):
             question = text.tokens.text.rpartition(". ")[2]
@@ -243,7 +240,7 @@ def test_texts_of_a_pair_differ_in_the_question_alone(decoder):
 
 
 def test_a_model_at_chance_is_said_to_be_and_has_no_such_head(decoder):
-    (result,) = results_of(decoder, retrieval_cases(decoder, "needles")).values()
+    (result,) = results_of(decoder, retrieval.retrieval_cases(decoder, "needles")).values()
     assert "at chance itself" in result.question.asks
     assert "role" not in result.word
 
@@ -289,29 +286,25 @@ def test_who_rests_on_the_sink_is_dormant_only_if_it_writes_little(tmp_path):
 # The table that comes with the program
 
 
-def test_smollm2_has_three_name_movers_and_two_heads_of_copy_suppression():
+def test_the_heads_of_smollm2_are_those_known():
     table = read_roles("smollm2")
-    assert set(heads_with(table, "mover")) == {(23, 0), (23, 1), (23, 7)}
-    assert set(heads_with(table, "suppression")) == {(23, 3), (24, 4)}
-    mover, suppression = table.by_key["mover"], table.by_key["suppression"]
-    assert [mover.score[23, at] for at in (0, 2, 5)] == pytest.approx([1, 1, 0.8], abs=0.06)
+    heads = {
+        "mover": {(23, 0), (23, 1), (23, 7)}, "suppression": {(23, 3), (24, 4)}, "successor": set(),
+    }  # fmt: skip
+    assert {kind: set(heads_with(table, kind)) for kind in heads} == heads
+    mover, suppression, needles, successor, dormant = map(
+        table.by_key.get, ("mover", "suppression", "retrieval", "successor", "dormant")
+    )
+    assert [mover.score[23, head] for head in (0, 2, 5)] == pytest.approx([1, 1, 0.8], abs=0.06)
     assert np.sort(suppression.score.ravel())[-3:] == pytest.approx([0, 1, 1], abs=0.03)
     assert max(rule.score for answer in (mover, suppression) for rule in answer.baselines) < 0.1
-    assert not any(heads_with(table.untrained, kind) for kind in ("mover", "suppression"))
-
-
-def test_smollm2_retrieves_has_no_successor_head_and_an_active_head_on_the_sink():
-    table = read_roles("smollm2")
-    retrieval, successor, dormant = (table.by_key[key] for key in ("retrieval", "successor", "dormant"))
     known = {(18, 6): 0.80, (23, 2): 0.68, (18, 7): 0.65, (24, 4): 0.63}  # on other texts
-    for head, score in known.items():
-        assert retrieval.score[head] == pytest.approx(score, abs=0.2)
-    assert retrieval.word[18, 6] == "role"
+    assert {head: needles.score[head] for head in known} == pytest.approx(known, abs=0.2)
+    assert needles.word[18, 6] == "role"
     assert successor.score.max() == pytest.approx(0.37, abs=0.05)
-    assert not heads_with(table, "successor")
     assert dormant.mass[23, 3] > 0.5
     assert dormant.word[23, 3] == "no", "it lowers names, and its attention mostly lies on the first token"
-    for key in ("retrieval", "successor", "dormant"):
+    for key in ("mover", "suppression", "retrieval", "successor", "dormant"):
         assert "role" not in table.untrained.by_key[key].word
     assert table.untrained.by_key["retrieval"].score.max() == 0
 

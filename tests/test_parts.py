@@ -90,14 +90,14 @@ MODEL = {"model": "classroom", "on_error": "skip"}
 NAMES = ("Ann", "Eve", "Ida", "Liz", "Mia", "Zoe")
 
 
-def conllu(one) -> str:
+def conllu(tree) -> str:
     """A sentence as CoNLL-U."""
-    rows = zip(one.words, one.tags, one.heads, one.relations, strict=True)
+    rows = zip(tree.words, tree.tags, tree.heads, tree.relations, strict=True)
     lines = [
         f"{i}\t{w}\tlemma\t{tag}\tX\tA=b\t{head + 1}\t{name}\t0:x\tMisc=1"
         for i, (w, tag, head, name) in enumerate(rows, 1)
     ]
-    return "\n".join([f"# newdoc id = {one.document}", f"# text = {one.text}", *lines]) + "\n\n"
+    return "\n".join([f"# newdoc id = {tree.document}", f"# text = {tree.text}", *lines]) + "\n\n"
 
 
 def pronoun(i: int) -> str:
@@ -127,7 +127,7 @@ def shards(tmp_path_factory) -> list[str]:
     for i in range(5):
         rows = [HEADING, *(pronoun(j) for j in range(12 * i, 12 * i + 12))]
         (folder / f"gap-{i:02}.tsv").write_text("\n".join(rows) + "\n")
-        texts = ["The same words stand here again.", *(one.text for one in trees[i::5][:11])]
+        texts = ["The same words stand here again.", *(tree.text for tree in trees[i::5][:11])]
         if i % 2:
             lines = "".join(json.dumps({"text": text}) + "\n" for text in texts)
             (folder / f"text-{i:02}.jsonl").write_text(lines)
@@ -136,9 +136,9 @@ def shards(tmp_path_factory) -> list[str]:
     return [str(folder / pattern) for pattern in ("tree-*", "gap-*", "text-*")]
 
 
-def atlas_bytes(found: AtlasStatistics) -> str:
+def atlas_bytes(statistics: AtlasStatistics) -> str:
     """Everything an atlas has to say."""
-    return json.dumps(found.result().to_data()) + found.result().to_frame().to_csv()
+    return json.dumps(statistics.result().to_data()) + statistics.result().to_frame().to_csv()
 
 
 def test_parts_of_any_order_give_the_bytes_of_one_part_and_of_a_plain_run(
@@ -161,14 +161,14 @@ def test_parts_of_any_order_give_the_bytes_of_one_part_and_of_a_plain_run(
     for part, n in ((2, 2), (1, 24)):
         assert main([*command, "--part", f"{part}/{PARTS}"]) == 0
         assert [line.split()[:2] for line in capfd.readouterr().err.splitlines()] == [[str(n), "multiword"]]
-    one, many = (merge_parts(tmp_path / name).result() for name in ("one", "many"))
-    assert json.dumps(packed(one)) == json.dumps(packed(many))
+    whole, many = (merge_parts(tmp_path / name).result() for name in ("one", "many"))
+    assert json.dumps(packed(whole)) == json.dumps(packed(many))
     assert main(["merge", str(tmp_path / "many"), "--format", "csv", "--workers", "1"]) == 0
     assert capfd.readouterr().err.split()[:2] == ["26", "multiword"]
     monkeypatch.setattr(corpus_counts, "BLOCK", 10)  # several blocks a shard
     plain = make.find_roles(load_model("classroom"), shards)
-    assert json.dumps(packed(plain)) == json.dumps(packed(one)).replace(" --on-error skip", "")
-    known = one.by_key
+    assert json.dumps(packed(plain)) == json.dumps(packed(whole)).replace(" --on-error skip", "")
+    known = whole.by_key
     assert {"det", "det:back", "semantic", "antecedent", "previous", "agreement"} <= known.keys()
     assert (known["det"].n, known["det"].documents, known["antecedent"].n) == (300, 80, 60)
 
@@ -198,8 +198,8 @@ def test_a_second_round_that_was_killed_goes_on_and_a_damaged_or_foreign_file_of
             merge_parts(folder)
         path.write_bytes(content[path])
 
-    for path in (*sums, rules):
-        for bad in (content[path][:-1], content[path][:99], foreign):
+    for path, other in zip((*sums, rules), (*sums[1:], sums[0], sums[0]), strict=True):
+        for bad in (content[path][:-1], content[path][:99], foreign, content[other]):
             is_refused(path, bad)
     cases_file = folder / "cases-00002-of-00003.zip"
     is_refused(cases_file, None)
@@ -216,12 +216,12 @@ def test_parts_of_an_atlas_give_the_bytes_of_one(shards, tmp_path):
     compute_part("atlas", MODEL, texts, 1, 1, tmp_path / "one")
     for part in reversed(range(1, PARTS + 1)):
         compute_part("atlas", MODEL, texts, part, PARTS, tmp_path / "many")
-    one, many = (merge_parts(tmp_path / name) for name in ("one", "many"))
-    assert atlas_bytes(one) == atlas_bytes(many)
-    assert one.result().n_passages == 5 * 12
+    whole, many = (merge_parts(tmp_path / name) for name in ("one", "many"))
+    assert atlas_bytes(whole) == atlas_bytes(many)
+    assert whole.result().n_passages == 5 * 12
     (text,) = (path for path in Path(texts[0]).parent.glob("text-00.txt"))
-    frame = one.result().to_frame()
-    first = frame[frame.passage < 6].passage.map(lambda number: one.result().passages[number].text)
+    frame = whole.result().to_frame()
+    first = frame[frame.passage < 6].passage.map(lambda number: whole.result().passages[number].text)
     assert set(first) <= set(text.read_text().splitlines())
 
 
@@ -241,11 +241,8 @@ compute_part("atlas", {"model": "classroom"}, [sys.argv[1]], 1, 2, sys.argv[2])
 
 def test_a_machine_that_dies_leaves_no_part_and_resume_computes_only_that(shards, tmp_path, capfd):
     arguments = ["atlas", shards[2], "--model", "classroom", "--out", str(tmp_path), "--resume", "--part"]
-    with subprocess.Popen(
-        [sys.executable, "-c", STOPS, shards[2], str(tmp_path)],
-        stdout=subprocess.PIPE,
-        cwd=Path(__file__).parents[1],
-    ) as process:
+    stops = [sys.executable, "-c", STOPS, shards[2], str(tmp_path)]
+    with subprocess.Popen(stops, stdout=subprocess.PIPE, cwd=Path(__file__).parents[1]) as process:
         assert process.stdout.readline() == b"half written\n"
         os.kill(process.pid, signal.SIGKILL)
     assert any(tmp_path.iterdir()), "what was half written"
@@ -259,24 +256,16 @@ def test_a_machine_that_dies_leaves_no_part_and_resume_computes_only_that(shards
     assert json.loads((tmp_path / "atlas.json").read_text())["n_passages"] == 60
 
 
-def test_the_options_of_a_model_reach_its_parts(tmp_path):
-    text = tmp_path / "text.txt"
-    text.write_text("the cat sees the dog\nthe dog chases it\n")
+def test_options_reach_a_part_and_resume_computes_one_whose_shards_have_changed(tmp_path):
+    text, options = tmp_path / "text.txt", {"model": "classroom", "dtype": "float64", "trained": False}
     command = ["atlas", str(text), "--model", "classroom", "--precision", "float64", "--untrained"]
-    assert main([*command, "--part", "1/1", "--out", str(tmp_path / "a")]) == 0
-    options = {"model": "classroom", "dtype": "float64", "trained": False}
-    compute_part("atlas", options, [str(text)], 1, 1, tmp_path / "b")
-    a, b = (merge_parts(tmp_path / name) for name in "ab")
-    assert (a.about, atlas_bytes(a)) == (b.about, atlas_bytes(b))
-
-
-def test_resume_computes_a_part_whose_shards_have_changed(tmp_path):
-    text = tmp_path / "text.txt"
-    text.write_text("One line of many words is here.\n")
-    for n, more in enumerate(("", "And this is another line of words.\n"), 1):
-        text.write_text(text.read_text() + more)
-        compute_part("atlas", MODEL, [str(text)], 1, 1, tmp_path / "parts", resume=True)
-        assert merge_parts(tmp_path / "parts").result().n_passages == n
+    for n, lines in enumerate(("the cat sees the dog\n", "the cat sees the dog\nthe dog chases it\n"), 1):
+        text.write_text(lines)
+        assert main([*command, "--part", "1/1", "--resume", "--out", str(tmp_path / "a")]) == 0
+        compute_part("atlas", options, [str(text)], 1, 1, tmp_path / "b")
+        a, b = (merge_parts(tmp_path / name) for name in "ab")
+        assert (a.about, atlas_bytes(a)) == (b.about, atlas_bytes(b))
+        assert a.result().n_passages == n
 
 
 def test_merge_names_a_part_that_is_damaged_foreign_or_missing_and_counts_a_doubled_one_once(
@@ -310,9 +299,9 @@ def test_a_shard_may_be_packed_or_an_address(tmp_path):
     (tmp_path / "a.txt.gz").write_bytes(gzip.compress(text))
     with fsspec.open("memory://shards/a.txt.gz", "wb") as file:
         file.write(gzip.compress(text))
-    read = [Lines(one) for one in (tmp_path / "a.txt", tmp_path / "a.txt.gz", "memory://shards/a.txt.gz")]
-    assert {tuple(one) for one in read} == {("A line of words.", "And one more.")}
-    assert len({one.digest() for one in read}) == 1
+    read = [Lines(each) for each in (tmp_path / "a.txt", tmp_path / "a.txt.gz", "memory://shards/a.txt.gz")]
+    assert {tuple(each) for each in read} == {("A line of words.", "And one more.")}
+    assert len({each.digest() for each in read}) == 1
     (tmp_path / "a.txt.gz").write_bytes(gzip.compress(text)[:-9])
     for bad in (tmp_path / "a.txt.gz", "memory://shards/none.txt", "nothing://a.txt"):
         with pytest.raises(InputError, match=str(bad)):

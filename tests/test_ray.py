@@ -49,14 +49,14 @@ def test_a_killed_worker_and_a_removed_node_cost_their_parts_and_the_result_is_t
     cluster = Cluster(initialize_head=True, head_node_args=head)
     node, ready, killed, written = cluster.add_node(num_cpus=1), [], [], defaultdict(set)
 
-    def done(n, of):
-        ready.append((n, of))
+    def done(n, total):
+        ready.append((n, total))
         for path in (tmp_path / "ray").glob("part-*"):
             written[path].add(path.stat().st_mtime_ns)
         if not killed and (workers := working()):
             os.kill(workers[0].pid, signal.SIGKILL)
             killed.append(workers[0].pid)
-        if len(ready) == of + 1:  # in the second round
+        if len(ready) == total + 1:  # in the second round
             cluster.remove_node(node, allow_graceful=False)
 
     try:
@@ -71,16 +71,19 @@ def test_a_killed_worker_and_a_removed_node_cost_their_parts_and_the_result_is_t
     assert sum(map(len, written.values())) <= 5, "the killed worker may just have written its part"
     assert len(list((tmp_path / "ray").glob("sums-*"))) == 4
     compute_part("roles", options, shards, 1, 1, tmp_path / "one")
-    one, many = (merge_parts(tmp_path / name).result() for name in ("one", "ray"))
-    assert json.dumps(packed(one)) == json.dumps(packed(many))
+    whole, many = (merge_parts(tmp_path / name).result() for name in ("one", "ray"))
+    assert json.dumps(packed(whole)) == json.dumps(packed(many))
 
 
 def test_what_ray_is_refused_is_said_as_by_the_command_alone(tmp_path, capfd, monkeypatch):
     (tmp_path / "bad.conllu").write_text("1\tword\n\n")
     out = str(tmp_path / "parts")
     command = ["roles", str(tmp_path / "*.conllu"), "--model", "classroom", "--engine", "ray"]
+    assert main(command[:4]) == 2
+    alone = capfd.readouterr().err.splitlines()[-1]
+    assert "CoNLL-U has 10" in alone
     assert main([*command, "--workers", "1", "--out", out]) == 2
-    assert "CoNLL-U has 10" in capfd.readouterr().err.splitlines()[-1]
+    assert capfd.readouterr().err.splitlines()[-1] == alone
     monkeypatch.setenv("RAY_ADDRESS", "ray://nowhere.invalid:1")
     with pytest.raises(InputError, match="nowhere"):
         ray_engine.compute_on_ray("roles", {}, [], out)

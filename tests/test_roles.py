@@ -65,11 +65,11 @@ def test_every_case_its_control_and_its_other_dependents_are_those_of_a_slow_cou
                 control.append(share([hits[i] for i in strangers]))
                 alike = [i for i in free if one.heads[i] == wanted and one.relations[i] != name]
                 siblings.append(share([hits[i] for i in alike]))
-        found = measured[key]
-        np.testing.assert_array_equal(found.right, right)
-        np.testing.assert_allclose(found.control, control, atol=1e-6)
-        assert list(found.others) == ([] if back and is_causal else [SIBLINGS])
-        for values in found.others.values():
+        result = measured[key]
+        np.testing.assert_array_equal(result.right, right)
+        np.testing.assert_allclose(result.control, control, atol=1e-6)
+        assert list(result.others) == ([] if back and is_causal else [SIBLINGS])
+        for values in result.others.values():
             np.testing.assert_allclose(values, siblings, atol=1e-6)
 
 
@@ -79,20 +79,20 @@ def test_every_case_its_control_and_its_other_dependents_are_those_of_a_slow_cou
 @pytest.mark.slow
 def test_planted_heads_are_told_apart():
     """The true head has the role; a weak true head is described by it; a rule's imitation is named by the rule."""
-    heads = {0: planted.gold, 1: planted.weak_gold, 2: planted.next_noun, 3: planted.one_ahead}
-    found = planted.answer(planted.looks_of(planted.treebank(), heads), "det")
-    assert [str(found.word[0, head]) for head in range(5)] == ["role", "tracks", "rule", "no", "no"]
-    assert found.baselines[int(found.follows[0, 2])].does == "the next noun"
-    assert found.right_there[0, [0, 2]].tolist() == [1, 0]
-    assert found.as_baseline_there[0, [0, 2]].tolist() == [0, 1]
+    heads = {0: "gold", 1: "weak gold", 2: "next noun", 3: "next word"}
+    result = planted.answer(planted.looks_of(planted.treebank(), heads), "det")
+    assert [str(result.word[0, head]) for head in range(5)] == ["role", "tracks", "rule", "no", "no"]
+    assert result.baselines[int(result.follows[0, 2])].does == "the next noun"
+    assert result.right_there[0, [0, 2]].tolist() == [1, 0]
+    assert result.as_baseline_there[0, [0, 2]].tolist() == [0, 1]
 
 
 @pytest.mark.slow
 def test_a_head_that_looks_at_the_root_from_everywhere_has_no_role():
     """Nor is it described by any relation, though objects hang on the root in every sentence."""
-    looks = planted.looks_of(planted.treebank(), {2: planted.root})
-    found = planted.answer(looks, "obj")
-    assert (found.score[0, 2] > 0.75, found.control[0, 2] > 0.6) == (True, True)
+    looks = planted.looks_of(planted.treebank(), {2: "weak root"})
+    result = planted.answer(looks, "obj")
+    assert (result.score[0, 2] > 0.75, result.control[0, 2] > 0.6) == (True, True)
     assert planted.called(planted.scored(looks, "det", "obj", "nsubj")) == []
 
 
@@ -100,16 +100,16 @@ def test_a_head_that_looks_at_the_root_from_everywhere_has_no_role():
 def test_random_heads_and_shuffled_gold_are_called_by_nothing():
     trees = planted.treebank()
     for seed in range(5):
-        looks = planted.looks_of(trees, {3: planted.gold}, seed)
+        looks = planted.looks_of(trees, {3: "gold"}, seed)
         assert {head for _, head in planted.called(planted.scored(looks, "det", "obj"))} == {3}
         assert planted.called(list(planted.shuffled(looks, ["det", "obj"], seed))) == []
 
 
-def choices(share: float, n: int, rule: float, there: float, seed: int = 0) -> ScoredCases:
-    """A head right in a share of n choices between two, and `there` of those in which a rule is wrong."""
+def choices(share: float, n: int, rule: float, where_wrong: float, seed: int = 0) -> ScoredCases:
+    """A head right in a share of n choices between two, and `where_wrong` of those in which a rule is wrong."""
     rng = np.random.default_rng(seed)
     hits = (rng.permutation(n) < rule * n).astype(float)
-    in_group, right = np.where(hits, (share - there * (1 - rule)) / rule, there), np.zeros((n, 1))
+    in_group, right = np.where(hits, (share - where_wrong * (1 - rule)) / rule, where_wrong), np.zeros((n, 1))
     for value in (0, 1):
         places = rng.permutation(np.flatnonzero(hits == value))
         right[places[: round(in_group[places[0]] * len(places))]] = 1
@@ -121,7 +121,7 @@ def choices(share: float, n: int, rule: float, there: float, seed: int = 0) -> S
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("share", "n", "rule", "there", "n_comparisons", "word"),
+    ("share", "n", "rule", "where_wrong", "n_comparisons", "word"),
     [
         # A head at 74 % and a rule at 69 %: 392 cases leave that open, many do not.
         (0.74, 392, 0.69, 0.55, 5000, "unclear"),
@@ -132,6 +132,7 @@ def choices(share: float, n: int, rule: float, there: float, seed: int = 0) -> S
         (0.76, 1_000, 0.7, 0.6, 50, "slight"),
         (0.80, 1_000, 0.7, 0.6, 50, "slight"),
         (0.84, 1_000, 0.7, 0.6, 50, "role"),
+        (0.79, 20_000, 0.7, 0.6, 5000, "slight"),
         (0.81, 20_000, 0.7, 0.6, 5000, "role"),
         # The same two scores, case by case: clear where a head differs from the rule seldom, chance where often.
         (0.73, 2_000, 0.7, 0.2, 100, "slight"),
@@ -139,12 +140,12 @@ def choices(share: float, n: int, rule: float, there: float, seed: int = 0) -> S
     ],
 )
 def test_a_lead_counts_by_its_size_its_cases_and_how_often_a_head_differs_from_the_rule(
-    share, n, rule, there, n_comparisons, word
+    share, n, rule, where_wrong, n_comparisons, word
 ):
-    result = score_question(choices(share, n, rule, there), (1, 1), n_comparisons)
+    result = score_question(choices(share, n, rule, where_wrong), (1, 1), n_comparisons)
     assert result.word[0, 0] == word
     # The standard error of the paired gap, and z for one of so many attempts with 80 % power.
-    won = there * (1 - rule)
+    won = where_wrong * (1 - rule)
     lost = rule - (share - won)
     error = np.sqrt((won + lost - (won - lost) ** 2) / n)
     expected = (NormalDist().inv_cdf(1 - 0.025 / n_comparisons) + 0.84) * error
@@ -263,8 +264,8 @@ def test_wilson_student_and_the_exact_tail_are_the_published_ones():
 def test_the_best_of_many_is_scored_on_the_half_it_was_not_chosen_on():
     right = np.array([[1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 1, 0]], dtype=float)
     halves = np.array([[1, 0], [1, 0], [0, 1], [0, 1]], dtype=float)
-    found = stats.choose(right[:, None] * halves[..., None], halves)
-    assert (found.picked, found.where_chosen, found.held_out) == ((0, 1), 1.0, 0.0)
+    result = stats.choose(right[:, None] * halves[..., None], halves)
+    assert (result.picked, result.where_chosen, result.held_out) == ((0, 1), 1.0, 0.0)
     assert stats.choose(right[:2, None] * halves[:2, :, None], halves[:2]) is None
 
 

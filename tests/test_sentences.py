@@ -17,13 +17,6 @@ def coreference(kind=None):
     return [s for s in SENTENCES if s["role"] == "coreference" and kind in (None, s["kind"])]
 
 
-def pairs(items):
-    grouped = {}
-    for item in items:
-        grouped.setdefault(item["pair_id"], []).append(item)
-    return grouped
-
-
 def test_every_role_has_its_minimum():
     counts = Counter(s["role"] for s in SENTENCES)
     assert set(counts) == set(MINIMUM)
@@ -32,7 +25,8 @@ def test_every_role_has_its_minimum():
 
 
 def test_a_pair_has_two_members_with_opposite_answers():
-    for pair_id, members in pairs(coreference()).items():
+    for pair_id in {sentence["pair_id"] for sentence in coreference()}:
+        members = [sentence for sentence in coreference() if sentence["pair_id"] == pair_id]
         assert len(members) == 2, pair_id
         assert {m["answer"] for m in members} == {0, 1}, pair_id
         assert len({m["kind"] for m in members}) == 1, pair_id

@@ -66,11 +66,11 @@ def test_masks_are_those_of_a_slow_count_also_where_some_tokens_came_before(kind
 def test_every_statistic_counts_the_keys_in_sight_alone(kind):
     visibility, expected = kind
     tokens, seen = tokens_of_strings(WORDS, ()), expected.sum(-1)
-    found = scored(visibility, even(expected), TextItem(tokens))
-    assert found["diffuse"].right == pytest.approx(1, abs=1e-3)
+    questions = scored(visibility, even(expected), TextItem(tokens))
+    assert questions["diffuse"].right == pytest.approx(1, abs=1e-3)
     counted = np.arange(len(WORDS)) >= visibility.is_causal  # a decoder's first token has no choice
     chance = (1 / seen.min(0))[counted].mean()
-    assert found["self"].baselines[0].hits == pytest.approx(chance)
+    assert questions["self"].baselines[0].hits == pytest.approx(chance)
     if visibility == Visibility(False, (3,)):
         assert chance == pytest.approx(0.174, abs=5e-4)
     collector = RepeatedCollector(visibility)
@@ -91,11 +91,13 @@ def test_a_copy_out_of_sight_is_no_case_and_no_answer():
     for windows, n_cases in (((3,), 0), ((3, 0), 1)):
         visibility = Visibility(False, windows)
         cases = scored(visibility, even(visibility.mask(6)), TextItem(tokens))
-        found = [cases["copy"]] if "copy" in cases else []
-        assert len(found) == n_cases
-        for one in found:
-            assert one.right.tolist() == [[0, 1]], "the narrow layer cannot, and of equals the first is taken"
-            assert one.baselines[0].hits == pytest.approx(1 / 5)
+        copies = [cases["copy"]] if "copy" in cases else []
+        assert len(copies) == n_cases
+        for each in copies:
+            assert each.right.tolist() == [[0, 1]], (
+                "the narrow layer cannot, and of equals the first is taken"
+            )
+            assert each.baselines[0].hits == pytest.approx(1 / 5)
 
 
 def test_candidates_of_a_relation_are_the_words_in_sight(kind):
