@@ -4,6 +4,7 @@ import gc
 import os
 import re
 import shutil
+from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -74,27 +75,32 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None, N
 
 
 def in_order(items: list[pytest.Item]) -> list[pytest.Item]:
-    """What takes seconds to begin, one process does: of two the first begins with the app and the browser, then the
-    pages, the other in the middle with what needs transformers or the embedded decoder. Short tests are last with both,
-    and whoever is done takes over from the end, where no test is for which another app would have to be started."""
+    """Deal what takes seconds to begin to processes of their own: the app; a browser without it, and pages; what takes
+    long, and the embedded decoder. Whoever is done takes over from the end of another's share, where the others are."""
     files: dict[Path, list[pytest.Item]] = {}
     for item in items:
         files.setdefault(item.path, []).append(item)
-    groups: dict[str, list[pytest.Item]] = {"app": [], "pages": [], "models": [], "long": [], "short": []}
+    groups = defaultdict[str, list[pytest.Item]](list)
     for path, tests in files.items():
         groups[kind_of(path.read_text(encoding="utf-8"), tests)] += tests
-    short = groups["short"]
-    begun = [*groups["app"], *groups["pages"]]
-    before = max(len(items) // 2 - len(begun), 0)
-    return [*begun, *short[:before], *groups["models"], *groups["long"], *short[before:]]
+    shares = [groups["app"], groups["browser"] + groups["pages"], groups["long"] + groups["decoder"]]
+    if int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")) < len(shares):
+        shares[:2] = [shares[0] + shares[1]]
+    others, ordered = groups["short"] + groups["models"], []
+    for share in shares:
+        n_others = max(len(items) // len(shares) - len(share), 0)
+        ordered += share + others[:n_others]
+        others = others[n_others:]
+    return ordered + others
 
 
 def kind_of(source: str, tests: list[pytest.Item]) -> str:
     """What a file's tests have to begin with, or how long they take."""
     wanted = {name for item in tests for name in getattr(item, "fixturenames", ())}
-    if wanted & {"app_server", "chromium"}:
-        return "app"
-    if "smollm2" in wanted or TRANSFORMERS.search(source):
+    for kind, fixture in {"app": "app_server", "browser": "chromium", "decoder": "smollm2"}.items():
+        if fixture in wanted:
+            return kind
+    if TRANSFORMERS.search(source):
         return "models"
     if PAGES.search(source):
         return "pages"
