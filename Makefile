@@ -22,11 +22,11 @@ SCREEN = $(if $(CI)$(SSH_CONNECTION),,$(DISPLAY)$(WAYLAND_DISPLAY)$(filter Darwi
 BIN := .venv/bin
 # In a broken .venv python may be the machine's own: pip must not install into that.
 export PIP_REQUIRE_VIRTUALENV := 1
+# pip compiles nothing: Python compiles what it imports, and keeps it.
+unexport PYTHONDONTWRITEBYTECODE
 CPU_INDEX := https://download.pytorch.org/whl/cpu
 # Without an NVIDIA card a Linux machine takes torch's build for the CPU, which saves gigabytes of CUDA. An index that
 # does not answer within six seconds is left out, because pip would try for minutes.
-# pip compiles nothing: Python compiles what it imports, and keeps it.
-unexport PYTHONDONTWRITEBYTECODE
 INSTALL = $(BIN)/python -m pip install -q --no-compile --require-hashes --no-deps --only-binary :all:
 # The pin of torch with its hashes, as the build for the CPU.
 TORCH_CPU = -e ':more' -e '/\\$$/{N;b more' -e '}' -e 's/^torch==[0-9.]*/&+cpu/p'
