@@ -155,6 +155,7 @@ FULL = {
         ("errors", {"best": ("a rule", 0.99), "score": 1.0, "error": 0.0}),
         ("control", {"control": 0.8}),
         ("chance", {"error": 0.3}),
+        ("chance", {"documents": 50, "effective": 31.0, "score": 0.62}),
         ("score", {"score": THRESHOLDS["duplicate"].score - 0.01, "best": ("a rule", 0.1)}),
         ("mass", {"mass": 0.2}),
         ("repair", {"score": 0.5, "error": 0.01}),

@@ -21,6 +21,7 @@ from mha_core.heads.questions.syntax import SIBLINGS, RelationQuestions
 from mha_core.heads.similarity import SimilarityCollector
 from mha_core.heads.surface import boosted_trees, fit_folds, logistic_model
 from mha_core.heads.survey import TextItem
+from mha_core.heads.verdict import missing
 from mha_core.heads.word_weights import entropy
 from tests import planted
 from tests.planted import looking
@@ -90,6 +91,7 @@ def test_a_head_that_looks_at_the_root_from_everywhere_has_no_role():
     looks = planted.looks_of(planted.treebank(), {2: "weak root"})
     result = score_question(*planted.scored(looks, "obj"), (1, 6), planted.TRIED)
     assert (result.score[0, 2] > 0.75, result.control[0, 2] > 0.6) == (True, True)
+    assert "control" in missing(result.evidence((0, 2)))
     assert planted.called(planted.scored(looks, "det", "obj", "nsubj")) == []
 
 
