@@ -6,11 +6,12 @@ import numpy as np
 
 from mha_core.heads.baselines import fit_on_halves
 from mha_core.heads.cases import Case, Frame, ScoredCases, frame_of
-from mha_core.heads.conclude import QuestionResult, score_question
+from mha_core.heads.conclude import score_question
 from mha_core.heads.corpora import Sentence
 from mha_core.heads.questions.syntax import RelationQuestions
 
 TRIED = 1000
+LIKES = {"role", "slight", "weak", "tracks"}
 TRIES = 20  # draws of a distance until one fits
 # A determiner before its noun; in the last two another noun stands between, which no rule leaps over.
 TREES = (
@@ -97,22 +98,11 @@ def _scored(key: str, frame: Frame, cases: list[Case]) -> ScoredCases:
     return questions.score(key, frame, cases, rules, "treebank")
 
 
-def answer(frame: Frame, key: str, n_heads: int = 6) -> QuestionResult:
-    """What is concluded of all heads."""
-    result = score_question(*scored(frame, key), (1, n_heads), TRIED)
-    assert result is not None
-    return result
-
-
 def called(questions: Sequence[ScoredCases], n_heads: int = 6) -> list[tuple[str, int]]:
     """Every question with every head that has its role, or is said to track it."""
-    answers = (score_question(each, (1, n_heads), TRIED) for each in questions)
+    results = [score_question(each, (1, n_heads), TRIED) for each in questions]
     return [
-        (each.key, head)
-        for each in answers
-        if each is not None
-        for head in range(n_heads)
-        if each.word[0, head] in ("role", "slight", "weak", "tracks")
+        (each.key, head) for each in results if each for head in range(n_heads) if each.word[0, head] in LIKES
     ]
 
 

@@ -14,29 +14,21 @@ from mha_core.heads.atlas.features import features, pair_features
 from mha_core.heads.atlas.passages import passage_tokens, read_passages
 from mha_core.heads.atlas.table import atlas
 from mha_core.tools.atlas import shuffled
-from tests.bert_folders import random_bert, write
-from tests.decoder_folders import random_decoder, write_decoder
+from tests.decoder_folders import random_decoder, shared_model, write_decoder
 
 LINES = ["it is the moth", "the theme, it", "hit the hen", "then it thaws", "thin tea it is"]
-KINDS = [("gpt2", 0), ("llama", 0), ("llama", 1), ("bert", 0)]
 
 
-@pytest.fixture(scope="module", params=KINDS, ids=lambda kind: f"{kind[0]}-{kind[1]}")
-def pair(request, tmp_path_factory):
-    pytest.importorskip("transformers")
-    kind, which = request.param
-    folder = tmp_path_factory.mktemp("model")
-    theirs = (
-        write(folder, random_bert()) if kind == "bert" else write_decoder(folder, random_decoder(kind, which))
-    )
-    return load_model(str(folder), device="cpu"), theirs
+@pytest.fixture(params=[("gpt2", 0), ("llama", 0), ("llama", 1), ("bert", None)], ids=str)
+def pair(request):
+    return shared_model(*request.param)
 
 
 def values_and_output(theirs, layer, states):
     """Return what transformers' own modules give for a layer: values (n, wide) and W_o (wide, d_model)."""
     kind = theirs.config.model_type
     if kind == "bert":
-        block = theirs.encoder.layer[layer].attention
+        block = theirs.bert.encoder.layer[layer].attention
         return block.self.value(states), block.output.dense.weight.T
     if kind == "gpt2":
         block, d = theirs.transformer.h[layer], theirs.config.n_embd
@@ -76,7 +68,7 @@ def by_hand(theirs, model, tokens):
 
 @pytest.mark.slow
 def test_examples_are_those_of_transformers(pair):
-    model, theirs = pair
+    theirs, model = pair
     tokens = [passage_tokens(line, model) for line in LINES]
     expected = [by_hand(theirs, model, each) for each in tokens]
     collection = Collection(model.n_layers, model.n_heads, model.info.visibility)
@@ -103,7 +95,6 @@ def test_examples_are_those_of_transformers(pair):
 
 @pytest.mark.slow
 def test_a_planted_direction_raises_and_lowers_the_tokens_it_points_to_and_from(tmp_path):
-    pytest.importorskip("transformers")
     theirs = random_decoder("gpt2")
     layer, head, width, d = 2, 1, 3, 15
     values = slice(2 * d + head * width, 2 * d + (head + 1) * width)
@@ -128,7 +119,7 @@ def test_a_planted_direction_raises_and_lowers_the_tokens_it_points_to_and_from(
 
 
 def test_what_a_head_does_to_two_tokens_is_its_part_of_their_logits(pair):
-    model, _ = pair
+    _, model = pair
     if not model.is_causal:
         pytest.skip("predicts no next token")
     tokens = model.tokenizer.encode(LINES[3])

@@ -23,9 +23,6 @@ TIRED = "The animal didn't cross the street because it was too tired."
 TINY = replace(CLASSROOM, steps=6, batch=8, warm_up=2, d_model=32, d_ff=32)
 
 
-# ---- the texts
-
-
 @pytest.mark.slow
 def test_what_is_said_after_because_fits_the_right_noun_alone():
     texts = list(islice(Grammar(1).texts(), 20_000))
@@ -39,9 +36,6 @@ def test_what_is_said_after_because_fits_the_right_noun_alone():
         assert not lexicon().fits(wrong, fitting[0])
         if text.slot is not None:
             assert 0 < text.words.index(fitting[0]) - text.slot <= 3
-
-
-# ---- the model and its training
 
 
 @pytest.mark.slow
@@ -80,9 +74,6 @@ def test_a_small_random_model_is_what_plain_torch_makes_of_its_file(tmp_path):
     predictions = predict_masked(hidden, model, 3)[0]
     assert [word for word, _ in predictions] == [plain.words[i] for i in best.indices]
     assert [share for _, share in predictions] == pytest.approx(best.values.tolist(), abs=1e-5)
-
-
-# ---- what is shipped
 
 
 def plain_masses(plain, pair):

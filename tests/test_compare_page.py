@@ -9,7 +9,7 @@ import pytest
 from visit import TIRED, WIDE, drawn, figures, numbers, open_page, picture, plain, run, said, shown_heads
 
 from mha_core import load_model, score_attribution, trace
-from mha_core.display_names import parse_head, percent
+from mha_core.display_names import head_name, parse_head, percent
 from mha_core.heads import measures
 from mha_core.record.compare import HeadDifference
 from pages.parts.explore import changes
@@ -21,10 +21,6 @@ IT, ANIMAL, STREET = 10, 2, 8
 def rows_of(text: str, query: int, trained: bool = True) -> np.ndarray:
     """(layer, head, key): where one word looks."""
     return trace(text, load_model(trained=trained)).weights[:, :, query].astype(np.float64)
-
-
-def named(place: tuple[int, int]) -> str:
-    return f"{place[0] + 1}-{place[1] + 1}"
 
 
 def table_with(app, column: str) -> pd.DataFrame:
@@ -63,7 +59,7 @@ def test_the_heads_are_told_by_how_much_of_their_look_moved_and_whether_it_went_
     order = sorted(np.ndindex(moved.shape), key=lambda place: -abs(swing[place]))
     app = open_table()
     shown = table_with(app, "Moved")
-    assert shown_heads(shown["Head"]) == [*map(named, order)]
+    assert shown_heads(shown["Head"]) == [*map(head_name, order)]
     heads = tuple(zip(*order, strict=True))
     wanted = {"Moved": moved[heads], "Shift, points": 100 * swing[heads]}
     for word, key in (("animal", ANIMAL), ("street", STREET)):
@@ -73,7 +69,7 @@ def test_the_heads_are_told_by_how_much_of_their_look_moved_and_whether_it_went_
     assert not (went_over(a, b) | went_over(a, b, (STREET, ANIMAL))).any(), "no head of MiniLM switches"
     assert "Switches" not in shown, "no column of 72 times no"
     (sentence,) = said(app, "finding")
-    assert sentence.startswith(f"No head switches (n = 72 heads). {named(order[0])} shifts most: animal ")
+    assert sentence.startswith(f"No head switches (n = 72 heads). {head_name(order[0])} shifts most: animal ")
     for mass in (a, b):
         assert percent(mass[order[0]][ANIMAL]) in sentence
 
@@ -87,9 +83,8 @@ def test_heads_that_switch_are_marked_in_the_table_and_counted():
     back = went_over(a, b, keys=(street, animal))
     assert matching.any()
     shown = table_with(app, "Moved")
-    assert set(shown_heads(shown[shown["Switches"]]["Head"])) == {
-        named(place) for place in np.argwhere(matching | back)
-    }
+    marked = shown_heads(shown[shown["Switches"]]["Head"])
+    assert set(marked) == set(map(head_name, np.argwhere(matching | back)))
     (sentence,) = said(app, "finding")
     n = int((matching | back).sum())
     assert sentence.startswith(f"{n} of {matching.size} heads switch: {matching.sum()} from animal to street")
@@ -129,14 +124,8 @@ def test_heads_that_switch_are_counted_in_both_directions_and_a_third_candidate_
     [
         ({"text": "The cat sat.", "model2": "smollm2", "against": "model", "pin": "2"}, ["The"]),
         ({"text": "The cat sat.", "model": "smollm2", "against": "model", "pin": "1"}, ["The"]),
-        (
-            {"text": "It said so", "text2": "That day It said so", "model": "smollm2", "pin": "2"},
-            ["It", "said"],
-        ),
-        (
-            {"text": "That day It said so", "text2": "It said so", "model": "smollm2", "pin": "4"},
-            ["It", "said"],
-        ),
+        ({"text": "It did so", "text2": "That day It did so", "model": "smollm2", "pin": "2"}, ["It", "did"]),
+        ({"text": "That day It did so", "text2": "It did so", "model": "smollm2", "pin": "4"}, ["It", "did"]),
     ],
 )
 def test_what_a_decoder_cannot_see_is_no_candidate_on_either_side(query, words):
@@ -159,7 +148,7 @@ def test_words_that_only_one_side_has_count_in_full_and_are_no_candidates():
     moved = sum(np.abs(a[..., i] - b[..., j]) for i, j in beside) / 2 + b[..., 4] / 2
     order = sorted(np.ndindex(moved.shape), key=lambda place: -moved[place])
     shown = table_with(app, "Moved")
-    assert shown_heads(shown["Head"]) == [*map(named, order)]
+    assert shown_heads(shown["Head"]) == [*map(head_name, order)]
     np.testing.assert_allclose(shown["Moved"], [moved[place] for place in order], atol=1e-5)
     assert [option.split()[0] for option in app.multiselect[0].options] == [
         "[CLS]", "said", "it", "twice", ".", "[SEP]",
@@ -183,13 +172,10 @@ def test_the_weights_that_the_reader_chose_are_a_and_the_others_b():
     for trained in (True, False):
         app = open_table(against="weights", weights="trained" if trained else "untrained")
         a, b = rows_of(TIRED, IT, trained), rows_of(TIRED, IT, not trained)
-        moved = np.abs(a - b).sum(axis=-1) / 2
-        swing = (a[..., ANIMAL] - a[..., STREET]) - (b[..., ANIMAL] - b[..., STREET])
-        most = np.unravel_index(np.abs(swing).argmax(), swing.shape)
         row = table_with(app, "Moved").iloc[0]
-        assert shown_heads([row["Head"]]) == [named(most)]
-        wanted = [moved[most], a[most][ANIMAL], b[most][ANIMAL]]
-        np.testing.assert_allclose([row["Moved"], row["animal, A"], row["animal, B"]], wanted, atol=1e-5)
+        (head,) = map(parse_head, shown_heads([row["Head"]]))
+        wanted = [a[head][ANIMAL], b[head][ANIMAL]]
+        np.testing.assert_allclose([row["animal, A"], row["animal, B"]], wanted, atol=1e-5)
         assert picture(app)["titles"] == ["MiniLM", "MiniLM, untrained"][:: 1 if trained else -1]
 
 
@@ -212,10 +198,8 @@ def test_both_sides_are_drawn_raw_where_one_lacks_the_measure():
 
 def test_a_measure_of_layers_is_told_by_layers():
     model = load_model()
-    a, b = (
-        measures.importance(trace(text, model).tokens, model, "rollout").weights[:, 0, IT].astype(np.float64)
-        for text in (TIRED, WIDE)
-    )
+    runs = [measures.importance(model.tokenizer.encode(text), model, "rollout") for text in (TIRED, WIDE)]
+    a, b = (each.weights[:, 0, IT].astype(np.float64) for each in runs)
     app = open_table(measure="rollout")
     swing = (a[:, ANIMAL] - a[:, STREET]) - (b[:, ANIMAL] - b[:, STREET])
     layers = [f"layer {layer + 1}" for layer in np.argsort(-np.abs(swing))]
@@ -223,9 +207,6 @@ def test_a_measure_of_layers_is_told_by_layers():
     assert headings(app) == ["Layers that switch from “animal” to “street”"]
     label = measures.BY_KEY["rollout"].label
     assert said(app, "finding")[0].startswith(f"{label}: No layer switches (n = 6 layers). Layer ")
-
-
-# ---- why a link changed
 
 
 def parts_of(text: str, head: str, link: tuple[int, int], model: str = "minilm") -> pd.Series:

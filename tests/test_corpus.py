@@ -11,9 +11,7 @@ from mha_core.heads.corpora.plain import read_json_lines, read_text
 
 def line(number: str, form: str, head: str, relation: str) -> str:
     """No two columns hold the same."""
-    return "\t".join(
-        [number, form, "lemma", f"UPOS{number}", "XPOS", "A=b", head, relation, "0:deps", "Misc=1"]
-    )
+    return f"{number}\t{form}\tlemma\tUPOS{number}\tXPOS\tA=b\t{head}\t{relation}\t0:deps\tMisc=1"
 
 
 DONT = [
@@ -33,12 +31,8 @@ GAP = (
     "3\tAnn saw Sue when she left.\tshe\t17\tAnn\t0\tTRUE\tSue\t8\tTRUE\tu\n"
     "4\tAnn saw Sue when she left.\tshe\t17\tAnn\t0\tFALSE\tSue\t8\tTRUE\tu\n"
 )
-PAIR = {
-    "text": "Ann saw Sue when she left.",
-    "pronoun": [17, 20],
-    "candidates": [[0, 3], [8, 11]],
-    "answer": 1,
-}
+TEXT = "Ann saw Sue when she left."
+PAIR = {"text": TEXT, "pronoun": [17, 20], "candidates": [[0, 3], [8, 11]], "answer": 1}
 GOOD = json.dumps(PAIR)
 
 
@@ -79,7 +73,7 @@ def test_a_file_that_begins_with_a_mark_of_utf_8_is_read_as_one_without(read, te
 def test_gap_gives_only_pronouns_with_exactly_one_right_name():
     reading = Reading()
     first, second = read_gap(Lines(GAP.encode()), reading)
-    assert first == PronounCase("Ann saw Sue when she left.", (17, 20), ((0, 3), (8, 11)), 0, None, 2, "u")
+    assert first == PronounCase(TEXT, (17, 20), ((0, 3), (8, 11)), 0, None, 2, "u")
     assert (second.answer, second.line) == (1, 5)
     assert reading.n_unused == 2
 
@@ -87,7 +81,7 @@ def test_gap_gives_only_pronouns_with_exactly_one_right_name():
 def test_pairs_are_read_with_their_lines():
     text = json.dumps([PAIR, {**PAIR, "answer": 0, "pair": "p1"}], indent=1)
     first, second = read_pairs(text.split("\n"))
-    assert first == PronounCase(PAIR["text"], (17, 20), ((0, 3), (8, 11)), 1, None, 2)
+    assert first == PronounCase(TEXT, (17, 20), ((0, 3), (8, 11)), 1, None, 2)
     assert (second.answer, second.pair) == (0, "p1")
     assert second.line > first.line
     assert list(read_pairs(["[]"])) == []
@@ -137,7 +131,7 @@ def tree(words: str) -> list[str]:
             for row in BROKEN_LINES.split("/")
         ),
         *((read_conllu, [*tree(words), "", *GO], 1) for words in NO_TREES.split(";")),
-        *((read_gap, [*GAP.split("\n")[:2], f"9\t{PAIR['text']}{row}"], 1) for row in BROKEN_ROWS),
+        *((read_gap, [*GAP.split("\n")[:2], f"9\t{TEXT}{row}"], 1) for row in BROKEN_ROWS),
         *((read_pairs, pairs_with(**{key: bad}), 2) for key, each in BROKEN_PAIRS.items() for bad in each),
     ],
 )

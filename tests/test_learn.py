@@ -176,10 +176,9 @@ def test_answers_survive_another_step_and_another_page():
 
 
 def test_a_browser_may_hand_over_anything():
+    good = {"dk1024": "64", "where@a-3-1-2": "2"}
     assert known_answers(["x"]) == {}
-    assert known_answers(
-        {"dk1024": "64", "where@a-3-1-2": "2", "dk1024 ": "x", "evil": "x", "kv": "9" * 2001}
-    ) == {"dk1024": "64", "where@a-3-1-2": "2"}
+    assert known_answers(good | {"dk1024 ": "x", "evil": "x", "kv": "9" * 2001}) == good
 
 
 def test_the_pictures_of_the_lesson_are_the_models_numbers():
@@ -214,9 +213,7 @@ def test_the_pictures_of_the_lesson_are_the_models_numbers():
     assert "didn't" in block["labels"]
     assert [block["labels"][i] for i in block["needs"]] == ["animal", "tired"]
     at = open_learn(step="budget", text="The mother said she would visit her, too.", pin="4")
-    assert one(at, "budget")[0]["needs"] == [], (
-        "in a sentence of one's own nothing is marked but by its author"
-    )
+    assert one(at, "budget")[0]["needs"] == [], "only its author marks words in it"
 
 
 @pytest.mark.slow

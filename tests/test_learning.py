@@ -6,7 +6,6 @@ import torch
 import torch.nn.functional as F
 
 from mha_core import InputError, SizeError
-from mha_core.engine.device import use_one_thread
 from mha_core.engine.stack import StackOutput
 from mha_core.training.attention_only import AttentionOnlyConfig, AttentionOnlyModel
 from mha_core.training.head_scores import head_rows, mean_masses, texts_for
@@ -14,14 +13,6 @@ from mha_core.training.report import ablation_report, report
 from mha_core.training.tasks import task_called
 from mha_core.training.train import Training, TrainingSetup
 from mha_core.training.trainer import Schedule, Trainer, random_for, seeded_module
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    use_one_thread()
-    yield
-    torch.set_num_threads(before)
 
 
 def by_torch(model: AttentionOnlyModel, ids: torch.Tensor) -> torch.Tensor:
@@ -37,11 +28,8 @@ def by_torch(model: AttentionOnlyModel, ids: torch.Tensor) -> torch.Tensor:
             theirs.out_proj.load_state_dict(ours.W_o.state_dict())
         y = F.layer_norm(x, x.shape[-1:], norm.weight, norm.bias)
         x = x + theirs(y, y, y, attn_mask=later)[0]
-    return F.linear(
-        F.layer_norm(x, x.shape[-1:], model.norm.weight, model.norm.bias),
-        model.read_out.weight,
-        model.read_out.bias,
-    )
+    y = F.layer_norm(x, x.shape[-1:], model.norm.weight, model.norm.bias)
+    return F.linear(y, model.read_out.weight, model.read_out.bias)
 
 
 @torch.no_grad()
@@ -117,10 +105,8 @@ def test_a_report_counts_what_the_model_has_and_takes_each_head_away_by_its_own_
     parameters = {name: tensor.numpy() for name, tensor in state.items()}
     for row, head in zip(results["without"], np.ndindex(2, 2), strict=True):
         alone = ablation_report(training.setup, parameters, [head])
-        assert (row["accuracy"], row["jobs"]) == (
-            pytest.approx(alone["accuracy"]),
-            pytest.approx(alone["jobs"]),
-        )
+        for name in ("accuracy", "jobs"):
+            assert row[name] == pytest.approx(alone[name])
 
 
 def test_what_is_left_of_induction_is_the_mass_of_the_model_without_the_head():

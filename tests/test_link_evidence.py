@@ -40,8 +40,6 @@ def units(text: str) -> list[Unit]:
 @pytest.mark.parametrize(
     ("text", "query", "key", "kind"),
     [
-        ("The old dog ran", 1, 3, "det"),
-        ("The old dog ran", 3, 1, "det:back"),
         ("They saw a dog", 2, 3, "next"),
         ("The dog saw it was near", 4, 2, "antecedent"),
         ("They sat in the old house", 3, 6, "case"),
@@ -49,7 +47,6 @@ def units(text: str) -> list[Unit]:
         ("A dog met a dog", 5, 2, "copy"),
         ("A dog met a dog", 2, 5, None),
         ("Dogs saw them run", 3, 2, "previous"),
-        ("Dogs run fast", 2, 3, "next"),
         ("Dogs run fast", 2, 2, "self"),
         ("Dogs run very fast", 1, 4, None),
         ("The very old red dog", 1, 5, "det"),
@@ -80,9 +77,6 @@ def test_a_special_token_is_a_sink_and_a_question_that_was_not_asked_is_none():
     assert link_kind(units("Dogs run"), 1, 0, KNOWN, "separator") is None
     assert link_kind(units("Dogs run"), 0, 1, KNOWN) is None
     assert link_kind(units("The dog ran"), 1, 2, ("next",)) == "next"
-
-
-# ---- what is said, of every head of the models that come with a table
 
 
 @cache

@@ -1,7 +1,6 @@
 """Names, retrieval, successors and dormant heads: planted heads get the role, imitators and random weights none."""
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from decoder_folders import random_decoder, word_tokenizer, write_decoder
 from mha_core import InputError, copying_scores, load_model, trace_many, trace_tokens
 from mha_core.causal.prompts import prompts
 from mha_core.heads.build_role_table import NAMES
-from mha_core.heads.conclude import score_question, with_verdicts
+from mha_core.heads.conclude import score_question
 from mha_core.heads.questions import retrieval
 from mha_core.heads.questions.copying import by_distance, copying_cases, names_of, namings
 from mha_core.heads.questions.dormant import dormant_cases
@@ -80,7 +79,7 @@ def plant_successors(theirs, fast) -> None:
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
-    """Decoders that copy names, that know series, with random weights, and one whose tokenizer knows no names."""
+    """Decoders that copy names, that know series, and one whose tokenizer knows no names."""
     names = word_tokenizer(prompts().names[:KNOWN])
     words = [
         word for line in (*SERIES, *prompts().ordinary, *retrieval.FORMS) for word in re.findall(r"\w+", line)
@@ -89,16 +88,10 @@ def folders(tmp_path_factory):
     copying, counting = quiet_decoder(names, 64, 16), quiet_decoder(series, WIDTH, WIDTH)
     plant_copiers(copying, names)
     plant_successors(counting, series)
-    sizes = {"max_position_embeddings": 300}
-    decoders = {
-        "copying": (copying, names),
-        "counting": (counting, series),
-        "random": (random_decoder("llama", vocab_size=names.get_vocab_size(), **sizes), names),
-        "bytes": (random_decoder("llama", **sizes), None),
-    }
     folder = tmp_path_factory.mktemp("decoders")
-    for name, (theirs, fast) in decoders.items():
-        write_decoder(folder / name, theirs, fast)
+    write_decoder(folder / "copying", copying, names)
+    write_decoder(folder / "counting", counting, series)
+    write_decoder(folder / "bytes", random_decoder("llama", max_position_embeddings=300))
     return folder
 
 
@@ -117,15 +110,8 @@ def results_of(model, cases):
     return {each.question.key: score_question(each, shape, 1000) for each in cases}
 
 
-@pytest.fixture(scope="module")
-def results(copying):
-    return results_of(copying, copying_cases(copying, NAMES))
-
-
-# Names
-
-
-def test_a_head_has_the_role_if_it_copies_and_looks_at_names(copying, results):
+def test_a_head_has_the_role_if_it_copies_and_looks_at_names(copying):
+    results = results_of(copying, copying_cases(copying, NAMES))
     heads = {key: np.argwhere(result.word == "role").tolist() for key, result in results.items()}
     assert heads == {"mover": [list(MOVER)], "suppression": [list(SUPPRESSION)]}
     mover = results["mover"]
@@ -138,25 +124,6 @@ def test_a_head_has_the_role_if_it_copies_and_looks_at_names(copying, results):
     for result in results.values():
         names = {rule.name.rpartition("with ")[2] for rule in result.baselines}
         assert names == {"random weights", "shuffled output matrices"}
-
-
-def test_less_attention_or_a_better_baseline_takes_the_role(results):
-    mover = results["mover"]
-    rule = replace(mover.baselines[0], score=float(mover.score[MOVER]) - 0.05)
-    for change, is_no in (
-        ({"mass": np.full_like(mover.mass, 0.49)}, True),
-        ({"baselines": (rule,)}, False),
-        ({"control": mover.score, "over_control": None}, True),
-    ):
-        word = with_verdicts(replace(mover, **change)).word[MOVER]
-        assert word == "no" if is_no else word != "role"
-
-
-def test_random_weights_give_no_role(folders):
-    model = load_model(str(folders / "random"), device="cpu")
-    results = results_of(model, copying_cases(model, NAMES))
-    assert len(results) == 2
-    assert not any("role" in answer.word for answer in results.values())
 
 
 def test_no_place_in_the_prompts_has_a_name_in_half_of_them(copying, smollm2):
@@ -189,9 +156,6 @@ def test_roles_says_why_a_decoder_is_not_asked_about_names(folders, monkeypatch,
     page = visit.open_page("pages/roles.py", model=str(folders / "bytes"))
     (reason,) = visit.said(page, "notice")
     assert "0 of 60 names are one token" in reason
-
-
-# Retrieval
 
 
 def retrieving(text, rng):
@@ -245,9 +209,6 @@ def test_a_model_at_chance_is_said_to_be_and_has_no_such_head(decoder):
     assert "role" not in result.word
 
 
-# Successors
-
-
 def test_who_raises_the_next_member_has_the_role_and_who_raises_both_neighbours_has_none(decoder):
     (result,) = results_of(decoder, successor_cases(decoder, "series")).values()
     assert result.n == sum(len(line.split()) - 1 for line in SERIES)
@@ -256,9 +217,6 @@ def test_who_raises_the_next_member_has_the_role_and_who_raises_both_neighbours_
     assert result.control[1, NEXT] < 0.05
     assert result.score[1, BOTH] == pytest.approx(result.control[1, BOTH], abs=0.2)
     assert result.baselines[0].score < 0.5
-
-
-# Dormant heads
 
 
 def test_who_rests_on_the_sink_is_dormant_only_if_it_writes_little(tmp_path):
@@ -283,9 +241,6 @@ def test_who_rests_on_the_sink_is_dormant_only_if_it_writes_little(tmp_path):
     assert [word == "role" for word in result.word[0]] == [True, False, False, False]
 
 
-# The table that comes with the program
-
-
 def test_the_heads_of_smollm2_are_those_known():
     table = read_roles("smollm2")
     heads = {
@@ -304,8 +259,6 @@ def test_the_heads_of_smollm2_are_those_known():
     assert successor.score.max() == pytest.approx(0.37, abs=0.05)
     assert dormant.mass[23, 3] > 0.5
     assert dormant.word[23, 3] == "no", "it lowers names, and its attention mostly lies on the first token"
-    for key in ("mover", "suppression", "retrieval", "successor", "dormant"):
-        assert "role" not in table.untrained.by_key[key].word
     assert table.untrained.by_key["retrieval"].score.max() == 0
 
 

@@ -83,8 +83,6 @@ def test_tallies_add_up_to_the_same_bits_in_any_order_and_grouping(documents):
     np.testing.assert_allclose(at_once["arrays"]["score"], slow, atol=1e-6)
 
 
-# Files and commands
-
 PARTS = 7  # of 20 shards: some have no pronouns, some no texts, and none the same
 MODEL = {"model": "classroom", "on_error": "skip"}
 NAMES = ("Ann", "Eve", "Ida", "Liz", "Mia", "Zoe")
@@ -141,25 +139,15 @@ def atlas_bytes(statistics: AtlasStatistics) -> str:
     return json.dumps(statistics.result().to_data()) + statistics.result().to_frame().to_csv()
 
 
-def test_parts_of_any_order_give_the_bytes_of_one_part_and_of_a_plain_run(
+def test_parts_of_any_order_give_the_bytes_of_a_plain_run(
     shards, tmp_path, few_sentences, monkeypatch, capfd
 ):
-    """Each part and the whole count multiword tokens once."""
     compute_part("roles", MODEL, shards, 1, 1, tmp_path / "one")
     for part in range(PARTS, 2, -1):
         compute_part("roles", MODEL, shards, part, PARTS, tmp_path / "many")
-    command = [
-        "roles",
-        *shards,
-        "--model",
-        "classroom",
-        "--on-error",
-        "skip",
-        "--out",
-        str(tmp_path / "many"),
-    ]
+    options = ["--model", "classroom", "--on-error", "skip", "--out", str(tmp_path / "many")]
     for part, n in ((2, 2), (1, 24)):
-        assert main([*command, "--part", f"{part}/{PARTS}"]) == 0
+        assert main(["roles", *shards, *options, "--part", f"{part}/{PARTS}"]) == 0
         assert [line.split()[:2] for line in capfd.readouterr().err.splitlines()] == [[str(n), "multiword"]]
     whole, many = (merge_parts(tmp_path / name).result() for name in ("one", "many"))
     assert json.dumps(packed(whole)) == json.dumps(packed(many))
@@ -173,9 +161,7 @@ def test_parts_of_any_order_give_the_bytes_of_one_part_and_of_a_plain_run(
     assert (known["det"].n, known["det"].documents, known["antecedent"].n) == (300, 80, 60)
 
 
-def test_a_second_round_that_was_killed_goes_on_and_a_damaged_or_foreign_file_of_it_is_refused(
-    shards, tmp_path, few_sentences
-):
+def test_a_killed_second_round_goes_on_and_refuses_damaged_and_foreign_files(shards, tmp_path, few_sentences):
     """The command once more counts its own part; a merge does what is left of it, and only that."""
     folder = tmp_path / "parts"
     trees = [str(path) for path in sorted(Path(shards[0]).parent.glob("tree-0[0-5]*"))]
@@ -219,10 +205,9 @@ def test_parts_of_an_atlas_give_the_bytes_of_one(shards, tmp_path):
     whole, many = (merge_parts(tmp_path / name) for name in ("one", "many"))
     assert atlas_bytes(whole) == atlas_bytes(many)
     assert whole.result().n_passages == 5 * 12
-    (text,) = (path for path in Path(texts[0]).parent.glob("text-00.txt"))
     frame = whole.result().to_frame()
     first = frame[frame.passage < 6].passage.map(lambda number: whole.result().passages[number].text)
-    assert set(first) <= set(text.read_text().splitlines())
+    assert set(first) <= set((Path(texts[0]).parent / "text-00.txt").read_text().splitlines())
 
 
 STOPS = """
@@ -268,9 +253,7 @@ def test_options_reach_a_part_and_resume_computes_one_whose_shards_have_changed(
         assert a.result().n_passages == n
 
 
-def test_merge_names_a_part_that_is_damaged_foreign_or_missing_and_counts_a_doubled_one_once(
-    shards, tmp_path
-):
+def test_merge_names_a_damaged_foreign_or_missing_part_and_counts_a_doubled_one_once(shards, tmp_path):
     texts, folder, notes = shards[2:], tmp_path / "parts", list[str]()
     paths = [compute_part("atlas", MODEL, texts, part, 3, folder) for part in (1, 2, 3)]
     content = {path: path.read_bytes() for path in paths}

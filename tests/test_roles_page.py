@@ -41,13 +41,7 @@ def body(page: AppTest) -> str:
 
 def verdicts(shown: choice.Choice) -> dict[str, str]:
     """The verdict that the map shows of every head."""
-    frame = head_map.scores(shown)
-    return dict(
-        zip(frame["layer"].astype(str) + "-" + frame["head"].astype(str), frame["verdict"], strict=True)
-    )
-
-
-# Of all heads of every table that comes with the program
+    return {f"{row.layer}-{row.head}": row.verdict for row in head_map.scores(shown).itertuples()}
 
 
 @pytest.mark.slow
@@ -56,9 +50,7 @@ def test_card_map_list_and_finding_have_the_verdicts_of_the_table(known):
     for answer in known.answers:
         shown, refused = choice.choice(known, {"question": answer.key})
         assert not refused
-        assert verdicts(shown) == {head_name(head): str(answer.word[head]) for head in known.heads}, (
-            answer.key
-        )
+        assert verdicts(shown) == {head_name(head): str(answer.word[head]) for head in known.heads}
         assert choice.finding(shown).startswith("No head") == ("role" not in answer.word), answer.key
     for kind, n in choice.counts(known).items():
         shown, _ = choice.choice(known, {"role": kind})
@@ -86,19 +78,12 @@ def test_explore_roles_lesson_and_files_say_the_same_of_a_head(table, head):
         assert re.findall(r"\d+%", text) == list(map(percent, map(float, numbers)))
 
 
-# What an address opens
-
-
 def test_a_role_or_question_opens_its_best_head_with_score_n_and_baseline(table):
     page = open_page(role="duplicate")
     answer = max((one for one in table.answers if one.kind == "duplicate"), key=lambda one: one.score.max())
     (finding,) = visit.said(page, "role-finding")
-    for part in (
-        head_name(answer.best),
-        percent(answer.score.max()),
-        f"{answer.n:,}",
-        percent(answer.baselines[0].score),
-    ):
+    shares = percent(answer.score.max()), percent(answer.baselines[0].score)
+    for part in (head_name(answer.best), f"{answer.n:,}", *shares):
         assert part in finding
     assert f"<h2>Head {head_name(answer.best)} " in body(page)
     questions = page.dataframe[0].value
@@ -162,9 +147,8 @@ def test_the_table_of_rows_is_of_the_chosen_head_and_question_or_of_the_selected
     some = role_table.rows(shown, [(0, 0), (5, 11)])
     assert set(some["head"]) == {"1-1", "6-12"}
     assert len(some) == 2 * len(table.answers)
-    links = visit.asked_by_links(
-        "".join(f'<a href="{to}">' for to in role_table.with_links(some, {"model": "x"})["head"])
-    )
+    addresses = role_table.with_links(some, {"model": "x"})["head"]
+    links = visit.asked_by_links("".join(f'<a href="{to}">' for to in addresses))
     assert [(one["head"][0], one["question"][0], one["model"][0]) for one in links] == [
         (row.head, row.question, "x") for row in some.itertuples()
     ]
@@ -178,9 +162,6 @@ def test_what_does_not_exist_is_said_and_stays_text():
     ]  # fmt: skip
     assert visit.said(page, "role-finding")
     assert "<script>x" not in body(page)
-
-
-# Other models and weights
 
 
 def test_random_weights_show_their_own_numbers():
@@ -213,13 +194,9 @@ def test_a_model_without_a_table_is_analysed_and_shown():
     assert set(page.dataframe[0].value["corpus"]) == {"the built-in sentences"}
 
 
-# A table that was merged from parts
-
-
 @pytest.mark.slow
-def test_a_merged_table_is_shown_with_what_was_read_and_left_out(
-    tmp_path, monkeypatch, capsys, few_sentences
-):
+@pytest.mark.usefixtures("few_sentences")
+def test_a_merged_table_is_shown_with_what_was_read_and_left_out(tmp_path, monkeypatch, capsys):
     trees = "".join(map(conllu, planted.treebank(60)))
     for i in (1, 2):
         (tmp_path / f"tree-{i}.conllu").write_text(f"1\tbroken\n\n{trees}")

@@ -18,7 +18,7 @@ from mha_core.heads.conclude import score_question
 from mha_core.heads.questions.base import POSITIONAL_KINDS
 from mha_core.heads.questions.meaning import RelatedWordQuestions
 from mha_core.heads.questions.question_set import FrameCollector
-from mha_core.heads.questions.repeated import AFTER, IN_ORDER, N_TEXTS, RepeatedCollector, repeated_texts
+from mha_core.heads.questions.repeated import AFTER, N_TEXTS, RepeatedCollector, repeated_texts
 from mha_core.heads.questions.syntax import RelationQuestions
 from mha_core.heads.roles import description_of, heads_with, roles
 from mha_core.heads.survey import stream_corpus
@@ -33,15 +33,13 @@ from tests.test_parts import conllu
 CORPORA = {
     "treebank": {"UD English EWT, dev"}, "pronouns": {"GAP, development", "GAP, test", "GAP, validation"},
 }  # fmt: skip
+KNOWN = {(0, 2): "previous", (1, 8): "next", (1, 1): "duplicate", (1, 3): "agreement"}  # of MiniLM
 DIGESTS = {"minilm": EMBEDDED_DIGESTS["model.safetensors"], "smollm2": DECODER_DIGEST}
 
 
 @pytest.fixture(scope="module")
 def minilm():
     return read_roles("minilm")
-
-
-# What is shipped
 
 
 @pytest.mark.parametrize("name", DIGESTS)
@@ -128,19 +126,9 @@ def test_head_4_2_is_no_better_than_trees_and_right_where_they_are_wrong(minilm)
 
 def test_known_heads_have_their_names(minilm):
     kinds = {head: role.kind for head, role in roles(minilm).items()}
-    known = {
-        (0, 2): "previous",
-        (1, 8): "next",
-        (1, 1): "duplicate",
-        (2, 9): "duplicate",
-        (1, 3): "agreement",
-    }
-    assert known.items() <= kinds.items()
+    assert (KNOWN | {(2, 9): "duplicate"}).items() <= kinds.items()
     assert heads_with(minilm, "previous") == [(0, 2)]
     assert description_of(minilm, (2, 8)).name == "determiner → its noun, no better than a rule"
-
-
-# Random tokens said twice, in a decoder
 
 
 def test_an_induction_head_is_told_from_one_that_goes_by_distance(tmp_path):
@@ -169,10 +157,6 @@ def test_two_heads_of_minilm_find_the_earlier_copy_and_none_does_induction(model
     assert duplicate.right.mean(0)[[13, 33]] == pytest.approx([0.688, 0.834], abs=0.001)
     assert duplicate.mass[[13, 33]] == pytest.approx([0.26, 0.5], abs=0.006)
     assert induction.mass.max() < 0.02
-    assert sum(item.role == IN_ORDER for item in repeated_texts(model)) == N_TEXTS
-
-
-# Files
 
 
 @pytest.mark.slow
@@ -223,17 +207,13 @@ def test_what_there_is_not_is_refused_by_its_name(arguments, named, tmp_path, mo
     assert named in capsys.readouterr().err
 
 
-# A corpus through a model
-
-
 @pytest.mark.slow
 def test_the_built_in_sentences_alone_find_the_known_heads(monkeypatch, few_draws):
     sentences = make.read_builtin()[::3]
     monkeypatch.setattr(make, "read_builtin", lambda: sentences)
     kinds = {head: role.kind for head, role in roles(make.find_roles(load_model())).items()}
-    known = {(0, 2): "previous", (1, 8): "next", (1, 1): "duplicate", (1, 3): "agreement"}
-    assert known.items() <= kinds.items()
-    assert set(kinds.values()) <= {*known.values(), "sink", "diffuse", "semantic", "rare", "dormant"}
+    assert KNOWN.items() <= kinds.items()
+    assert set(kinds.values()) <= {*KNOWN.values(), "sink", "diffuse", "semantic", "rare", "dormant"}
 
 
 @pytest.mark.slow
