@@ -3,6 +3,7 @@
 import gc
 import json
 import shutil
+import sys
 import time
 
 import numpy as np
@@ -12,6 +13,7 @@ from visit import drawn as weights_of
 from visit import figures, mounted, numbers, open_page, run, said, small_table
 
 from mha_core import HeadScopeError, Model, cli, load_model, trace
+from mha_core.cli import app as cli_app
 from mha_core.heads.survey import Options
 from mha_core.models import load
 from mha_core.models.checkpoint_series import read_series
@@ -57,6 +59,20 @@ def tables(directory):
 def test_they_come_in_the_order_of_their_numbers(directory):
     series = [(f"checkpoints@{name}", directory / name) for name in NAMES]
     assert list(read_series(directory).items()) == series
+
+
+def test_later_numbers_of_a_name_order_too_and_the_app_opens_with_the_last(directory, tmp_path, monkeypatch):
+    opened = []
+    for name in NAMES:
+        (tmp_path / f"v2-{name}").symlink_to(directory / name)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    for variable in ("HEADSCOPE_CHECKPOINTS", "HEADSCOPE_ALLOW_HUB"):
+        monkeypatch.setenv(variable, "")
+    monkeypatch.setattr(cli_app, "serve", lambda *_, model, **__: not opened.append(model))
+    assert cli.main(["app", "--checkpoints", str(tmp_path), "--no-browser"]) == 0
+    assert [*read_series(tmp_path)] == [f"checkpoints@v2-{name}" for name in NAMES]
+    assert opened == ["checkpoints@v2-step-200"]
 
 
 def other_words(folder):

@@ -9,15 +9,16 @@ import scipy.stats
 import torch
 from plain_classroom import Plain
 
-from mha_core import InputError, load_model, predict_masked, trace
+from mha_core import InputError, load_model, predict_masked, trace, trace_many, trace_tokens
 from mha_core.models.toy_checkpoints import CHECKPOINT_STEPS, at_step
 from mha_core.record.grid import head_from_name
-from mha_core.training.toy.evaluation import MAX_WRONG, MIN_RIGHT, evaluate, masses, over_seeds
+from mha_core.training.toy.evaluation import MAX_WRONG, MIN_RIGHT, best_head, evaluate, masses, over_seeds
 from mha_core.training.toy.grammar import Grammar
 from mha_core.training.toy.lexicon import lexicon
-from mha_core.training.toy.pairs import FAMOUS, pairs
+from mha_core.training.toy.pairs import CHOICE_SEED, FAMOUS, TEST_SEED, pairs
 from mha_core.training.toy.recipe import CLASSROOM, toy_trainer
 from mha_core.training.toy.shipping import CHECKED_EVERY, EVERY, save_model, train_toy
+from mha_core.training.toy.toy_updates import updates_of
 
 TIRED = "The animal didn't cross the street because it was too tired."
 TINY = replace(CLASSROOM, steps=6, batch=8, warm_up=2, d_model=32, d_ff=32)
@@ -64,6 +65,9 @@ def test_a_small_random_model_is_what_plain_torch_makes_of_its_file(tmp_path):
     weights, scores = plain(words)
     for ours, theirs in zip(record.weights, weights, strict=True):
         np.testing.assert_allclose(ours, theirs.numpy(), atol=1e-5)
+    both = [model.tokenizer.encode(text) for text in (TIRED, "The cat sleeps .")]
+    for tokens, padded in zip(both, trace_many(both, model), strict=True):
+        np.testing.assert_allclose(padded, trace_tokens(tokens, model).weights, atol=1e-6)
     far = np.abs(np.subtract.outer(range(len(words)), range(len(words)))) > 3
     assert (record.weights[0][:, far] == 0).all()
     assert (record.weights[1][:, far] > 0).all()
@@ -121,6 +125,13 @@ def test_what_evaluate_says_is_what_plain_torch_finds(tmp_path):
         assert [card[key]["exact"], card[key]["better"]] == pytest.approx(right.tolist())
 
 
+def test_the_head_of_a_training_is_chosen_on_other_pairs_than_those_that_score_it():
+    (row,) = next(updates_of(3, TINY)).rows
+    chosen_on, scored_on = pairs(CHOICE_SEED, 40, unseen=False), pairs(TEST_SEED, 40, unseen=True)
+    best, other = (best_head(masses(toy_trainer(3, TINY).model, each)) for each in (chosen_on, scored_on))
+    assert head_from_name(row["head"], 2, 4) == best != other
+
+
 def test_over_seeds_the_interval_is_students():
     for passed in ([0.5, 0.7, 0.8], [0.91, 0.95, 0.93, 0.9, 0.97]):
         seeds = over_seeds([{"pass": share} for share in passed])
@@ -133,6 +144,8 @@ def test_over_seeds_the_interval_is_students():
 def test_the_checkpoints_lead_from_the_untrained_model_to_the_trained_one():
     assert len(CHECKPOINT_STEPS) == 12
     first, last = at_step(0), at_step(CHECKPOINT_STEPS[-1])
+    digests = {load_model(f"classroom@{step}", device="cpu").digest for step in CHECKPOINT_STEPS[:2]}
+    assert len(digests) == 2, "other weights, another model to all that is kept"
     untrained = load_model("classroom", trained=False, seed=1, device="cpu").encoder
     assert torch.equal(first.embeddings.word.weight, untrained.embeddings.word.weight)
     trained = load_model("classroom", device="cpu").encoder

@@ -258,6 +258,8 @@ CASES = {
          {"head": "2-3", "query": "it", "key": "#1"}),
         ("why TEXT --model DECODER --head 3-1 --from '#9' --to '#2' --top 1", "", why_answer, "DECODER", TEXT, 1,
          {"head": "3-1", "query": "#9", "key": "#2"}),
+        ("why TEXT --model DECODER --head 3-1 --from '#9' --to '#2' --top 0", "", why_answer, "DECODER", TEXT, 99,
+         {"head": "3-1", "query": "#9", "key": "#2"}),
     ],
     "models": [("models", "", models_answer, "minilm")],
     "ablate": [

@@ -74,10 +74,10 @@ def test_a_factor_is_the_head_s_slice_of_the_output_matrix_times_it(factor, deco
         with torch.no_grad():
             output = changed(torch.tensor([tokens.ids]), output_attentions=True)
         chosen = (ScaleHeads(heads, factor),)
-        best = next_words(tokens, model, chosen, k=20)
-        np.testing.assert_allclose(
-            [w.logit for w in best], [output.logits[0, -1, w.id] for w in best], atol=1e-4
-        )
+        for position in (None, 2):
+            best = next_words(tokens, model, chosen, k=20, position=position)
+            logits = output.logits[0, -1 if position is None else position]
+            np.testing.assert_allclose([w.logit for w in best], logits[[w.id for w in best]], atol=1e-4)
         weights = torch.stack(output.attentions)[:, 0]
         np.testing.assert_allclose(
             trace_with_interventions(tokens, model, chosen).weights, weights, atol=1e-5

@@ -269,6 +269,9 @@ def test_a_change_is_undone_step_by_step_and_reset_at_once():
     at.button(key="inside-reset-button").click().run()
     assert "You changed" not in prose(at)
     assert not {"causal", "temperature"} & set(link(at))
+    at = open_inside(head="2-1", at="scaled", edits="1-1:W_q:1:1:5,2-1:W_q:1:1:5")
+    at.button(key="inside-reset-button").click().run()
+    assert link(at)["edits"] == "1-1:W_q:1:1:5", "of another layer"
     assert not at.exception
 
 

@@ -67,7 +67,9 @@ def test_card_map_list_and_finding_have_the_verdicts_of_the_table(known):
 @pytest.mark.parametrize("head", ["4-2", "3-10", "1-3", "3-9", "5-1"])
 def test_explore_roles_lesson_and_files_say_the_same_of_a_head(table, head):
     text = head_text(table, parse_head(head))
-    assert visit.plain(body(open_page(head=head))).count(text) == 1
+    shown = body(open_page(head=head))
+    assert visit.plain(shown).count(text) == 1
+    assert any(each.get("off") == [head] for each in visit.asked_by_links(shown)), "Ablate"
     assert visit.picture(visit.open_page(head=head))["usual"]["said"].startswith(text)
     rows = table.to_frame().set_index(["layer", "head"]).loc[tuple(map(int, head.split("-")))]
     assert set(rows["head_verdict"]) == {text}

@@ -128,6 +128,7 @@ def test_known_heads_have_their_names(minilm):
     kinds = {head: role.kind for head, role in roles(minilm).items()}
     assert (KNOWN | {(2, 9): "duplicate"}).items() <= kinds.items()
     assert heads_with(minilm, "previous") == [(0, 2)]
+    assert description_of(minilm, (3, 9)).does == "often looks from a pronoun to the nearest name"
     assert description_of(minilm, (2, 8)).name == "determiner → its noun, no better than a rule"
 
 

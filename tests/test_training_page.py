@@ -298,3 +298,12 @@ def test_a_finished_training_opens_from_its_link_with_the_same_numbers(short, mo
     heads.set_value(["1-1"]).run()
     assert at.query_params["without"] == "1-1"
     assert "Without 1-1" in blocks(at)
+    at.query_params["seed"] = "4"  # of another training other numbers are left
+    blank = {name: 0 * values for name, values in state["runs"][1]["parameters"].items()}
+    state = state | {"runs": [state["runs"][0], state["runs"][1] | {"parameters": blank}]}
+    keep_finished(monkeypatch, parts.choice_of("jobs", (1, 1), (1, 2), seed=4, limit=200), rows, state)
+    run(at).button(key="training-show").click()
+    left = run(at).dataframe[0].value["without"].tolist()
+    assert left == pytest.approx(
+        [*report.ablation_report(choice.setups[1], blank, [(0, 0)])["jobs"].values()]
+    )
