@@ -157,7 +157,7 @@ DAMAGES = {
     "a number that is none": lambda f: change_weights(f, with_nan),
     "config with fewer layers": lambda f: change_config(f, num_hidden_layers=2),
     "tokenizer and vocabulary gone": lambda f: (f / "tokenizer.json").unlink(),
-    "an empty word": lambda f: only_vocabulary(f, lambda lines: ["", *lines]),
+    "an empty word": lambda f: only_vocabulary(f, lambda lines: [*lines[:2000], "", *lines[2001:]]),
     "a word twice": lambda f: only_vocabulary(f, lambda lines: [*lines[:2000], lines[5], *lines[2001:]]),
     "half of the words": lambda f: only_vocabulary(f, lambda lines: lines[:15_000]),
 } | {

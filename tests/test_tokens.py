@@ -86,7 +86,7 @@ def test_a_list_of_words_is_the_list_of_words(tokenizer, bytewise):
 
 
 ODD = "abc ABC 'd’-_.,:5 \t\n\0\u200b\u200d\u0301\ufe0f\u202e\ufeff👩👧🏳\ud800\udfffßİﬁ한क्षשم日"
-NAMES = ["[SEP]", "[CLS]", "[MASK]", "[PAD]", "[UNK]", " ", "it", "didn't", "é", "##ly", "👨‍👩‍👧", "\0"]
+NAMES = ["[SEP]", "[CLS]", "[MASK]", "[UNK]", "<|endoftext|>", " ", "didn't", "é", "##ly", "👨‍👩‍👧", "\0"]
 ANY_TEXT = st.one_of(
     st.text(st.one_of(st.characters(), st.sampled_from(ODD)), max_size=60),
     st.lists(st.sampled_from(NAMES), max_size=12).map("".join),
