@@ -8,10 +8,7 @@ import pandas as pd
 import pytest
 import torch
 from bert_folders import bert_tokenizer, write
-from decoder_folders import byte_tokenizer
 from test_any_model import BART, BERT, DECODERS, ENCODERS, HYBRIDS, N_VOCAB, TEXT, random_model
-from tokenizers import Tokenizer as Fast
-from tokenizers import decoders, models, pre_tokenizers
 
 import mha_core
 from mha_core import (
@@ -26,7 +23,6 @@ from mha_core import (
 from mha_core.causal import ablate
 from mha_core.cli import main
 from mha_core.models import load
-from mha_core.text.tokens import Tokenizer
 
 transformers = pytest.importorskip("transformers")
 GPT2 = {"vocab_size": N_VOCAB, "n_embd": 32, "n_layer": 2, "n_head": 4}
@@ -324,6 +320,7 @@ def test_words_in_any_array_are_words(words, model):
         (["ÐŁ", "ÑĢÐ¸", "Ð²ÐµÑĤ", "!"], ["Привет", "!"]),
         (["<s>", "Hello", "Ġworld", "</s>", "</s>", "It", "</s>"], ["Hello", "world", "It"]),
         (["New York", "é", "didn't"], ["New York", "é", "didn't"]),
+        (["x", "y", "x#2"], ["x", "y", "x#2"]),
     ],
 )
 def test_names_of_tokens_become_the_words_they_spell(names, words):
@@ -342,31 +339,6 @@ def test_names_of_tokens_become_the_words_they_spell(names, words):
 def test_heads_that_are_named_otherwise_are_refused(heads, model):
     with pytest.raises(InputError, match=r"string|named"):
         ablate(TEXT, model, heads)
-
-
-def test_a_word_that_looks_like_a_numbered_one_is_found():
-    record = record_from_weights(np.full((1, 1, 3, 3), 1 / 3), ["x", "y", "x#2"])
-    assert record.rank("x#2", "y")["key"].tolist() == [1]
-    assert record.grid().find("x#2") == (2,)
-
-
-def sentence_pieces():
-    names = ["<unk>", "▁", "▁The", "▁cat", "'s", "é", "t", "▁sat", ".", "中", "文", "🙂"]
-    fast = Fast(models.Unigram([(name, -1.0) for name in names], 0, byte_fallback=False))
-    fast.pre_tokenizer, fast.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
-    return fast
-
-
-@pytest.mark.parametrize("make", [byte_tokenizer, sentence_pieces])
-def test_the_strings_of_a_tokenizer_give_the_words_of_the_tokenizer(make):
-    text = "The cat's été 中文 🙂 sat."
-    own = transformers.PreTrainedTokenizerFast(tokenizer_object=make())
-    record = trace(text, from_transformers(random_model("GPT2", GPT2), own))
-    words = [word.text for word in record.tokens.words]
-    given = record_from_weights(record.weights, own.convert_ids_to_tokens(own(text).input_ids), causal=True)
-    assert [word.text for word in given.tokens.words] == words
-    assert {"cat's", "été", "sat"} < set(words)
-    assert Tokenizer(make(), 99).spell(record.tokens.ids).strip() == text
 
 
 def adapter(folder, **settings):

@@ -137,13 +137,7 @@ LLAMA3 |= {"original_max_position_embeddings": 32}
 def test_every_pair_turns_as_fast_as_transformers_reads_it(scaling, parameters, rope_theta):
     """Older configs say it in rope_scaling, newer ones in rope_parameters, and some in both. Of 32 pairs some are kept,
     some stretched and some between."""
-    raw = {
-        "hidden_size": 128,
-        "num_attention_heads": 2,
-        "num_hidden_layers": 1,
-        "vocab_size": 9,
-        **rope_theta,
-    }
+    raw = {"hidden_size": 64, "num_attention_heads": 1, "num_hidden_layers": 1, "vocab_size": 9, **rope_theta}
     raw |= {"rope_scaling": scaling} if scaling is not None else {}
     raw |= {"rope_parameters": parameters} if parameters is not None else {}
     config = transformers.LlamaConfig(**deepcopy(raw))

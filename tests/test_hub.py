@@ -3,7 +3,6 @@
 import functools
 import hashlib
 import json
-import shutil
 import socket
 import threading
 import time
@@ -12,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 import huggingface_hub
 import pytest
-from bert_folders import embedded_folder, random_bert, write
+from bert_folders import random_bert, write
 
 from mha_core import ModelError, Unavailable, load_model, trace
 from mha_core.models import hub, load
@@ -185,16 +184,10 @@ def test_a_model_in_parts_is_here_when_every_part_is(served, tmp_path, monkeypat
     load_model(NAME, device="cpu", shared=False)
 
 
-def test_what_the_hub_does_not_have_is_said(served, tmp_path, monkeypatch):
+def test_what_the_hub_does_not_have_is_said(served):
     for ask in (load_model, hub.size_of):
         with pytest.raises(Unavailable, match="someone/nothing"):
             ask("someone/nothing")
-    (tmp_path / "pickles").mkdir()
-    for name in ("config.json", "tokenizer.json"):
-        shutil.copy(embedded_folder() / name, tmp_path / "pickles")
-    monkeypatch.setattr(served, "folder", tmp_path / "pickles")
-    with pytest.raises(ModelError, match="safetensors"):
-        load_model(NAME, device="cpu")
 
 
 def test_a_hub_that_cannot_be_reached_is_given_up_within_a_second(served, monkeypatch):

@@ -9,13 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from bert_folders import change_config, change_weights, embedded_folder, write
 from decoder_folders import random_decoder, write_decoder
 
-from mha_core import InputError, ModelError, load_model, trace
+from mha_core import InputError, ModelError, load_model
 from mha_core.models import load
 from mha_core.models.weights import config_of, load_encoder, read_config
 
@@ -67,16 +66,11 @@ def test_a_name_that_is_none_is_refused_before_any_network(name, local, monkeypa
     assert len(str(caught.value)) < 200
 
 
-def config(kind, **changes):
-    """A config.json that says no more than it has to."""
-    sizes = {
-        "distilbert": {"dim": 8, "n_layers": 2, "n_heads": 2},
-        "gpt2": {"n_embd": 8, "n_layer": 2, "n_head": 2},
-    }
-    usual = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 8}
-    return {"model_type": kind, "vocab_size": 9} | sizes.get(kind, usual) | changes
-
-
+NEEDED = {  # what a config.json has to say
+    "distilbert": {"dim": 8, "n_layers": 2, "n_heads": 2},
+    "gpt2": {"n_embd": 8, "n_layer": 2, "n_head": 2},
+}
+USUAL = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 8}
 NAMES = {  # ours, and what transformers calls it, of which a family has one
     "max_positions": ("max_position_embeddings", "n_positions"),
     "norm_eps": ("layer_norm_eps", "layer_norm_epsilon", "rms_norm_eps"),
@@ -93,7 +87,8 @@ NAMES = {  # ours, and what transformers calls it, of which a family has one
 @pytest.mark.parametrize("kind", ["bert", "distilbert", "electra", "roberta", "xlm-roberta", "gpt2", "llama"])
 def test_what_a_config_leaves_out_is_what_transformers_takes(kind):
     transformers = pytest.importorskip("transformers")
-    ours, theirs = config_of(config(kind), "m"), transformers.AutoConfig.for_model(**config(kind))
+    config = {"model_type": kind, "vocab_size": 9} | NEEDED.get(kind, USUAL)
+    ours, theirs = config_of(config, "m"), transformers.AutoConfig.for_model(**config)
     for name, names in NAMES.items():
         expected = next((value for each in names if (value := getattr(theirs, each, None)) is not None), None)
         if name == "max_positions" and "roberta" in kind:
@@ -102,15 +97,6 @@ def test_what_a_config_leaves_out_is_what_transformers_takes(kind):
             assert getattr(ours, name) == expected, name
     if kind == "llama":
         assert ours.theta == theirs.rope_parameters["rope_theta"]
-
-
-@pytest.mark.parametrize("missing", ["theta", "max_positions"])
-def test_a_classroom_config_says_how_its_positions_are_read(missing):
-    raw = {"model_type": "classroom", "vocab_size": 9, "d_model": 8, "n_layers": 1, "n_heads": 2, "d_ff": 8}
-    raw |= {"max_positions": 5, "theta": 10.0, "turning": 1, "windows": [0]}
-    assert config_of(raw, "m").theta == 10.0
-    with pytest.raises(ModelError, match=missing):
-        config_of({name: value for name, value in raw.items() if name != missing}, "m")
 
 
 def test_a_folder_that_changed_is_loaded_anew_and_others_are_shared_and_pinned_by_their_digest(folder):
@@ -148,18 +134,9 @@ def overwrite(path, start, new):
         file.write(new)
 
 
-def without_one(tensors):
-    return {k: v for k, v in tensors.items() if k != "encoder.layer.1.attention.self.key.weight"}
-
-
 def with_nan(tensors):
     tensors["encoder.layer.2.output.dense.weight"][3, 5] = float("nan")
     return tensors
-
-
-def with_other_shape(tensors):
-    name = "encoder.layer.0.attention.output.dense.weight"
-    return {**tensors, name: tensors[name][:, :-1]}
 
 
 def only_vocabulary(folder, change):
@@ -174,20 +151,13 @@ def flood(path):
     os.truncate(path, 10_000_000_000)
 
 
-WEIGHTS = "model.safetensors"
-# What befalls the toy model's folder stands in acceptance/test_damaged.py: missing, cut and pickled files.
+# acceptance/test_damaged.py has those of the toy model: missing, cut and pickled files, tensors and sizes.
 DAMAGES = {
-    "weights empty": lambda f: (f / WEIGHTS).write_bytes(b""),
-    "a byte of the header flipped": lambda f: overwrite(f / WEIGHTS, 7, b"\x7f"),
-    "a tensor of another shape": lambda f: change_weights(f, with_other_shape),
     "tokenizer cut": lambda f: os.truncate(f / "tokenizer.json", 100_000),
-    "a tensor missing": lambda f: change_weights(f, without_one),
     "a number that is none": lambda f: change_weights(f, with_nan),
     "config with fewer layers": lambda f: change_config(f, num_hidden_layers=2),
-    "config with more layers": lambda f: change_config(f, num_hidden_layers=7),
     "tokenizer and vocabulary gone": lambda f: (f / "tokenizer.json").unlink(),
-    "no word": lambda f: only_vocabulary(f, lambda lines: []),
-    "an empty word": lambda f: only_vocabulary(f, lambda lines: ["", *lines]),
+    "an empty word": lambda f: only_vocabulary(f, lambda lines: [*lines[:2000], "", *lines[2001:]]),
     "a word twice": lambda f: only_vocabulary(f, lambda lines: [*lines[:2000], lines[5], *lines[2001:]]),
     "half of the words": lambda f: only_vocabulary(f, lambda lines: lines[:15_000]),
 } | {
@@ -211,47 +181,28 @@ def test_a_damaged_folder_is_refused_in_one_sentence(name, folder):
     refused_at_once(folder)
 
 
-def test_a_folder_in_half_precision_or_naming_code_is_read_without_harm(folder):
-    before = trace("the tired animal", load_model(str(folder), device="cpu")).weights
+def test_a_folder_that_names_code_is_read_without_it(folder):
     (folder / "evil.py").write_text("raise SystemExit('this code ran')")
     change_config(folder, auto_map={"AutoModel": "evil.Model"})
-    np.testing.assert_array_equal(
-        trace("the tired animal", load_model(str(folder), device="cpu")).weights, before
-    )
-    change_weights(folder, lambda tensors: {name: tensor.half() for name, tensor in tensors.items()})
-    np.testing.assert_allclose(
-        trace("the tired animal", load_model(str(folder), device="cpu")).weights, before, atol=2e-2
-    )
+    assert load_model(str(folder), device="cpu").n_layers == 3
 
 
 @pytest.mark.parametrize(
     "change",
     [
         {"model_type": "deberta"},
-        {"model_type": "gpt2"},
-        {"model_type": None, "architectures": ["LlamaForCausalLM"]},
         {"model_type": None, "architectures": [1]},
-        {"model_type": None, "architectures": None},
         {"position_embedding_type": "relative_key"},
         {"is_decoder": True},
         {"add_cross_attention": True},
-        {"hidden_size": ...},
-        {"hidden_size": 16},
         {"hidden_size": "wide"},
         {"vocab_size": float("inf")},
-        {"num_hidden_layers": -1},
         {"hidden_act": "swish9"},
-        {"max_position_embeddings": 3},
-        {"vocab_size": 1000},
-        {"num_hidden_layers": 10**9},
         {"num_attention_heads": 300, "hidden_size": 300},
-        {"hidden_size": 20_000},
         {"vocab_size": 10**12},
         {"intermediate_size": 131_072, "hidden_size": 10_000, "num_hidden_layers": 100},
         {"num_attention_heads": 5.0},
         {"num_attention_heads": True},
-        {"num_attention_heads": "1_2"},
-        {"num_attention_heads": "\u0661\u0662"},
         {"layer_norm_eps": float("inf")},
         {"layer_norm_eps": 0.001},
         {"layer_norm_eps": 0},
@@ -266,12 +217,10 @@ def test_a_config_that_cannot_be_is_refused_before_anything_is_built(change, fol
     ("kind", "change"),
     [
         ("gpt2", {"add_cross_attention": True}),
-        ("gpt2", {"n_head": 4}),
         ("llama", {"rope_scaling": {"rope_type": "yarn"}, "rope_parameters": ...}),
         ("llama", {"rope_parameters": {"rope_type": "llama3"}}),
         ("llama", {"head_dim": 5}),
         ("llama", {"num_key_value_heads": 3}),
-        ("llama", {"num_key_value_heads": 5}),
     ],
 )
 def test_a_decoder_that_nothing_computes_is_refused(kind, change, tmp_path):

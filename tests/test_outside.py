@@ -29,8 +29,6 @@ def test_arrays_of_ones_own_become_a_record_with_the_tokens_given():
     record = record_from_weights(weights, ["[CLS]", "The", "tired", "##ness", "[SEP]"])
     assert isinstance(record, AttentionRecord)
     np.testing.assert_array_equal(record.weights, weights.numpy())
-    assert record.grid().labels == ("[CLS]", "The", "tired", "##ness", "[SEP]")
-    assert [(word.text, word.segment) for word in record.tokens.words] == [("The", 0), ("tiredness", 0)]
     assert record.grid(words=True).labels == ("[CLS]", "The", "tiredness", "[SEP]")
     assert (record.model.trained, record.model.is_ours, record.model.is_causal) == (None, False, False)
     weights[0, 0, 0] = 0.2
@@ -129,14 +127,11 @@ def test_a_learned_sink_is_taken_only_where_it_is_said():
 
 
 def test_windows_are_said_and_what_is_outside_is_not_there():
-    weights = np.zeros((2, 1, 4, 4), np.float32)
-    for q in range(4):
-        weights[0, 0, q, max(0, q - 1) : q + 1] = 1 / (min(q, 1) + 1)
-        weights[1, 0, q, : q + 1] = 1 / (q + 1)
+    weights = np.tril(np.ones((2, 1, 4, 4), np.float32))
+    weights[0, 0] = np.triu(weights[0, 0], -1)
+    weights /= weights.sum(-1, keepdims=True)
     record = record_from_weights(weights, list("abcd"), windows=(1, 0), causal=True)
-    assert record.visible[0].sum() == 7
-    assert record.visible[1].sum() == 10
-    assert len(record.to_frame()) == 17
+    np.testing.assert_array_equal(record.visible, weights[:, 0] > 0)
 
 
 def test_causality_is_asked_for_where_no_weight_tells_it():

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 
 from mha_core import (
     HeadScopeError,
@@ -39,27 +40,11 @@ def test_it_cannot_be_changed(record):
         record.versions["torch"] = "0"
 
 
-@pytest.mark.parametrize("damage", ["nan", "inf", "negative", "double", "zero"])
-def test_weights_that_are_no_attention_are_refused(damage, record):
+def test_weights_that_are_no_attention_are_refused(record):
     weights = record.weights.copy()
-    row = weights[3, 1, 2]
-    row[:] = {"nan": np.nan, "inf": np.inf, "double": 2 * row, "zero": 0.0, "negative": row}[damage]
-    if damage == "negative":
-        row[:2] = (-0.5, 0.5 + row[:2].sum())
+    weights[3, 1, 2] = [-0.5, 1.5, *[0] * (len(record.tokens) - 2)]
     with pytest.raises(HeadScopeError):
         dataclasses.replace(record, weights=weights)
-
-
-def test_attention_to_a_word_is_the_sum_and_from_it_the_mean_over_its_pieces(record):
-    grid = record.grid(words=True)
-    tokens = record.tokens
-    groups = [[0], *([*range(w.first, w.stop)] for w in tokens.words), [len(tokens) - 1]]
-    assert [unit.pieces for unit in grid.units] == [tuple(group) for group in groups]
-    for i, rows in enumerate(groups):
-        for j, columns in enumerate(groups):
-            expected = record.weights[:, :, rows][:, :, :, columns].sum(-1).mean(-1)
-            np.testing.assert_allclose(grid.weights[:, :, i, j], expected, atol=1e-6)
-    np.testing.assert_allclose(grid.weights.sum(-1), 1, atol=1e-5)
 
 
 @pytest.mark.parametrize("words", [False, True])
@@ -141,7 +126,6 @@ def test_gates_that_do_not_fit_are_refused(model):
 
 @pytest.mark.parametrize("layer", [0, 3, 5])
 def test_the_details_of_a_layer_are_those_of_the_gated_run_and_add_up(layer, model):
-    """Without gates test_inside_by_numpy.py computes them anew."""
     tokens = model.tokenizer.encode(CLASSIC)
     gates = np.random.default_rng(0).random((6, 12)).astype(np.float32)
     d, close = layer_details(tokens, model, layer, gates=gates), {"atol": 2e-5, "rtol": 1e-4}
@@ -150,7 +134,5 @@ def test_the_details_of_a_layer_are_those_of_the_gated_run_and_add_up(layer, mod
     np.testing.assert_allclose(d.contributions, d.context @ d.projections.W_o, **close)
     np.testing.assert_allclose(d.output, d.contributions.sum(0) + d.projections.b_o, **close)
     norm = model.encoder.layer(layer).attention_norm
-    summed = d.x + d.output
-    z = (summed - summed.mean(-1, keepdims=True)) / np.sqrt(summed.var(-1, keepdims=True) + norm.eps)
-    np.testing.assert_allclose(d.residual, z * norm.weight.numpy() + norm.bias.numpy(), **close)
+    np.testing.assert_allclose(d.residual, norm(torch.from_numpy(d.x + d.output)), **close)
     assert not d.contributions.flags.writeable

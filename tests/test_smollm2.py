@@ -1,4 +1,6 @@
-"""The embedded decoder: known by its digest, read from its 4-bit file, and doing what others measured in it."""
+"""The embedded decoder: known by its digest, read from its 4-bit file, and doing what others measured in it.
+
+Its weights and guesses are in acceptance/test_golden.py."""
 
 import sys
 from types import SimpleNamespace
@@ -8,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from mha_core import ModelError, load_model, predict_next, trace
+from mha_core import ModelError, load_model
 from mha_core.causal import (
     LogitDifference,
     MeanAblation,
@@ -23,7 +25,6 @@ from mha_core.causal.prompt_sweep import resample_sources
 from mha_core.models import load
 from mha_core.models.model_list import DECODER_FILE
 
-ANIMAL = "The animal didn't cross the street because it was too"
 MARY = "When Mary and John went to the store, John gave a drink to"
 
 
@@ -47,30 +48,6 @@ def test_it_has_the_sizes_that_its_makers_name(smollm2):
     assert smollm2.title == "SmolLM2 135M, 4-bit"
     assert smollm2.is_causal
     assert smollm2.tokenizer.begin == ()
-
-
-def test_its_heads_look_where_others_saw_them_look(smollm2):
-    grid = trace(ANIMAL, smollm2).grid()
-    it, animal, street = (grid.find(word)[0] for word in ("it", "animal", "street"))
-    for layer, head, key, weight in (
-        (14, 9, animal, 0.750), (14, 9, street, 0.011), (4, 9, animal, 0.452), (10, 3, animal, 0.380),
-        (5, 2, animal, 0.377), (22, 7, street, 0.558), (15, 3, street, 0.362),
-    ):  # fmt: skip
-        assert grid.weights[layer - 1, head - 1, it, key] == pytest.approx(weight, abs=6e-4)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (ANIMAL, {" far": 0.604, " close": 0.169, " fast": 0.027}),
-        (MARY, {" Mary": 0.923}),
-        ("The key to the cabinets", {" is": 0.265, " are": 0.028}),
-        ("The keys to the cabinet", {" are": 0.159, " is": 0.005}),
-    ],
-)
-def test_it_goes_on_as_others_saw_it_go_on(text, expected, smollm2):
-    shares = {guess.text: guess.probability for guess in predict_next(text, smollm2, k=400)}
-    assert {token: shares[token] for token in expected} == pytest.approx(expected, abs=1e-3)
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Damaged model files are refused in one sentence, by the library and at the command line, and repaired ones open."""
+"""Damaged model files are refused in one sentence, by the library and at the command line."""
 
 import json
 import os
@@ -8,7 +8,6 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from safetensors.torch import load, save
@@ -17,7 +16,6 @@ import mha_core
 
 ROOT = Path(__file__).parents[2]
 TOY = ROOT / "assets/classroom/seed-1"
-TEXT = "Peter saw Anna."
 NAME = "./folder"  # no name that the hub could know
 WEIGHTS, BIAS = "model.safetensors", "layers.1.attention.W_q.bias"
 
@@ -56,6 +54,8 @@ DAMAGES = {
     "config is a list": (changed("config.json", lambda old: b"[128]"), "config.json"),
     "config without a width": (config(d_model=None), "d_model"),
     "config without heads": (config(n_heads=None), "n_heads"),
+    "config without turns": (config(theta=None), "theta"),
+    "config without a length": (config(max_positions=None), "max_positions"),
     "heads that do not share the width": (config(n_heads=3), "heads"),
     "more layers than there are": (config(n_layers=3, windows=[3, 0, 0]), "layers.2"),
     "another width inside": (config(d_ff=300), "(300"),
@@ -77,25 +77,20 @@ def check(sentence, named):
 
 
 @pytest.mark.parametrize("kind", DAMAGES)
-def test_a_damaged_folder_is_refused_and_a_repaired_one_opens(kind, tmp_path, monkeypatch, capsys):
+def test_a_damaged_folder_is_refused_in_a_sentence(kind, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     folder = shutil.copytree(TOY, Path(NAME))
-    expected = mha_core.trace(TEXT, mha_core.load_model(NAME, device="cpu")).weights
     damage, named = DAMAGES[kind]
     (folder / "SHA256SUMS").unlink()  # or all that is said is that the digest is another
     damage(folder)
     with pytest.raises(mha_core.HeadScopeError) as problem:
         mha_core.load_model(NAME, device="cpu")
     check(str(problem.value), named)
-    monkeypatch.setattr(sys, "argv", ["headscope", "trace", TEXT, "--model", NAME])
+    monkeypatch.setattr(sys, "argv", ["headscope", "trace", "Peter saw Anna.", "--model", NAME])
     with pytest.raises(SystemExit) as end:
         runpy.run_module("mha_core", run_name="__main__", alter_sys=True)
     assert end.value.code in (1, 2)
     check(capsys.readouterr().err.removesuffix("\n"), named)
-    folder.unlink() if folder.is_file() else shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(TOY, folder)
-    again = mha_core.trace(TEXT, mha_core.load_model(NAME, device="cpu")).weights
-    np.testing.assert_array_equal(again, expected)
 
 
 @pytest.mark.parametrize(
