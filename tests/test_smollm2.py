@@ -2,28 +2,15 @@
 
 import sys
 from types import SimpleNamespace
-from weakref import WeakKeyDictionary
 
-import numpy as np
 import pytest
-import torch
 
-from mha_core import ModelError, load_model, predict_next, trace
-from mha_core.causal import (
-    LogitDifference,
-    MeanAblation,
-    PatchHeads,
-    Prompt,
-    activation_cache,
-    measure,
-    read_sweep,
-    with_other_names,
-)
+from mha_core import ModelError, load_model
+from mha_core.causal import LogitDifference, PatchHeads, Prompt, measure, read_sweep, with_other_names
 from mha_core.causal.prompt_sweep import resample_sources
 from mha_core.models import load
 from mha_core.models.model_list import DECODER_FILE
 
-ANIMAL = "The animal didn't cross the street because it was too"
 MARY = "When Mary and John went to the store, John gave a drink to"
 
 
@@ -47,50 +34,6 @@ def test_it_has_the_sizes_that_its_makers_name(smollm2):
     assert smollm2.title == "SmolLM2 135M, 4-bit"
     assert smollm2.is_causal
     assert smollm2.tokenizer.begin == ()
-
-
-def test_its_heads_look_where_others_saw_them_look(smollm2):
-    grid = trace(ANIMAL, smollm2).grid()
-    it, animal, street = (grid.find(word)[0] for word in ("it", "animal", "street"))
-    for layer, head, key, weight in (
-        (14, 9, animal, 0.750), (14, 9, street, 0.011), (4, 9, animal, 0.452), (10, 3, animal, 0.380),
-        (5, 2, animal, 0.377), (22, 7, street, 0.558), (15, 3, street, 0.362),
-    ):  # fmt: skip
-        assert grid.weights[layer - 1, head - 1, it, key] == pytest.approx(weight, abs=6e-4)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (ANIMAL, {" far": 0.604, " close": 0.169, " fast": 0.027}),
-        (MARY, {" Mary": 0.923}),
-        ("The key to the cabinets", {" is": 0.265, " are": 0.028}),
-        ("The keys to the cabinet", {" are": 0.159, " is": 0.005}),
-    ],
-)
-def test_it_goes_on_as_others_saw_it_go_on(text, expected, smollm2):
-    shares = {guess.text: guess.probability for guess in predict_next(text, smollm2, k=400)}
-    assert {token: shares[token] for token in expected} == pytest.approx(expected, abs=1e-3)
-
-
-@pytest.mark.slow
-def test_induction_and_previous_heads_are_found_in_random_repeated_tokens(smollm2):
-    halves = np.random.default_rng(0).integers(1000, 40000, (3, 40))
-    with torch.inference_mode():
-        weights = smollm2.encoder(torch.tensor(np.tile(halves, 2))).weights
-    induction = weights[18, :, 6].diagonal(-39, 1, 2)[:, 1:].mean()
-    previous = weights[16, :, 0].diagonal(-1, 1, 2).mean()
-    assert (induction, previous) == pytest.approx((0.90, 0.91), abs=0.04)
-
-
-def test_mean_ablation_of_the_first_head_leaves_the_answer(smollm2, monkeypatch):
-    """With the first token's output replaced, too, it is -6.50: the attention sink is broken, not the head."""
-    few = activation_cache.builtin_texts()[::40]
-    monkeypatch.setattr(activation_cache, "builtin_texts", lambda: few)
-    monkeypatch.setattr(activation_cache, "_MEANS", WeakKeyDictionary())
-    tokens, outcome = smollm2.tokenizer.encode(MARY), LogitDifference(" Mary", " John")
-    before = measure(tokens, smollm2, outcome)[0]
-    assert measure(tokens, smollm2, outcome, (MeanAblation(((0, 0),)),))[0] - before > -1
 
 
 def test_over_prompts_24_4_lowers_the_repeated_name_and_heads_of_zero_ablation_do_not_matter(smollm2):
