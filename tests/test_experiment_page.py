@@ -108,10 +108,10 @@ def test_an_encoder_s_embedding_turns_as_in_a_run_with_gates(model):
     assert bars["customdata"][0] == "the whole text"
 
 
-def test_an_unknown_head_and_an_unknown_ablation_in_a_link_get_one_sentence_each():
-    at = open_page(PAGE, model="minilm", text=TIRED, off="99-99", set="banana")
+def test_what_is_no_head_and_no_ablation_in_a_link_get_one_sentence_each():
+    at = open_page(PAGE, model="minilm", text=TIRED, off="<script>", set="banana")
     assert said(at, "notice") == [
-        "Unknown head 99-99. The model has 6 layers of 12 heads. No head is ablated.",
+        "'<script>' is not a head. Write layer and head counted from 1, such as 4-2. No head is ablated.",
         "Choose “0”, “mean”, “2” as the ablation, not “banana”. Heads are zero-ablated.",
     ]
     assert picture(at)["off"] == []
@@ -237,9 +237,6 @@ def test_the_page_opens_with_the_decoder_where_it_is_and_says_so_where_it_is_not
     assert at.text_input(key="text").value == MARY
 
 
-# ---- every head in turn
-
-
 @pytest.mark.slow
 def test_the_map_of_all_heads_is_what_leaving_out_one_at_a_time_gives(model):
     at = open_page(PAGE, **{"try": SWEEP}, model="minilm", text=TIRED)
@@ -249,6 +246,7 @@ def test_the_map_of_all_heads_is_what_leaving_out_one_at_a_time_gives(model):
     while not (drawn := figures(run(at))) or np.isnan(numbers(drawn[0]["data"][0]["z"])).any():
         if bars := at.get("progress"):
             assert re.match(r"\d+ of 72 heads tried", bars[0].proto.text)
+            assert drawn or bars[0].proto.text.startswith("0 ")
         time.sleep(0.1)
     run(at)
     (figure,) = figures(at)
@@ -370,9 +368,6 @@ def test_two_names_are_swept_over_twelve_prompts_and_a_word_that_is_no_token_is_
     (problem,) = said(run(at), "problem")
     assert problem.startswith("'Mississippi river' is")
     assert not figures(at)
-
-
-# ---- from another sentence
 
 
 @pytest.mark.parametrize(

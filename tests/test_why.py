@@ -214,6 +214,7 @@ def test_an_mlp_without_a_head_is_recomputed_by_plain_loops(both, text, side):
         ["layer", "head"]
     )
     assert len(frame) == (mlp + 1) * ours.n_heads
+    assert frame.fall.abs().is_monotonic_decreasing
     token, place = i if side == "query" else j, f"{LAYERS[kind]}.{mlp}.{MLP[kind]}"
     given, own = byhand.parts(mlp, of_mlp=True), byhand.outputs[place].copy()
     whole = sum(part[token] for part in given.values())
@@ -401,6 +402,7 @@ def test_beside_a_removed_head_stands_another_of_its_layer():
     [
         ("gpt2", score_attribution, LINK | {"head": "9-9"}, "9-9"),
         ("gpt2", score_attribution, LINK | {"query": "zebra"}, "zebra"),
+        ("gpt2", score_attribution, LINK | {"query": "#90"}, "#90"),
         ("gpt2", score_attribution, LINK | {"key": 3}, "cannot look"),
         ("llama", score_attribution, LINK | {"query": 0}, "nothing is to be explained"),
         ("gpt2", weight_without_head, LINK | {"without": "2-2"}, "earlier layer"),
