@@ -26,11 +26,13 @@ from mha_core.causal import (
     read_prompts,
     sweep_prompts,
     sweep_receivers,
+    sweep_state_patches,
     with_other_names,
 )
 from mha_core.causal.activation_cache import run_with_cache
 from mha_core.causal.intervention_hooks import intervention_hooks
 from mha_core.causal.prompt_sweep import resample_sources
+from mha_core.causal.sweep import run_from
 from mha_core.cli import main
 
 pytest.importorskip("transformers")
@@ -144,6 +146,19 @@ def test_a_text_into_itself_changes_nothing_where_each_layer_has_a_window_of_its
     outcome = default_outcome(tokens, classroom)
     result = final_result(sweep_receivers(tokens, tokens, classroom, outcome, sender=(0, 1)))
     np.testing.assert_allclose(result.effect, 0, atol=1e-5)
+
+
+def test_a_state_counts_as_tried_only_once_it_was_run(decoder, monkeypatch):
+    _, model = decoder
+    parts = []
+
+    def check(x, layer, *more):
+        assert not parts or np.isnan(parts[-1].result.effect[layer]).all()
+        return run_from(x, layer, *more)
+
+    monkeypatch.setattr("mha_core.causal.sweep.run_from", check)
+    for part in sweep_state_patches(*map(model.tokenizer.encode, TEXTS), model, WORD):
+        parts.append(part)
 
 
 @pytest.mark.parametrize(
