@@ -162,7 +162,6 @@ def test_another_class_or_a_part_of_the_head_is_no_classifier_and_wrong_labels_a
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder with a classifier."""
     place = tmp_path_factory.mktemp("labels")
     write(place, random_bert("BertForSequenceClassification", **NAMES))
     return place
@@ -191,7 +190,6 @@ def test_the_command_measures_and_lists_labels_and_a_name_that_is_none_names_tho
 
 @pytest.fixture
 def opened(folder, monkeypatch):
-    """Open a page with the classifier."""
     monkeypatch.setenv("HEADSCOPE_ALLOW_FOLDERS", "1")
     return partial(visit.open_page, model=str(folder), text=TEXT)
 

@@ -56,7 +56,6 @@ def append(page, number):
     return run(page).text_input(key="text").value
 
 
-# ---- the list
 @pytest.mark.usefixtures("smollm2")
 def test_the_likeliest_tokens_are_offered_and_a_click_appends_one():
     page = open_page(model="smollm2", text=ANIMAL)
@@ -83,7 +82,6 @@ def test_no_token_is_read_as_markup():
     )
 
 
-# ---- a token more
 def test_a_click_costs_one_cached_step_and_its_rows_are_those_of_a_trace(smollm2, store, monkeypatch):
     request, steps, starts = request_of(), [], []
     cache.record_from_weights(request.run, smollm2)
@@ -176,9 +174,6 @@ def test_a_full_text_takes_no_more_and_no_text_a_token_that_does_not_exist(smoll
     monkeypatch.setattr(predictions, "MAX_CHARS", len(ANIMAL) + 3)
     with pytest.raises(InputError, match="characters at most"):
         predictions.append(request_of(), smollm2, id_of(smollm2, " far"))
-
-
-# ---- a mask
 
 
 @pytest.fixture
