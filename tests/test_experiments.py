@@ -213,12 +213,9 @@ def test_heads_are_ablated_and_patched_by_their_names(llama):
         patched.weights, trace_with_interventions(patched.tokens, llama, chosen).weights
     )
     assert np.abs(patched.weights[1] - trace(TEXT, llama).weights[1]).max() > 1e-4
-    for arguments in ((TEXT, llama, "4-1"), ("catdog", llama, "")):
+    for change, *arguments in ((ablate, llama, "4-1"), (ablate, llama, ""), (patch, "it", llama, "1-1")):
         with pytest.raises(InputError):
-            ablate(*arguments)
-    for arguments in (("it", TEXT, llama, "1-1"), ("catdog", "dogcat", llama, " ")):
-        with pytest.raises(InputError):
-            patch(*arguments)
+            change(TEXT, *arguments)
 
 
 def test_a_hook_reads_states_weights_and_contexts_and_changes_what_it_returns(llama):
@@ -256,14 +253,13 @@ def test_a_hook_reads_states_weights_and_contexts_and_changes_what_it_returns(ll
 @pytest.mark.parametrize(
     "intervention",
     [
-        *(kind(()) for kind in (ScaleHeads, MeanAblation, ReplaceAttention)), PatchHeads((), "catdog"),
-        PatchHeads(((0, 0),), "catdog", None, ()), PatchStates((), "catdog"), ScaleHeads(((3, 0),)),
-        ScaleHeads(((0, 0),), float("nan")), ScaleHeads(((0, 0),), 1000000000.0), MeanAblation(((0, 99),)),
+        ScaleHeads(()), ScaleHeads(((3, 0),)), MeanAblation(((0, 99),)), ScaleHeads(((0, 0),), float("nan")),
+        ScaleHeads(((0, 0),), 1000000000.0), PatchHeads(((0, 0),), "catdog", None, ()), PatchStates((), "catdog"),
         *(
             ReplaceAttention(((0, 0),), *row)
             for row in (
-                ("sideways",), (5, 2), (3, 2), ((0.0, 0.0, 0.0, 1.0, 0.0, 0.0), 2), (9,), ((1.0,),),
-                ((-1.0, 2.0, 0.0, 0.0, 0.0, 0.0),), ((0.0, 0.0, 0.0, 0.0, 0.0, 1.0), 2),
+                ("sideways",), (3, 2), ((0.0, 0.0, 0.0, 1.0, 0.0, 0.0), 2), (9,), ((1.0,),),
+                ((-1.0, 2.0, 0.0, 0.0, 0.0, 0.0),),
             )
         ),
         PatchHeads(((0, 0),), "cat"), PatchHeads(((0, 0),), "catdog", None, (6,)), PatchStates(((4, 0),), "catdog"),

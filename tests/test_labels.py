@@ -142,9 +142,7 @@ def test_a_head_of_another_kind_is_no_classifier(head, tmp_path):
             predicted_labels(tokens, model)
 
 
-def test_a_class_of_another_name_or_a_part_of_the_head_is_no_classifier_and_wrong_labels_are_refused(
-    tmp_path,
-):
+def test_another_class_or_a_part_of_the_head_is_no_classifier_and_wrong_labels_are_refused(tmp_path):
     write(tmp_path, random_bert("BertForSequenceClassification", **NAMES))
 
     def reloaded(**changes):
@@ -162,28 +160,16 @@ def test_a_class_of_another_name_or_a_part_of_the_head_is_no_classifier_and_wron
     assert reloaded(**NAMES).label_head is None
 
 
-# ---- one head decides
-
-
 @pytest.fixture(scope="module")
-def planted(tmp_path_factory):
-    """A folder with a classifier that reads one head, 2-4: all others write the same number into every place, which
-    the layer's norm takes away."""
-    folder = tmp_path_factory.mktemp("planted")
-    theirs = random_bert("BertForSequenceClassification", **NAMES)
-    with torch.no_grad():
-        for index, layer in enumerate(theirs.bert.encoder.layer):
-            weight = layer.attention.output.dense.weight
-            for head in range(5):
-                if (index, head) != (1, 3):
-                    weight[:, 3 * head : 3 * head + 3] = weight[:1, 3 * head : 3 * head + 3]
-    write(folder, theirs)
-    return folder
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("labels")
+    write(place, random_bert("BertForSequenceClassification", **NAMES))
+    return place
 
 
-def test_the_command_measures_and_lists_labels_and_a_name_that_is_none_names_those_there_are(planted, capsys):
-    names, model = ["--target", "positive", "--against", "negative"], load_model(planted)
-    command = ["ablate", TEXT, "--model", str(planted), "--format", "json"]
+def test_the_command_measures_and_lists_labels_and_a_name_that_is_none_names_those_there_are(folder, capsys):
+    names, model = ["--target", "positive", "--against", "negative"], load_model(folder)
+    command = ["ablate", TEXT, "--model", str(folder), "--format", "json"]
     assert main([*command, "--heads", "2-4", *names]) == 0
     answer = json.loads(capsys.readouterr().out)
     tokens, ablation = model.tokenizer.encode(TEXT), (ScaleHeads(((1, 3),)),)
@@ -194,25 +180,22 @@ def test_the_command_measures_and_lists_labels_and_a_name_that_is_none_names_tho
             assert (row["label"], row["logit"]) == (label.text, pytest.approx(label.logit, abs=1e-6))
     assert main([*command, "--every", *names]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
-    assert max(rows, key=lambda row: abs(row["effect"]))["head"] == 4
+    effects = final_result(sweep_heads(tokens, model, OUTCOME)).effect
+    assert [row["effect"] for row in rows] == pytest.approx(effects.ravel(), abs=1e-5)
     assert main([*command, "--every", "--target", "good"]) == 2
     problem = capsys.readouterr().err.splitlines()[-1]
     for name in NAMES["id2label"].values():
         assert name in problem
 
 
-# ---- the pages
-
-
 @pytest.fixture
-def opened(planted, monkeypatch):
-    """Open a page with the planted classifier."""
+def opened(folder, monkeypatch):
     monkeypatch.setenv("HEADSCOPE_ALLOW_FOLDERS", "1")
-    return partial(visit.open_page, model=str(planted), text=TEXT)
+    return partial(visit.open_page, model=str(folder), text=TEXT)
 
 
-def test_explore_names_the_labels_and_experiment_what_an_ablation_makes_of_them(opened, planted, capsys):
-    model = load_model(planted)
+def test_explore_names_the_labels_and_experiment_what_an_ablation_makes_of_them(opened, folder, capsys):
+    model = load_model(folder)
     tokens, ablation = model.tokenizer.encode(TEXT), (ScaleHeads(((1, 3),)),)
     before, after = (
         {label.text: label.probability for label in predicted_labels(tokens, model, edits)}
@@ -233,7 +216,7 @@ def test_explore_names_the_labels_and_experiment_what_an_ablation_makes_of_them(
         assert shown == pytest.approx(shares, abs=1e-4)
     page.selectbox(key="rival-label").set_value("it's mixed")
     assert (visit.link(visit.run(page))["word"], visit.link(page)["rival"]) == ("positive", "it's mixed")
-    request = Request(TEXT, model=str(planted))
+    request = Request(TEXT, model=str(folder))
     exec("\n".join(ablation_lines(request, ablation, "predicted_labels")), {})  # noqa: S102 - our own lines
     assert repr(predicted_labels(tokens, model, ablation)) in capsys.readouterr().out
 
@@ -247,10 +230,10 @@ def test_a_label_in_the_link_that_is_none_is_answered_with_those_there_are(part,
 
 
 @pytest.mark.parametrize("part", ["Ablation sweep", "Activation patching"])
-def test_the_map_is_of_the_labels_in_the_link_which_the_boxes_change(part, opened, planted):
+def test_the_map_is_of_the_labels_in_the_link_which_the_boxes_change(part, opened, folder):
     page = opened("pages/experiment.py", word="positive", rival="negative", **{"try": part, "from": OTHER})
     drawn = visit.full_maps(page)
-    model = load_model(planted)
+    model = load_model(folder)
     source, tokens = (model.tokenizer.encode(text) for text in (OTHER, TEXT))
     if part == "Activation patching":
         expected = final_result(sweep_head_patches(source, tokens, model, OUTCOME)).recovered

@@ -8,8 +8,8 @@ from bert_folders import random_bert, write
 from visit import drawn, open_page, run, said
 
 from mha_core import InputError, load_model, predict_masked, trace
-from mha_core.engine import kv_cache as cached
 from mha_core.engine.kv_cache import DecoderState
+from mha_core.models.extended_record import sample_token
 from mha_core.models.prediction import next_logits
 from pages.parts.explore import next_word, predictions
 from pages.parts.explore.next_word import Generation, one_more
@@ -56,7 +56,6 @@ def append(page, number):
     return run(page).text_input(key="text").value
 
 
-# ---- the list
 @pytest.mark.usefixtures("smollm2")
 def test_the_likeliest_tokens_are_offered_and_a_click_appends_one():
     page = open_page(model="smollm2", text=ANIMAL)
@@ -83,11 +82,10 @@ def test_no_token_is_read_as_markup():
     )
 
 
-# ---- a token more
 def test_a_click_costs_one_cached_step_and_its_rows_are_those_of_a_trace(smollm2, store, monkeypatch):
     request, steps, starts = request_of(), [], []
     cache.record_from_weights(request.run, smollm2)
-    step, read = DecoderState.step, cached.DecoderState.__init__
+    step, read = DecoderState.step, DecoderState.__init__
     monkeypatch.setattr(DecoderState, "step", lambda self, i: steps.append(i) or step(self, i))
     monkeypatch.setattr(DecoderState, "__init__", lambda self, *a: starts.append(1) or read(self, *a))
     far = id_of(smollm2, " far")
@@ -125,15 +123,10 @@ def generated(model, request, n_runs, generation):
 def test_a_token_is_drawn_by_the_seed_and_by_how_many_stand_before_it(smollm2, store):
     request, seeds = request_of("The cat sat on the"), range(8)
     tokens = smollm2.tokenizer.encode(request.text)
-    logits = next_logits(tokens, smollm2, position=-1).astype(np.float64)
-    shares = np.exp(logits - logits.max()).cumsum()
-
-    def drawn(seed, place):
-        return int(np.searchsorted(shares / shares[-1], np.random.default_rng([seed, place]).random()))
-
-    expected = [drawn(seed, len(tokens)) for seed in seeds]
-    assert [predictions.chosen(request, smollm2, 1.0, seed) for seed in seeds] == expected
-    assert expected != [drawn(seed, 0) for seed in seeds]
+    logits = next_logits(tokens, smollm2, position=-1)
+    chosen = [predictions.chosen(request, smollm2, 1.0, seed) for seed in seeds]
+    assert chosen == [sample_token(logits, smollm2, 1.0, seed, len(tokens)) for seed in seeds]
+    assert chosen != [sample_token(logits, smollm2, 1.0, seed, 0) for seed in seeds]
 
 
 def test_generating_stops_after_the_most_and_where_the_model_ends_its_text(smollm2, store, monkeypatch):
@@ -181,9 +174,6 @@ def test_a_full_text_takes_no_more_and_no_text_a_token_that_does_not_exist(smoll
     monkeypatch.setattr(predictions, "MAX_CHARS", len(ANIMAL) + 3)
     with pytest.raises(InputError, match="characters at most"):
         predictions.append(request_of(), smollm2, id_of(smollm2, " far"))
-
-
-# ---- a mask
 
 
 @pytest.fixture

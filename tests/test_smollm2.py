@@ -4,23 +4,11 @@ Its weights and guesses are in acceptance/test_golden.py."""
 
 import sys
 from types import SimpleNamespace
-from weakref import WeakKeyDictionary
 
-import numpy as np
 import pytest
-import torch
 
 from mha_core import ModelError, load_model
-from mha_core.causal import (
-    LogitDifference,
-    MeanAblation,
-    PatchHeads,
-    Prompt,
-    activation_cache,
-    measure,
-    read_sweep,
-    with_other_names,
-)
+from mha_core.causal import LogitDifference, PatchHeads, Prompt, measure, read_sweep, with_other_names
 from mha_core.causal.prompt_sweep import resample_sources
 from mha_core.models import load
 from mha_core.models.model_list import DECODER_FILE
@@ -48,26 +36,6 @@ def test_it_has_the_sizes_that_its_makers_name(smollm2):
     assert smollm2.title == "SmolLM2 135M, 4-bit"
     assert smollm2.is_causal
     assert smollm2.tokenizer.begin == ()
-
-
-@pytest.mark.slow
-def test_induction_and_previous_heads_are_found_in_random_repeated_tokens(smollm2):
-    halves = np.random.default_rng(0).integers(1000, 40000, (3, 40))
-    with torch.inference_mode():
-        weights = smollm2.encoder(torch.tensor(np.tile(halves, 2))).weights
-    induction = weights[18, :, 6].diagonal(-39, 1, 2)[:, 1:].mean()
-    previous = weights[16, :, 0].diagonal(-1, 1, 2).mean()
-    assert (induction, previous) == pytest.approx((0.90, 0.91), abs=0.04)
-
-
-def test_mean_ablation_of_the_first_head_leaves_the_answer(smollm2, monkeypatch):
-    """With the first token's output replaced, too, it is -6.50: the attention sink is broken, not the head."""
-    few = activation_cache.builtin_texts()[::40]
-    monkeypatch.setattr(activation_cache, "builtin_texts", lambda: few)
-    monkeypatch.setattr(activation_cache, "_MEANS", WeakKeyDictionary())
-    tokens, outcome = smollm2.tokenizer.encode(MARY), LogitDifference(" Mary", " John")
-    before = measure(tokens, smollm2, outcome)[0]
-    assert measure(tokens, smollm2, outcome, (MeanAblation(((0, 0),)),))[0] - before > -1
 
 
 def test_over_prompts_24_4_lowers_the_repeated_name_and_heads_of_zero_ablation_do_not_matter(smollm2):

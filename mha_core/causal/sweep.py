@@ -180,12 +180,13 @@ def sweep_state_patches(
     )
     for index in range(model.n_layers, -1, -1):
         own, other = cache.states[index][0], source_cache.states[index][0]
-        numbers[index] = before
         differ = torch.nonzero((own != other).any(-1))[:, 0].tolist()
+        tried = np.tile(before, (len(into), 1))
         if differ:
             x = own.repeat(len(differ), 1, 1)
             x[range(len(differ)), differ] = other[differ]
-            numbers[index, differ] = run_from(x, index, model, measure_of(bound), differ, None)
+            tried[differ] = run_from(x, index, model, measure_of(bound), differ, None)
+        numbers[index] = tried  # at once: others may be reading them
         n_tried = model.n_layers + 1 - index
         yield PartialResult(work_share(n_tried, model.n_layers + 1), n_tried * len(into), result)
 
