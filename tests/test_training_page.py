@@ -243,7 +243,7 @@ def test_the_heads_that_it_leads_to_are_induction_heads_of_the_model_in_their_li
 
 @pytest.mark.slow
 def test_a_finished_training_opens_from_its_link_with_the_same_numbers(short, monkeypatch):
-    _, rows, state = short
+    choice, rows, state = short
     keep_finished(monkeypatch, parts.choice_of("jobs", (1, 1), (1, 2), seed=3, limit=200), rows, state)
     link = {"left": "1", "right": "2", "seed": "3", "limit": "200", "guess": "40%", "without": "1-2,9-9"}
     at = unopened("pages/training.py", **link)
