@@ -93,10 +93,8 @@ def interrupt_once_a_model_runs():
     [
         ("learn", "jobs"),
         ("trace", "--file", "TEXT", "--model", "classroom", "--out", "OUT"),
-        ("roles", "TEXT", "--model", "classroom"),
         ("roles", "TEXT", "OTHER", "--model", "classroom", "--part", "2/2", "--out", "OUT"),
         ("similarity", "TEXT", "--model", "classroom"),
-        ("atlas", "TEXT", "--model", "classroom"),
         ("atlas", "TEXT", "--model", "classroom", "--part", "1/1", "--out", "OUT"),
     ],
 )

@@ -233,7 +233,6 @@ ABLATE = "--model DECODER --target THE --against IT"
 CASES = {
     "trace": [
         ("trace LINE --model BERT", "", weights_answer, "BERT", LINE),
-        ("trace LINE --model BERT --layer 4 --head 2", "", weights_answer, "BERT", LINE, 4, 2),
         ("trace LINE --model BERT --layer 3 --words --pair LONG", "", weights_answer, "BERT", LINE, 3,
          {"words": True, "pair": LONG}),
         ("trace LINE --model BERT --layer 2 --head 3 --untrained", "", weights_answer, "BERT-untrained", LINE, 2, 3),

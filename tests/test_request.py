@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mha_core import Grid, Unit, trace
-from mha_core.display_names import visible
 from pages.parts.frame import presets
 from pages.parts.frame.links import with_params
 from pages.parts.frame.page_text import prose, quoted
@@ -96,7 +95,6 @@ def test_a_text_without_a_word_to_follow_opens_in_the_links_head_and_its_own_lin
 @pytest.mark.parametrize(
     ("params", "pins", "to"),
     [
-        ({}, (4,), 2),
         ({"pin": "1"}, (4,), 2),
         ({"pin": "3,1", "to": "0"}, (3,), 0),
         ({"pin": "none"}, (), None),
@@ -151,7 +149,6 @@ def test_prose_never_lets_markup_through(text):
     assert ">" not in shown
 
 
-def test_control_and_direction_marks_are_shown_as_signs_and_heads_may_have_three_digits():
-    assert visible("a\x00b\u202ec\x7f") == "a␀b◌c␡"
+def test_a_long_value_is_quoted_by_its_start_and_heads_may_have_three_digits():
     assert quoted("x" * 50) == "“" + "x" * 39 + "…”"
     assert parse_head("12-100") == (11, 99)

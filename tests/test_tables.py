@@ -66,6 +66,4 @@ def test_two_runs_stand_side_by_side_with_their_difference_in_points(record, mod
     np.testing.assert_allclose(frame[["A", "B", "A − B, points"]].drop(3), wanted)
     assert frame.loc[3].isna().tolist() == [False, True, False, True]
     turned = Comparison((context_of(other, Selection(HEAD, (3, 4))), context_of(record)), {}, "")
-    np.testing.assert_allclose(
-        tables.looked_at_in_both(turned)["A"], b[4]
-    )  # "quickly" is no part of the mean
+    np.testing.assert_allclose(tables.looked_at_in_both(turned)["A"], b[4])  # without "quickly"
