@@ -153,7 +153,7 @@ def test_a_link_ablates_heads_of_the_layer_and_no_others():
 
 def test_the_tokens_stand_with_the_weights_of_the_one_that_is_followed(page):
     at, record, _ = page
-    (bars,) = (block for block, _ in found(at) if block.get("id") == "tokens")
+    bars = next(block for block, _ in found(at) if block.get("id") == "tokens")
     assert bars["rows"] == list(record.grid().labels)
     np.testing.assert_allclose(matrix(at, "tokens")[:, 0], record.weights[1, 2, 4], atol=NEAR)
     shown = [float(text.removesuffix("%")) / 100 for text in bars["texts"]]
