@@ -362,11 +362,13 @@ test("the picture is complete once all of it is in the browser", () => {
   assert.deepEqual([opened(), long].map((record) => viewOf({ record }).complete), [true, false]);
 });
 
-test("who hears the small pictures hears which heads share which keys", () => {
+test("who hears the small pictures hears where the words look that are pinned now, and which heads share which keys", () => {
   open(opened({ after: [""], sharing: 2 }), (view) => {
+    const labels = () => view.sheet.cells.map((cell) => cell.getAttribute("aria-label"));
     view.select({ pins: [] });
-    const shared = view.sheet.cells.map((cell) => cell.getAttribute("aria-label").split(", keys ")[1]);
-    assert.deepEqual(shared, ["1 with 1-2", "1 with 1-1", "1 with 2-2", "1 with 2-1"]);
+    assert.deepEqual(labels().map((label) => label.split(", keys ")[1]), ["1 with 1-2", "1 with 1-1", "1 with 2-2", "1 with 2-1"]);
+    view.select({ pins: [2] });
+    assert.match(labels()[2], /^Head 2-1: “it” looks at “\[CLS\]” \(40%\), “it” \(35%\) and “cat” \(25%\)\./);
   });
 });
 
