@@ -44,14 +44,9 @@ def links(drawn):
 
 def place_of(drawn, name, which=0):
     """Return the place at which a word is written."""
-    traces = [
-        (trace.x[i], trace.y[i])
-        for trace in drawn.data
-        if trace.mode == "text"
-        for i, text in enumerate(trace.text)
-        if re.sub("<[^>]*>", "", text) == name
-    ]
-    return traces[which]
+    texts = [each for each in drawn.data if each.mode == "text"]
+    words = [word for each in texts for word in zip(each.text, each.x, each.y, strict=True)]
+    return [(x, y) for text, x, y in words if re.sub("<[^>]*>", "", text) == name][which]
 
 
 def head_in(trace, layer, head, shape):

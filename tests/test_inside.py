@@ -131,11 +131,8 @@ def test_the_parts_of_the_heads_are_the_records(page):
     cosines = [part @ output / np.linalg.norm(part) / np.linalg.norm(output) for part in parts]
     np.testing.assert_allclose(cosine, cosines, atol=1e-4)
     assert bars["rows"] == [f"2-{i + 1}" for i in range(5)] + ["bₒ"]
-    shown = [
-        (float(a), float(b) / 100)
-        for a, b in (text[:-1].replace("−", "-").split(" · ") for text in bars["texts"])
-    ]
-    np.testing.assert_allclose(shown, np.stack([lengths, share], axis=1), atol=0.0051)
+    shown = np.array([text[:-1].replace("−", "-").split(" · ") for text in bars["texts"]], float)
+    np.testing.assert_allclose(shown / [1, 100], np.stack([lengths, share], axis=1), atol=0.0051)
     assert f"its length is {np.linalg.norm(output):.3f}" in prose(at)
 
 

@@ -136,9 +136,6 @@ def test_a_choice_in_the_picture_changes_that_and_nothing_else(two_models):
         shows(run(page), view, two_models)
 
 
-# The link
-
-
 @pytest.mark.parametrize(("measure", "head"), [("value", (1, 2)), ("rollout", (1, 0)), ("residual", (1, 0))])
 def test_every_parameter_of_explore_comes_back_from_its_own_link(measure, head, two_models):
     view = View(OWN, "It rained.", OTHER, "untrained", "words", "renormalised", measure, head, to=2)

@@ -43,9 +43,6 @@ def in_a_loop(work):
         return alone.submit(asyncio.run, work).result()
 
 
-# What it answers
-
-
 @pytest.mark.parametrize(("path", "status", "says"), [
     ("/", 200, "<script>"), ("/compare", 200, "<script>"),
     (f"/compare?text={'word+' * (MAX_CHARS // 5)}", 200, "<script>"),
@@ -84,9 +81,6 @@ def test_what_never_changes_is_a_file_with_its_digest_which_browsers_keep(app_se
         with urllib.request.urlopen(app_server.url + font.removeprefix(".")) as answer:  # noqa: S310
             assert answer.read()[:4] == b"wOF2"
     assert app_server.get(address.replace("library", "librarx").removeprefix("."))[0] == 404
-
-
-# What it refuses
 
 
 def test_routes_that_the_app_has_no_use_for_are_closed_and_the_path_of_a_page_is_not_the_servers(app_server):
@@ -238,9 +232,6 @@ def test_browsers_of_one_address_share_its_pace_and_no_other_address_waits(
     assert sorted(seconds) == waited
 
 
-# What its owner sets
-
-
 def test_a_taken_port_is_passed_over_unless_it_was_named():
     with listen("localhost", None) as first, listen("localhost", None) as second:
         ports = [each.getsockname()[1] for each in (first, second)]
@@ -283,9 +274,6 @@ def test_readers_from_elsewhere_fetch_no_models_unless_the_owner_says_so(monkeyp
     in_a_loop(live())
     assert os.environ["HEADSCOPE_ALLOW_HUB"] == may
     assert ("bert-base-uncased" in offered()) == (may == "1")
-
-
-# What it says of its model, and of its readers
 
 
 def test_the_embedded_model_passes_its_proof_and_others_fail_it(model, monkeypatch):

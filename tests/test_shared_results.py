@@ -96,9 +96,6 @@ def test_the_longest_text_is_taken_and_one_character_more_is_refused():
             cache.record(Request(text, pair=pair))
 
 
-# Models
-
-
 @pytest.mark.parametrize("folders_too", ["0", "1"])
 def test_a_reader_who_may_name_any_model_opens_a_folder_only_where_that_is_allowed(monkeypatch, folders_too):
     requested = []
@@ -110,9 +107,6 @@ def test_a_reader_who_may_name_any_model_opens_a_folder_only_where_that_is_allow
     )
     loading.named_model("tests")
     assert requested == [("tests", folders_too == "1")]
-
-
-# What the built-in sentences tell of a model
 
 
 @dataclass(frozen=True)
@@ -196,9 +190,6 @@ def test_findings_that_failed_are_no_roles(results, monkeypatch):
     monkeypatch.setattr(head_facts, "find_roles", lambda model_, **_: SimpleNamespace(roles={(0, 0): model_}))
     until(lambda: head_facts.roles_of("a"), "it is tried again")
     assert head_facts.roles_of("a") == {(0, 0): Named("a", True)}
-
-
-# Many at once
 
 
 def test_a_result_is_made_once_however_many_ask_at_the_same_moment():

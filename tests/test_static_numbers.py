@@ -7,7 +7,7 @@ import random
 import re
 import shutil
 import subprocess
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 import bert_folders
@@ -16,7 +16,6 @@ import numpy as np
 import once
 import pytest
 from gguf_files import write_gguf
-from running import hosted
 
 import mha_core
 from mha_core.draw.static_site.build import model_files
@@ -96,24 +95,19 @@ def small_site():
     return once.once("small-site", make)
 
 
-@contextmanager
-def opened(chromium, folder):
-    """A site's page in a profile of its own, and the paths that it asked for."""
-    with hosted(folder) as host:
-        context = chromium.new_context()
-        page = context.new_page()
-        page.set_default_timeout(300_000)
-        page.goto(f"{host.url}/empty.html")
-        page.evaluate(ASK)
-        yield page, host.requests
-        context.close()
-
-
 @pytest.fixture
-def open_page(chromium):
-    """Open a site: `opened`, until the test ends."""
-    with ExitStack() as stack:
-        yield lambda folder: stack.enter_context(opened(chromium, folder))
+def open_page(chromium, host):
+    """Open a site: its empty page in a profile of its own, and the paths that are asked for."""
+    with ExitStack() as contexts:
+
+        def opened(folder):
+            files, page = host(folder), contexts.enter_context(chromium.new_context()).new_page()
+            page.set_default_timeout(300_000)
+            page.goto(f"{files.url}/empty.html")
+            page.evaluate(ASK)
+            return page, files.requests
+
+        yield opened
 
 
 def ask(page, **message):
