@@ -19,7 +19,6 @@ from mha_core.models.weights import untrained_encoder
 from pages.parts.inside import rotation, scene
 from pages.parts.inside.changes import edits_of, read_changes
 
-PARTS = ("Step by step", "By hand", "One head or many", "Variants", "Sizes and costs")
 NEAR = 2e-5
 
 
@@ -42,17 +41,11 @@ SCREENS = (
     *("sentence", "x", "qkv", "heads", "rotation", "distance", "scores", "scaled"),
     *("weights", "z", "row", "w_o", "output", "parts", "gone", "torch"),
 )
-IN_PARTS = {
-    "One head or many": ("rows", "costs", "ranks", "hulls"),
-    "Variants": ("mha", "gqa", "mqa", "causal", "cross"),
-    "Sizes and costs": ("models", "cache"),
-}
 
 
 def walk(*screens: str, **query: str) -> Walked:
-    """Every screen of a part, or those named, the matrices shown."""
-    query = {"matrices": "true", **query}
-    return Walked(open_inside(**query), screens or IN_PARTS.get(query.get("part", ""), SCREENS))
+    """Every screen of the walk, or those named, the matrices shown."""
+    return Walked(open_inside(**{"matrices": "true", **query}), screens or SCREENS)
 
 
 @pytest.fixture(scope="module")
@@ -280,7 +273,7 @@ def test_the_scaling_is_told_with_the_variance_of_these_very_scores():
 
 @pytest.mark.slow
 def test_each_variant_says_where_the_token_looks_and_how_far_its_output_moved():
-    at = walk(part="Variants", head="4-2", pin="10", across="A wide street.")
+    at = walk("gqa", "mqa", "causal", "cross", part="Variants", head="4-2", pin="10", across="A wide street.")
     model, truth = load_model(), classic(3)
     weights = softmax(np.where(np.tri(16) > 0, truth.scores, -np.inf))
     np.testing.assert_allclose(matrix(at, "weights-Causal"), weights[1], atol=NEAR)
@@ -343,7 +336,9 @@ def test_what_is_said_of_a_rotation_are_the_angles_of_its_first_and_last_pair(tu
     assert ("Pairs 4 to 4 are not rotated" in words_of(words)) == (turning == 3)
 
 
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize(
+    "part", ["Step by step", "By hand", "One head or many", "Variants", "Sizes and costs"]
+)
 @pytest.mark.parametrize(
     "text", ["x", "<img src=x onerror=alert(1)> ![x](http://evil.example/x.png) " + "word " * 90]
 )

@@ -23,6 +23,9 @@ from mha_core.draw.static_site.page import model_facts, run_of
 from mha_core.record.compare import align
 
 UNITS, SPECIALS = ("pieces", "words"), ("shown", "hidden", "renormalised")
+REFUSE = (
+    "WebAssembly.Memory = class { constructor() { throw new RangeError('could not allocate memory'); } };"
+)
 # Records from runs, as the page makes them, and which of their weights is furthest from the engine's.
 MAKE = """
 import { readFileSync } from "node:fs";
@@ -227,10 +230,7 @@ def test_a_reader_lets_a_decoder_write_and_sees_where_each_new_token_looks(visit
 def test_a_browser_without_the_memory_says_so_and_goes_on_with_another_model(visit, decoder):
     _, folder = decoder
     worker = folder / "worker.js"
-    refuse = (
-        "WebAssembly.Memory = class { constructor() { throw new RangeError('could not allocate memory'); } };"
-    )
-    worker.write_text(refuse + worker.read_text("utf-8"), "utf-8")
+    worker.write_text(REFUSE + worker.read_text("utf-8"), "utf-8")
     person = visit(folder)
     person.page.get_by_role("button", name=re.compile("Load small")).click()
     reports(person, "This browser has not enough memory for this model.")
