@@ -78,8 +78,10 @@ def interrupt_once_a_model_runs():
     [
         ("learn", "jobs"),
         ("trace", "--file", "text.txt", "--model", "classroom", "--out", "out"),
+        ("roles", "text.txt", "--model", "classroom"),
         ("roles", "text.txt", "other.txt", "--model", "classroom", "--part", "2/2", "--out", "out"),
         ("similarity", "text.txt", "--model", "classroom"),
+        ("atlas", "text.txt", "--model", "classroom"),
         ("atlas", "text.txt", "--model", "classroom", "--part", "1/1", "--out", "out"),
     ],
 )

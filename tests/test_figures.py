@@ -237,6 +237,7 @@ def test_a_head_that_is_selected_on_a_map_is_the_one_that_is_drawn_there_and_an_
     [
         ({"kind": "pie"}, "matrix, heads, arcs, lines, bars"),
         ({"heads": "7-1"}, "7-1"),
+        ({"heads": [(6, 0)]}, "7-1"),
         ({"heads": []}, "1 to 24 heads"),
         ({"kind": "bars"}, "choose a word"),
         ({"words": "dog"}, "'dog' is not in the sentence"),

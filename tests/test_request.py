@@ -95,6 +95,7 @@ def test_a_text_without_a_word_to_follow_opens_in_the_links_head_and_its_own_lin
 @pytest.mark.parametrize(
     ("params", "pins", "to"),
     [
+        ({}, (4,), 2),
         ({"pin": "1"}, (4,), 2),
         ({"pin": "3,1", "to": "0"}, (3,), 0),
         ({"pin": "none"}, (), None),

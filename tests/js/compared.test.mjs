@@ -119,6 +119,7 @@ test("arcs come from what is under the pointer, else the pinned words; a target 
     return [from, to, pointed];
   };
   assert.deepEqual(of({}, {}), [[], null, null]);
+  assert.deepEqual(of({}, { column: 1 }), [[1], null, 1]);
   assert.deepEqual(of({ pins: [2], to: 1 }, { column: 0 }), [[0], null, 0]);
   assert.deepEqual(of({ pins: [2], to: 1 }, { column: 2 }), [[2], 1, 2]);
   assert.deepEqual(of({ pins: [2], to: 1 }, {}), [[2], 1, null]);
