@@ -54,9 +54,8 @@ def test_what_cannot_be_seen_is_shown_by_a_mark():
 def test_a_long_text_sends_small_pictures_and_the_chosen_head_in_full():
     text = " ".join(f"w{i}" for i in range(300))
     grid = grid_of(text, layers=2, heads=2)
-    packed = explore_payload(
-        grid, tokens_of(text), model_title="M", selection=Selection((1, 0), pins=(5, 9), to=17)
-    )
+    chosen = Selection((1, 0), pins=(5, 9), to=17)
+    packed = explore_payload(grid, tokens_of(text), model_title="M", selection=chosen)
     record, sent = packed["records"][0], packed["view"]
     assert record["packing"] == "small"
     assert record["weights"].dtype == np.uint8
@@ -158,9 +157,7 @@ def test_a_pair_comes_with_the_text_and_the_segment_of_every_unit():
 
 def test_markup_in_a_text_stays_text_in_the_file():
     text = "</script><script>alert(1)</script> <b>x</b> @@SOURCE@@"
-    packed = explore_payload(
-        grid_of(text), tokens_of(text), model_title="M", selection=Selection((1, 2), (1,))
-    )
+    packed = explore_payload(grid_of(text), tokens_of(text), model_title="M", selection=Selection((1, 2)))
     page = standalone_html(packed, title=text)
     assert "alert(1)</script>" not in page
     assert page.count("<script") == 2

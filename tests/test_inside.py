@@ -371,9 +371,8 @@ def test_ranks_and_spectra_are_those_of_the_head_and_layer_that_are_shown_whatev
         for line, form in zip(chart["data"], (used.W_q[head] @ used.W_k[head].T, unsplit), strict=True):
             values = np.linalg.svd(form.astype(np.float64), compute_uv=False)
             shown = numbers_in(line["y"])
-            np.testing.assert_allclose(
-                shown, values[: len(shown)] / values[0], atol=1e-4, err_msg=line["name"]
-            )
+            expected = values[: len(shown)] / values[0]
+            np.testing.assert_allclose(shown, expected, atol=1e-4, err_msg=line["name"])
             np.testing.assert_array_equal(numbers_in(line["x"]), np.arange(1, len(shown) + 1))
             rank = int((values > values[0] * 384 * np.finfo(np.float32).eps).sum())
             assert line["name"].endswith(f": rank {rank}")
@@ -404,9 +403,8 @@ def test_in_a_layer_with_a_window_only_what_is_near_is_counted_and_drawn():
     for chart in charts(at):
         hull, points, mark = chart["data"]
         assert points["hovertext"] == list(labels[3:10])
-        np.testing.assert_allclose(
-            np.square((numbers_in(points["marker"]["size"]) - 8) / 18), near, atol=1e-5
-        )
+        sizes = numbers_in(points["marker"]["size"])
+        np.testing.assert_allclose(np.square((sizes - 8) / 18), near, atol=1e-5)
         (x, y), corners = (np.array([numbers_in(one[axis]) for axis in "xy"]) for one in (points, hull))
         assert {tuple(corner) for corner in corners.T} <= set(zip(x, y, strict=True))
         of_the_mark = [numbers_in(mark[axis])[0] for axis in "xy"]

@@ -223,10 +223,8 @@ def test_browsers_of_one_address_share_its_pace_and_no_other_address_waits(
         nonlocal everyone
         door, everyone = Guard(page), asyncio.Barrier(len(addresses))
         monkeypatch.setattr(asyncio, "sleep", sleep)
-        open_now = [
-            visit(door, "websocket", client=(address, port)) for port, address in enumerate(addresses)
-        ]
-        await asyncio.gather(*open_now)
+        clients = zip(addresses, range(len(addresses)), strict=True)
+        await asyncio.gather(*(visit(door, "websocket", client=client) for client in clients))
 
     in_a_loop(all_at_once())
     assert sorted(seconds) == waited

@@ -102,9 +102,7 @@ def test_a_reader_who_may_name_any_model_opens_a_folder_only_where_that_is_allow
     monkeypatch.setenv("HEADSCOPE_ALLOW_ANY_MODEL", "1")
     monkeypatch.setenv("HEADSCOPE_ALLOW_FOLDERS", folders_too)
     monkeypatch.setattr("mha_core.models.load.is_here", lambda _name: True)
-    monkeypatch.setattr(
-        loading, "load_model", lambda name, **options: requested.append((name, options["local"]))
-    )
+    monkeypatch.setattr(loading, "load_model", lambda name, local, **_: requested.append((name, local)))
     loading.named_model("tests")
     assert requested == [("tests", folders_too == "1")]
 

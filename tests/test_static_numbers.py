@@ -154,7 +154,6 @@ def test_the_page_says_of_each_model_what_it_weighs_and_takes(site, models):
 
 
 def test_the_kept_page_has_another_name_where_any_of_its_files_is_another(tmp_path):
-    """Or a browser would go on with the files that it keeps."""
     files = {"index.html": b"page", "worker.js": b"work", "models.json": b"list"}
     name = re.compile(r'"headscope-page-(\w+)"')
     changed = [files, *({**files, each: b"other"} for each in files), {**files, "more.js": b""}]

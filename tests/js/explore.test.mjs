@@ -384,8 +384,7 @@ test("arrow keys pass over a head that the model does not have", () => {
 });
 
 test("layers and heads of the small pictures count from 1", () => {
-  const roles = [["next-token head", "next token", "blue", "1-2"], ["rare-word head", "rare word", "red", "2-2"]];
-  open(opened({ after: [""], roles }), (view) => {
+  open(opened({ after: [""] }), (view) => {
     view.select({ pins: [] });
     assert.deepEqual([texts(view.sheet.grid.querySelectorAll(".axis")), texts(view.sheet.stage.querySelectorAll(".top .axis"))], [["1", "2"], ["", "1", "2"]]);
   });
