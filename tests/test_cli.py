@@ -39,9 +39,6 @@ def test_a_cell_that_would_start_a_formula_is_text(start):
     assert safe_cell("a=1") == "a=1"
 
 
-# Refusals
-
-
 @pytest.mark.parametrize("line", [
     "trace ''", "trace x --layer 7", "trace x --layer 0", "trace x --layer 1 --head 13", "trace x --head 2",
     "trace x --from cat", "trace 'x x' --from x#3", f"trace 'hi there' --from hi#{'9' * 5000}", "trace x --to x",
@@ -55,18 +52,6 @@ def test_bad_input_is_one_sentence_on_stderr_and_exit_code_2(line, run, model):
     assert (code, out) == (2, "")
     assert 0 < len(err) < 600
     assert err.count("\n") == 1
-
-
-# Ways out
-
-
-@pytest.fixture
-def text(tmp_path):
-    """Work for seconds, twice."""
-    lines = [f"The dog{' ran' * (i % 9)} home {i} times.\n" for i in range(5_000)]
-    for name, content in (("text.txt", lines), ("other.txt", lines[::-1])):
-        (tmp_path / name).write_text("".join(content))
-    return tmp_path / "text.txt"
 
 
 def test_a_file_of_texts_that_is_too_large_is_refused_before_it_is_read(run, tmp_path):
@@ -92,22 +77,25 @@ def interrupt_once_a_model_runs():
     "arguments",
     [
         ("learn", "jobs"),
-        ("trace", "--file", "TEXT", "--model", "classroom", "--out", "OUT"),
-        ("roles", "TEXT", "--model", "classroom"),
-        ("roles", "TEXT", "OTHER", "--model", "classroom", "--part", "2/2", "--out", "OUT"),
-        ("similarity", "TEXT", "--model", "classroom"),
-        ("atlas", "TEXT", "--model", "classroom"),
-        ("atlas", "TEXT", "--model", "classroom", "--part", "1/1", "--out", "OUT"),
+        ("trace", "--file", "text.txt", "--model", "classroom", "--out", "out"),
+        ("roles", "text.txt", "--model", "classroom"),
+        ("roles", "text.txt", "other.txt", "--model", "classroom", "--part", "2/2", "--out", "out"),
+        ("similarity", "text.txt", "--model", "classroom"),
+        ("atlas", "text.txt", "--model", "classroom"),
+        ("atlas", "text.txt", "--model", "classroom", "--part", "1/1", "--out", "out"),
     ],
 )
-def test_what_is_interrupted_ends_with_130_and_leaves_no_file(run, text, tmp_path, arguments):
+def test_what_is_interrupted_ends_with_130_and_leaves_no_file(run, tmp_path, monkeypatch, arguments):
+    monkeypatch.chdir(tmp_path)
+    lines = [f"The dog{' ran' * (i % 9)} home {i} times.\n" for i in range(5_000)]  # work for seconds
+    Path("text.txt").write_text("".join(lines))
+    Path("other.txt").write_text("".join(lines[::-1]))
     # What was started in the background, such as a whole run of the tests, may ignore Ctrl-C.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    places = {"TEXT": str(text), "OTHER": str(text.with_name("other.txt")), "OUT": str(tmp_path / "out")}
     stop = threading.Thread(target=interrupt_once_a_model_runs)
     stop.start()
     try:
-        code, _, err = run(*(places.get(word, word) for word in arguments))
+        code, _, err = run(*arguments)
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
         stop.join()

@@ -11,6 +11,7 @@ import json
 import re
 import shlex
 import sys
+from functools import cache
 from itertools import chain
 
 import numpy as np
@@ -233,7 +234,6 @@ ABLATE = "--model DECODER --target THE --against IT"
 CASES = {
     "trace": [
         ("trace LINE --model BERT", "", weights_answer, "BERT", LINE),
-        ("trace LINE --model BERT --layer 4 --head 2", "", weights_answer, "BERT", LINE, 4, 2),
         ("trace LINE --model BERT --layer 3 --words --pair LONG", "", weights_answer, "BERT", LINE, 3,
          {"words": True, "pair": LONG}),
         ("trace LINE --model BERT --layer 2 --head 3 --untrained", "", weights_answer, "BERT-untrained", LINE, 2, 3),
@@ -367,19 +367,9 @@ def run(home, capsys, monkeypatch, tmp_path):
 @pytest.fixture
 def long_work_is_done_once(monkeypatch):
     """The answers of one command are written from one result where finding it takes seconds."""
-
-    def once(real):
-        results = {}
-
-        def call(setup_or_encoder, *more):
-            if repr(setup_or_encoder) not in results:
-                results[repr(setup_or_encoder)] = real(setup_or_encoder, *more)
-            return results[repr(setup_or_encoder)]
-
-        return call
-
-    monkeypatch.setattr(report, "train_and_report", once(report.train_and_report))
-    monkeypatch.setattr(training, "evaluate", once(training.evaluate))
+    result = cache(report.train_and_report)
+    monkeypatch.setattr(report, "train_and_report", lambda setup, *_: result(setup))
+    monkeypatch.setattr(training, "evaluate", cache(evaluate))
 
 
 def rows_of(answer):

@@ -86,9 +86,7 @@ def test_the_json_has_all_that_is_needed_to_get_it_again(record, model):
 @pytest.mark.parametrize(
     "request_",
     [
-        Request(
-            "He said \"hi\" \\ 'there'\n{x}", "## `y` \u202e", trained=False, unit="words", specials="hidden"
-        ),
+        Request("He \"hi\" \\ 'so'\n{x}", "## `y` \u202e", trained=False, unit="words", specials="hidden"),
         Request(TEXT, unit="words", measure="value"),
         Request("The cat saw the cat.", specials="renormalised"),
         Request(TEXT, specials="renormalised", measure="value"),
@@ -128,9 +126,7 @@ def test_the_csv_of_two_runs_has_a_row_for_every_pair_of_words_that_both_have(ru
     rows = list(csv.DictReader(io.StringIO(export.csv_of(runs, [(3, 1)]))))
     a, b = both(runs)
     for side, weights in zip(export.SIDES, (a, b, a - b), strict=True):
-        np.testing.assert_array_equal(
-            np.array([row[side] for row in rows], dtype=np.float32), weights.ravel()
-        )
+        np.testing.assert_array_equal(np.float32([row[side] for row in rows]), weights.ravel())
     assert [(int(row["query"]), int(row["key"])) for row in rows] == list(np.ndindex(a.shape))
     assert {(row["layer"], row["head"]) for row in rows} == {("4", "2")}
     assert {row["query_text"] for row in rows if row["query"] == "8"} == {"street / road"}

@@ -44,14 +44,9 @@ def links(drawn):
 
 def place_of(drawn, name, which=0):
     """Return the place at which a word is written."""
-    traces = [
-        (trace.x[i], trace.y[i])
-        for trace in drawn.data
-        if trace.mode == "text"
-        for i, text in enumerate(trace.text)
-        if re.sub("<[^>]*>", "", text) == name
-    ]
-    return traces[which]
+    texts = [each for each in drawn.data if each.mode == "text"]
+    words = [word for each in texts for word in zip(each.text, each.x, each.y, strict=True)]
+    return [(x, y) for text, x, y in words if re.sub("<[^>]*>", "", text) == name][which]
 
 
 def head_in(trace, layer, head, shape):
@@ -73,9 +68,8 @@ def test_a_matrix_has_every_weight_of_its_heads_on_one_scale(record):
     for trace_, head in zip(drawn.data, ((3, 1), (5, 11)), strict=True):
         np.testing.assert_array_equal(trace_.z, grid.weights[head])
         assert trace_.coloraxis == "coloraxis"
-    assert drawn.layout.coloraxis.cmax == pytest.approx(
-        max(grid.weights[3, 1].max(), grid.weights[5, 11].max())
-    )
+    largest = max(grid.weights[3, 1].max(), grid.weights[5, 11].max())
+    assert drawn.layout.coloraxis.cmax == pytest.approx(largest)
     (it,) = grid.find("it")
     assert [(box.y0, box.y1) for box in drawn.layout.shapes] == [(it - 0.5, it + 0.5)] * 2
     alone = record.plot("matrix", "4-2").layout
@@ -163,18 +157,16 @@ def test_another_text_s_words_are_the_keys(kind, cross):
     elif kind == "bars":
         np.testing.assert_allclose(drawn.data[0].x, grid.weights[1, 2, 1], rtol=1e-6)
     else:
-        assert links(drawn) == pytest.approx(
-            {(1, 2, 1, k): w for k, w in enumerate(grid.weights[1, 2, 1]) if w >= 0.01}
-        )
+        row = enumerate(grid.weights[1, 2, 1])
+        assert links(drawn) == pytest.approx({(1, 2, 1, k): w for k, w in row if w >= 0.01})
         cat, katze = place_of(drawn, "cat"), place_of(drawn, "Katze")
         assert cat[1] > katze[1] if kind == "arcs" else cat[0] > katze[0]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_learned_sink_is_a_column(kind, decoder):
-    limited = replace(
-        decoder, weights=decoder.weights * 0.75, sink=np.full((2, 6, len(decoder)), 0.25, np.float32)
-    )
+    sink = np.full((2, 6, len(decoder)), 0.25, np.float32)
+    limited = replace(decoder, weights=decoder.weights * 0.75, sink=sink)
     drawn = figure(limited, kind, heads=((0, 0),), queries=(3,))
     if kind in ("arcs", "lines"):
         assert links(drawn)[0, 0, 3, len(decoder)] == 0.25
@@ -232,10 +224,7 @@ def test_a_head_that_is_selected_on_a_map_is_the_one_that_is_drawn_there_and_an_
     assert ticks == {"1": 1, "2": 2, "3": 3, "MLP": 5}
     assert "NaN" not in json.dumps(json.loads(figure.to_json())["data"][1])
     data = [points.customdata[drawn.index(score)] for score in (8, 7)]  # the second layer's MLP and last head
-    picked = [
-        {"customdata": list(data[0])},
-        {"customdata": {str(i): value for i, value in enumerate(data[1])}},
-    ]
+    picked = [{"customdata": list(data[0])}, {"customdata": {"0": data[1][0], "1": data[1][1]}}]
     monkeypatch.setattr(st, "session_state", {"map": {"selection": {"points": picked}}})
     assert selected_heads("map") == [(1, 2)]
 

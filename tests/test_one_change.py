@@ -123,17 +123,6 @@ def set_control(page: AppTest, key: str, value: str) -> None:
     run(page)
 
 
-@pytest.mark.parametrize("measure", ["raw", "value", "rollout", "residual"])
-@pytest.mark.parametrize(("unit", "specials"), [("words", "hidden"), ("pieces", "renormalised")])
-def test_units_and_specials_hold_for_every_measure(measure, unit, specials, two_models):
-    head = {"rollout": (1, 0), "residual": (1, 0)}.get(measure, (1, 2))
-    view = View(OWN, "", unit=unit, specials=specials, measure=measure, head=head, pins=(1,), to=2)
-    page = open_page(**view.link())
-    shows(page, view, two_models)
-    set_control(page, "specials", "shown")
-    shows(page, replace(view, specials="shown", pins=(2,), to=3), two_models)
-
-
 def test_a_choice_in_the_picture_changes_that_and_nothing_else(two_models):
     view = View()
     page = open_page(**view.link())
@@ -147,11 +136,9 @@ def test_a_choice_in_the_picture_changes_that_and_nothing_else(two_models):
         shows(run(page), view, two_models)
 
 
-# The link
-
-
-def test_every_parameter_of_explore_comes_back_from_its_own_link(two_models):
-    view = View(OWN, "Then it rained.", OTHER, "untrained", "words", "renormalised", "value", to=2)
+@pytest.mark.parametrize(("measure", "head"), [("value", (1, 2)), ("rollout", (1, 0)), ("residual", (1, 0))])
+def test_every_parameter_of_explore_comes_back_from_its_own_link(measure, head, two_models):
+    view = View(OWN, "It rained.", OTHER, "untrained", "words", "renormalised", measure, head, to=2)
     page = open_page(**view.link())
     shows(page, view, two_models)
     assert page.get("popover")[0].proto.popover.label == "BERT base, untrained"
@@ -166,9 +153,8 @@ def test_every_parameter_of_compare_comes_back_from_its_own_link(two_models):
     page = open_page(COMPARE, **view.link(), against="weights")
     assert page.segmented_control(key="against").value == "weights"
     for side, weights in enumerate(("untrained", "trained")):
-        assert (
-            np.abs(drawn(page, side) - replace(view, weights=weights).grid(two_models).weights).max() < STEP
-        )
+        expected = replace(view, weights=weights).grid(two_models).weights
+        assert np.abs(drawn(page, side) - expected).max() < STEP
     page = open_page(COMPARE, text=OWN, model2=OTHER, against="model", pin="4")
     assert [record["model"] for record in mounted(page, "record")] == ["MiniLM", "two-by-three"]
     assert page.selectbox(key="model2-chosen").value == OTHER

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mha_core import Grid, Unit, trace
-from mha_core.display_names import visible
 from pages.parts.frame import presets
 from pages.parts.frame.links import with_params
 from pages.parts.frame.page_text import prose, quoted
@@ -151,7 +150,6 @@ def test_prose_never_lets_markup_through(text):
     assert ">" not in shown
 
 
-def test_control_and_direction_marks_are_shown_as_signs_and_heads_may_have_three_digits():
-    assert visible("a\x00b\u202ec\x7f") == "a␀b◌c␡"
+def test_a_long_value_is_quoted_by_its_start_and_heads_may_have_three_digits():
     assert quoted("x" * 50) == "“" + "x" * 39 + "…”"
     assert parse_head("12-100") == (11, 99)

@@ -43,9 +43,6 @@ def in_a_loop(work):
         return alone.submit(asyncio.run, work).result()
 
 
-# What it answers
-
-
 @pytest.mark.parametrize(("path", "status", "says"), [
     ("/", 200, "<script>"), ("/compare", 200, "<script>"),
     (f"/compare?text={'word+' * (MAX_CHARS // 5)}", 200, "<script>"),
@@ -84,9 +81,6 @@ def test_what_never_changes_is_a_file_with_its_digest_which_browsers_keep(app_se
         with urllib.request.urlopen(app_server.url + font.removeprefix(".")) as answer:  # noqa: S310
             assert answer.read()[:4] == b"wOF2"
     assert app_server.get(address.replace("library", "librarx").removeprefix("."))[0] == 404
-
-
-# What it refuses
 
 
 def test_routes_that_the_app_has_no_use_for_are_closed_and_the_path_of_a_page_is_not_the_servers(app_server):
@@ -229,16 +223,11 @@ def test_browsers_of_one_address_share_its_pace_and_no_other_address_waits(
         nonlocal everyone
         door, everyone = Guard(page), asyncio.Barrier(len(addresses))
         monkeypatch.setattr(asyncio, "sleep", sleep)
-        open_now = [
-            visit(door, "websocket", client=(address, port)) for port, address in enumerate(addresses)
-        ]
-        await asyncio.gather(*open_now)
+        clients = zip(addresses, range(len(addresses)), strict=True)
+        await asyncio.gather(*(visit(door, "websocket", client=client) for client in clients))
 
     in_a_loop(all_at_once())
     assert sorted(seconds) == waited
-
-
-# What its owner sets
 
 
 def test_a_taken_port_is_passed_over_unless_it_was_named():
@@ -283,9 +272,6 @@ def test_readers_from_elsewhere_fetch_no_models_unless_the_owner_says_so(monkeyp
     in_a_loop(live())
     assert os.environ["HEADSCOPE_ALLOW_HUB"] == may
     assert ("bert-base-uncased" in offered()) == (may == "1")
-
-
-# What it says of its model, and of its readers
 
 
 def test_the_embedded_model_passes_its_proof_and_others_fail_it(model, monkeypatch):
@@ -342,18 +328,14 @@ def test_the_log_says_where_and_never_what():
     assert "test_server.py" in text
 
 
-def test_an_address_that_is_no_page_is_known_as_such():
-    for path in ("/", "/compare", "/training/", "/ready", "/favicon.png", "/_stcore/health"):
-        assert is_page(path)
-    for path in ("/compare/_stcore/health", "/foo", "/compare/foo", "/Roles"):
-        assert not is_page(path)
-    assert "<script>" not in unknown_page("/<script>")
-
-
 @pytest.mark.parametrize(("base", "home"), [("", "/"), ("lab/heads", "/lab/heads/")])
 def test_an_unknown_page_leads_to_every_page_also_below_a_path(monkeypatch, base, home):
     monkeypatch.setattr(st, "get_option", lambda _: base)
-    paths = re.findall('href="([^"]*)"', unknown_page(f"{home}foo"))
+    page = unknown_page(f"{home}<script>")
+    assert "<script>" not in page
+    paths = re.findall('href="([^"]*)"', page)
     assert {home, f"{home}compare", f"{home}training"} <= set(paths)
-    assert [is_page(address) for address in (*paths, f"{home}foo")] == [True] * len(paths) + [False]
     assert all(address.startswith(home) for address in paths)
+    paths += [f"{home}{path}" for path in ("training/", "ready", "favicon.png", "_stcore/health")]
+    others = [f"{home}{path}" for path in ("foo", "compare/foo", "Roles", "compare/_stcore/health")]
+    assert [path for path in paths + others if is_page(path)] == paths

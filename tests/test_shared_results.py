@@ -96,23 +96,15 @@ def test_the_longest_text_is_taken_and_one_character_more_is_refused():
             cache.record(Request(text, pair=pair))
 
 
-# Models
-
-
 @pytest.mark.parametrize("folders_too", ["0", "1"])
 def test_a_reader_who_may_name_any_model_opens_a_folder_only_where_that_is_allowed(monkeypatch, folders_too):
     requested = []
     monkeypatch.setenv("HEADSCOPE_ALLOW_ANY_MODEL", "1")
     monkeypatch.setenv("HEADSCOPE_ALLOW_FOLDERS", folders_too)
     monkeypatch.setattr("mha_core.models.load.is_here", lambda _name: True)
-    monkeypatch.setattr(
-        loading, "load_model", lambda name, **options: requested.append((name, options["local"]))
-    )
+    monkeypatch.setattr(loading, "load_model", lambda name, local, **_: requested.append((name, local)))
     loading.named_model("tests")
     assert requested == [("tests", folders_too == "1")]
-
-
-# What the built-in sentences tell of a model
 
 
 @dataclass(frozen=True)
@@ -196,9 +188,6 @@ def test_findings_that_failed_are_no_roles(results, monkeypatch):
     monkeypatch.setattr(head_facts, "find_roles", lambda model_, **_: SimpleNamespace(roles={(0, 0): model_}))
     until(lambda: head_facts.roles_of("a"), "it is tried again")
     assert head_facts.roles_of("a") == {(0, 0): Named("a", True)}
-
-
-# Many at once
 
 
 def test_a_result_is_made_once_however_many_ask_at_the_same_moment():

@@ -56,9 +56,8 @@ def test_two_runs_stand_side_by_side_with_their_difference_in_points(record, mod
     a, b = (each.weights[HEAD].astype(float) for each in (record, other))
     shared = [0, 1, 2, 4, 5, 6, 7, 8]  # "quickly" is alone
     ours, theirs = a[[2, 3]].mean(axis=0), b[[2, 4]].mean(axis=0)[shared]
-    frame = tables.looked_at_in_both(
-        Comparison((context_of(record, Selection(HEAD, (2, 3))), context_of(other)), {}, "")
-    )
+    both = Comparison((context_of(record, Selection(HEAD, (2, 3))), context_of(other)), {}, "")
+    frame = tables.looked_at_in_both(both)
     assert frame["Looked at"].tolist() == [
         "[CLS]", "The", "cat₁ / cat", "quickly (only in B)", "saw", "the", "cat₂ / dog", ".", "[SEP]",
     ]  # fmt: skip
@@ -66,6 +65,4 @@ def test_two_runs_stand_side_by_side_with_their_difference_in_points(record, mod
     np.testing.assert_allclose(frame[["A", "B", "A − B, points"]].drop(3), wanted)
     assert frame.loc[3].isna().tolist() == [False, True, False, True]
     turned = Comparison((context_of(other, Selection(HEAD, (3, 4))), context_of(record)), {}, "")
-    np.testing.assert_allclose(
-        tables.looked_at_in_both(turned)["A"], b[4]
-    )  # "quickly" is no part of the mean
+    np.testing.assert_allclose(tables.looked_at_in_both(turned)["A"], b[4])  # without "quickly"

@@ -72,17 +72,12 @@ test("by the keyboard a word of B is changed, where B has it", () => {
   });
 });
 
-test("small pictures from the server have their full colour at the span, like the legend", () => {
+test("small pictures from the server are of the heads that both have, with their full colour at the span, like the legend", () => {
   // 127 steps are all of a weight: the largest change is 51 of them, 40.2 points, so the span is 50.
-  const view = viewOf({ change: { side: 1, cells: Int8Array.of(25, -51) } });
+  const a = run("a", ["[CLS]", "cat", "it"], [...A, ...A], { layers: 2, heads: 2 });
+  const view = viewOf({ a, b: run("b", ["[CLS]", "She"], [B[0], B[0]], { layers: 2, heads: 1 }), change: { side: 1, cells: Int8Array.of(25, -51) } });
   assert.equal(view.span, 0.5);
-  assert.deepEqual([[0, 0], [0, 1]].map((head) => view.pictureOf(head)), [{ cells: Int8Array.of(25), side: 1, top: 63.5 }, { cells: Int8Array.of(-51), side: 1, top: 63.5 }]);
-});
-
-test("small pictures from the server are numbered by the heads that both have", () => {
-  const two = { layers: 2, heads: 2 };
-  const view = viewOf({ a: run("a", ["[CLS]", "cat", "it"], [...A, ...A], two), b: run("b", ["[CLS]", "She"], [B[0], B[0]], { layers: 2, heads: 1 }), change: { side: 1, cells: Int8Array.of(10, -20) } });
-  assert.deepEqual([[0, 0], [1, 0]].map((head) => [...view.pictureOf(head).cells]), [[10], [-20]]);
+  assert.deepEqual([[0, 0], [1, 0]].map((head) => view.pictureOf(head)), [{ cells: Int8Array.of(25), side: 1, top: 63.5 }, { cells: Int8Array.of(-51), side: 1, top: 63.5 }]);
 });
 
 test("another pair of texts has its own differences, pictures and legend, which begins where B has more", () => {
@@ -259,6 +254,8 @@ test("a click pins a word of A, a second one asks for a link, a cell asks for bo
   assert.deepEqual(after(3, false, true, 1), [[2], 1]);
   assert.deepEqual(after(3, false, true, 1), [[], null]);
   assert.deepEqual([after(1, false), after(0, false, true)], [[[1], null], [[0], null]], "a row begins anew");
+  assert.deepEqual([after(0, false, true, 1), after(0, true)], [[[0], 1], [[], null]], "with the last word its target goes too");
+  assert.deepEqual(view.emitted.at(-1), { head: [0, 0], pins: [], to: null });
 });
 
 test("a cell of the matrix is told as the columns of its words", () => {
@@ -270,12 +267,6 @@ test("a cell of the matrix is told as the columns of its words", () => {
   choose(1, false, "query", 0);
   choose(0, true, "query");
   assert.deepEqual(told, [[{ column: null, q: 2, k: 0 }, true], [{ column: null, q: null, k: null }, false], [2, false, true, 0], [0, true, true, null]]);
-});
-
-test("with the last word its target goes too, and the page hears of both", () => {
-  const view = Object.assign(viewOf({ state: { pins: [2], to: 0 } }), { update() {} });
-  view.choose(2, true);
-  assert.deepEqual(view.emitted.map(({ pins, to }) => [pins, to]), [[[], null]]);
 });
 
 test("what a link asks for is taken where both texts have it", () => {
@@ -313,11 +304,7 @@ test("heads are said to share keys, and stand in groups, where those of both mod
 });
 
 test("two pictures are complete once the numbers of both are in the browser", () => {
-  const small = { packing: "small", side: 1, weights: column(new Uint8Array(2)) };
-  const found = (ours, theirs) => {
-    const view = viewOf({ a: run("a", ["[CLS]", "cat", "it"], A), b: run("b", ["[CLS]", "She"], B) });
-    view.records = [run("a", ["[CLS]", "cat", "it"], A, ours), run("b", ["[CLS]", "She"], B, theirs)];
-    return view.complete;
-  };
-  assert.deepEqual([found({}, {}), found(small, {}), found({}, small)], [true, false, false]);
+  const small = { packing: "small", side: 1, weights: column(new Uint8Array(2)) }, change = { side: 1, cells: new Int8Array(2) };
+  const complete = (ours, theirs) => viewOf({ a: run("a", ["[CLS]", "cat", "it"], A, ours), b: run("b", ["[CLS]", "She"], B, theirs), change }).complete;
+  assert.deepEqual([complete({}, {}), complete(small, {}), complete({}, small)], [true, false, false]);
 });

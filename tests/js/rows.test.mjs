@@ -14,9 +14,11 @@ const full = (segments = [0, 0, 1]) => record.openRecord({ names: NAMES, layers:
 const order = (entries) => entries.map((e) => words.headName([e.layer, e.head]));
 
 test("without a target each head says where the pinned words look most on average among what is allowed", () => {
-  const entries = record.rankHeads(full(), [1, 2], null);
-  assert.deepEqual(entries.map((e) => [words.headName([e.layer, e.head]), e.to]), [["2-1", 1], ["1-1", 1], ["1-2", 0], ["2-2", 2]]);
-  [0.625, 0.525, 0.515, 0.45].forEach((weight, i) => near(entries[i].weight, weight, 4e-5));
+  for (const text of [full(), long([1, 2], null)]) {
+    const entries = record.rankHeads(text, [1, 2], null);
+    assert.deepEqual(entries.map((e) => [words.headName([e.layer, e.head]), e.to]), [["2-1", 1], ["1-1", 1], ["1-2", 0], ["2-2", 2]]);
+    [0.625, 0.525, 0.515, 0.45].forEach((weight, i) => near(entries[i].weight, weight, 4e-5));
+  }
   const filtered = record.rankHeads(full(), [2], null, (k) => k === 1);
   assert.deepEqual(order(filtered), ["1-1", "2-1", "2-2", "1-2"]);
   assert.ok(filtered.every((entry) => entry.to === 1));
@@ -31,13 +33,10 @@ function long(pins, to) {
   return opened;
 }
 
-test("a long text ranks several pinned words by their mean, to a target and without one", () => {
+test("a long text ranks several pinned words by their mean to a target", () => {
   const toward = record.rankHeads(long([1, 2], 0), [1, 2], 0);
   assert.deepEqual(order(toward), ["1-2", "2-2", "2-1", "1-1"]);
   [0.515, 0.305, 0.2, 0.075].forEach((weight, i) => near(toward[i].weight, weight, 4e-5));
-  const open = record.rankHeads(long([1, 2], null), [1, 2], null);
-  assert.deepEqual(open.map((e) => [words.headName([e.layer, e.head]), e.to]), [["2-1", 1], ["1-1", 1], ["1-2", 0], ["2-2", 2]]);
-  [0.625, 0.525, 0.515, 0.45].forEach((weight, i) => near(open[i].weight, weight, 4e-5));
 });
 
 test("a long text shows no weights of another target and obeys the filter on the pair", () => {
