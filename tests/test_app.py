@@ -69,10 +69,10 @@ def test_a_model_that_is_not_offered_is_said_with_those_that_are(page, model, sw
 )
 def test_an_option_that_does_not_exist_is_said_once_and_stays_in_the_address(page, keys, more):
     wrong = {key: f"no-{key}" for key in keys.split()}
-    at = open_page(page, **wrong, **more)
+    app = open_page(page, **wrong, **more)
     for key, value in wrong.items():
-        assert sum(f"“{value}”" in sentence for sentence in said(at, "notice")) == 1
-        assert link(at)[key] == value
+        assert sum(f"“{value}”" in sentence for sentence in said(app, "notice")) == 1
+        assert link(app)[key] == value
 
 
 @pytest.mark.slow
@@ -92,15 +92,15 @@ def test_a_text_that_cannot_be_taken_gets_one_sentence_and_stays_and_the_next_wo
         "y" * 100_000: "The text has 100,000 characters and HeadScope takes 4,000 at most; shorten it.",
         "": "The sentence is empty. Type a word.",
     }
-    at = open_page(text="\x00\x01")
+    app = open_page(text="\x00\x01")
     for text, sentence in wrong.items():
-        at.text_input(key="text").set_value(text).run()
-        assert said(at, "problem") == [sentence]
-        assert at.text_input(key="text").value == text
-        assert ">pronoun</a>" in "".join(bodies(at)), "an example to go on with"
-    at.text_input(key="text").set_value("Back again.").run()
-    assert not said(at, "problem")
-    assert picture(at)
+        app.text_input(key="text").set_value(text).run()
+        assert said(app, "problem") == [sentence]
+        assert app.text_input(key="text").value == text
+        assert ">pronoun</a>" in "".join(bodies(app)), "an example to go on with"
+    app.text_input(key="text").set_value("Back again.").run()
+    assert not said(app, "problem")
+    assert picture(app)
 
 
 def test_a_hub_model_without_a_network_is_one_quick_sentence(monkeypatch):

@@ -386,8 +386,8 @@ def test_ranks_and_spectra_are_those_of_the_head_and_layer_that_are_shown_whatev
 def test_cross_attention_is_to_the_sentence_of_the_link_or_else_to_the_second_text():
     second = trace("She read it.", load_model()).grid().labels
     for query in ({"pair": "She read it."}, {"pair": "She sold it now.", "across": "She read it."}):
-        at = open_inside(part="Variants", at="cross", head="4-2", pin="10", text=TIRED, **query)
-        (block,) = [block for block, _ in found(at) if block.get("id") == "weights-Cross"]
+        app = open_inside(part="Variants", at="cross", head="4-2", pin="10", text=TIRED, **query)
+        (block,) = [block for block, _ in found(app) if block.get("id") == "weights-Cross"]
         assert block["cols"] == list(second)
 
 

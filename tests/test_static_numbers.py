@@ -185,8 +185,8 @@ import {{ readFileSync }} from "node:fs";
 import {{ tokenizerOf }} from "{(ROOT / "assets/js/static/tokens.js").as_uri()}";
 const [about, texts] = JSON.parse(readFileSync(0, "utf8")), {{ read }} = tokenizerOf(about);
 const pair = ({{ pieces, cut }}) => [pieces, cut];
-const made = (text) => {{ try {{ return pair(read(text)); }} catch (problem) {{ return problem.message; }} }};
-console.log(JSON.stringify(texts.map(made)));"""
+const tokens = (text) => {{ try {{ return pair(read(text)); }} catch (problem) {{ return problem.message; }} }};
+console.log(JSON.stringify(texts.map(tokens)));"""
 
 
 @pytest.mark.slow
