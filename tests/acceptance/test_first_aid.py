@@ -58,6 +58,7 @@ def test_a_comparison_prints_whole_and_its_example_does_not_leave_its_model_to_t
         expect(model).to_contain_text("Toy model" if pair == MOVES else "MiniLM", timeout=SOON)
         person.settled()
     press(person, "Explore")
+    expect(page.get_by_role("region", name="Both sentences")).to_have_count(0, timeout=SOON)
     person.reads("Head 2-2").settled()
     picture = page.locator(".headscope[data-record]")
     picture.evaluate("(root) => root.setAttribute('data-first', '')")

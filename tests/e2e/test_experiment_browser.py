@@ -78,9 +78,9 @@ def cell(tab, key, name, shape=(6, 12)):
     )
 
 
-def press(tab, key, name, shape=(6, 12), label=None):
-    """Click a head's cell once its label is shown, and again where the map was just being redrawn: Plotly takes a click
-    for what it last knew under the pointer, and none while it draws."""
+def press(tab, key, name, shape=(6, 12), label=None, shows=None):
+    """Click a head's cell once its label is shown, and again until what it shows is there where the map was just being
+    redrawn: Plotly takes a click for what it last knew under the pointer, and none while it draws."""
     labels, n_runs = [], tab.n_runs
     for _ in range(20):
         x, y = cell(tab, key, name, shape)
@@ -92,9 +92,10 @@ def press(tab, key, name, shape=(6, 12), label=None):
             tab.page.mouse.click(x, y)
             for _ in range(10):
                 tab.page.wait_for_timeout(100)
-                if tab.n_runs > n_runs:
-                    return tab.settled()
-    return pytest.fail(f"the map {key} says {labels}, and nothing of {label or name} was requested")
+                if tab.n_runs > n_runs and tab.settled() and (shows is None or shows.is_visible()):
+                    return
+            n_runs = tab.n_runs
+    pytest.fail(f"the map {key} says {labels}, and nothing of {label or name} was requested")
 
 
 @pytest.mark.slow
@@ -109,9 +110,8 @@ def test_heads_that_are_selected_on_a_map_can_be_ablated_and_an_mlp_cannot(reade
     shape = (30, 11)  # nine heads, nothing, MLPs
     press(tab, "attribution", "30-11", shape, label="MLP 30")
     assert not link.count()
-    press(tab, "attribution", "24-4", shape)
-    link.wait_for()
-    press(tab, "effects", "4-2", (30, 9))
+    press(tab, "attribution", "24-4", shape, shows=link)
+    press(tab, "effects", "4-2", (30, 9), shows=link.filter(has_text="these"))
     tab.page.keyboard.down("Shift")
     press(tab, "effects", "24-6", (30, 9))
     tab.page.keyboard.up("Shift")

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { Address, headInLink } from "../../assets/js/address.js";
+import { Headscope } from "../../assets/js/view.js";
+import { withGlobals } from "./page.mjs";
 
 const HOST = "http://host/";
 globalThis.PopStateEvent ??= class extends Event {};
@@ -114,4 +116,11 @@ test("the menu's link to the page that is open changes nothing", () => {
 test("a layer that is chosen keeps the link's head, and the whole model its layer, too", () => {
   const inLink = (per, head) => headInLink({ per }, head, `${HOST}?head=2-7`);
   assert.deepEqual([inLink("head", [3, 0]), inLink("layer", [3, 0]), inLink("model", [0, 0])], [[3, 0], [3, 6], [1, 6]]);
+});
+
+test("the word that is looked at stands in the address, the first one of the text, too", () => {
+  const written = [];
+  const choose = (to) => Headscope.prototype.emit.call({ address: { look: (looks) => written.push(looks.to) } }, { view: { record: {} } }, { head: [3, 1], pins: [2], to });
+  withGlobals({ location: { href: HOST } }, () => [0, 2, null].forEach(choose));
+  assert.deepEqual(written, ["0", "2", ""]);
 });
