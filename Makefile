@@ -101,8 +101,7 @@ test-versions: .venv/.dev ## test the oldest and newest Streamlit; STREAMLITS="1
 		echo "$$packages" > "$$($$python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/all.pth"; \
 		$(BIN)/python -m pip --python $$python install -q --only-binary :all: streamlit==$$version; \
 		$$python -m streamlit version; \
-		OMP_NUM_THREADS=1 REQUIRE_CHROMIUM=1 $$python -m pytest -q -n 0 tests/acceptance \
-			-k "page_and_tab or kind_of_step or people_at_once"; \
+		OMP_NUM_THREADS=1 REQUIRE_CHROMIUM=1 $$python -m pytest -q -n 0 tests/acceptance -k "page_and_tab or kind_of_step or people_at_once"; \
 	done
 
 lint: .venv/.dev ## check format and rules with ruff, imports with import-linter
