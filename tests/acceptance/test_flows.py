@@ -453,6 +453,7 @@ def test_every_file_that_explore_saves_holds_the_numbers_of_the_engine(reader, t
     opened(person, "Table")
     assert not [url for url in loaded if "Plotly" in url], "a table needs no charts"
     opened(person, "Save")
+    person.page.locator(".js-plotly-plot").wait_for()
     assert [url for url in loaded if "Plotly" in url]
     assert not complaints(person.page)
     truth = engine(CAT)
