@@ -61,11 +61,8 @@ def scores(shown: Choice) -> pd.DataFrame:
     rows = []
     for head in shown.table.heads:
         answer = shown.answer(head)
-        verdict, score, baseline = (
-            str(answer.word[head]),
-            float(answer.score[head]),
-            answer.baselines[0].score,
-        )
+        verdict, score = str(answer.word[head]), float(answer.score[head])
+        baseline = answer.baselines[0].score
         rows.append(
             {
                 "layer": head[0] + 1,
